@@ -10,9 +10,7 @@ use burn::tensor::{Device, FloatDType, Tensor, TensorData};
 use firefly_app::device::DeviceName;
 use firefly_app::number::duration;
 use firefly_bench::harness::statistics::Percentiles;
-use firefly_ops::{
-    HostMemory, HostPeaks, WelchOptions, Window, WindowSymmetry, host_chunks, welch_peaks, welch_peaks_from_host,
-};
+use firefly_ops::{HostPeaks, WelchOptions, Window, WindowSymmetry, host_chunks, welch_peaks, welch_peaks_from_host};
 
 const WARMUP: usize = 5;
 const ITERATIONS: usize = 101;
@@ -70,15 +68,13 @@ impl Place {
     }
 
     fn in_chunks(&self, samples: &[f32]) -> HostPeaks {
-        let chunks = host_chunks(samples, self.options.frame(), HostMemory::Pageable).unwrap();
+        let chunks = host_chunks(samples, self.options.frame(), &self.device).unwrap();
         welch_peaks_from_host(chunks, self.window.clone(), &self.options, K).unwrap()
     }
 
     fn at_once(&self, samples: &[f32]) -> HostPeaks {
         let shape = [samples.len() / self.options.frame(), self.options.frame()];
         let signal = Tensor::<2>::from_data(TensorData::new(samples.to_vec(), shape), &self.device);
-        let peaks = welch_peaks(signal, self.window.clone(), &self.options, K).unwrap();
-        let bins = peaks.bins.into_data().iter().collect();
-        HostPeaks { bins, power: peaks.power.into_data().iter().collect() }
+        HostPeaks::read(welch_peaks(signal, self.window.clone(), &self.options, K).unwrap()).unwrap()
     }
 }

@@ -6,7 +6,9 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
 use burn::tensor::{Device, Tensor, TensorData};
-use firefly_models::{AutoWelchPeaks, AutoWelchPeaksConfig, LearnedWelchPeaks, Peaks, Tier, WelchPeaks, Window};
+use firefly_models::{
+    AutoWelchPeaks, AutoWelchPeaksConfig, LearnedWelchPeaks, LearnedWelchPeaksConfig, Peaks, Tier, WelchPeaks, Window,
+};
 use firefly_ops::{Band, LearnedParameters, WelchOptions, learned_welch_peaks, learned_welch_psd};
 use firefly_trainer::manifest::Manifest;
 use firefly_trainer::run_folder::RunFolder;
@@ -26,6 +28,8 @@ pub enum ModelName {
     Tier(Tier),
     /// The fast tier by the strategy that is predicted to be fastest.
     Auto,
+    /// The learned estimate for signals of any kind.
+    Universal,
     /// The model of a finished run.
     Run(PathBuf),
 }
@@ -34,8 +38,10 @@ impl FromStr for ModelName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if text == "auto" {
-            return Ok(Self::Auto);
+        match text {
+            "auto" => return Ok(Self::Auto),
+            "universal" => return Ok(Self::Universal),
+            _ => {}
         }
         if let Ok(tier) = text.parse() {
             return Ok(Self::Tier(tier));
@@ -44,8 +50,8 @@ impl FromStr for ModelName {
         if path.is_dir() {
             return Ok(Self::Run(path));
         }
-        let hint = firefly_app::suggest::hint(text, ["ultra", "fast", "reference", "auto"]);
-        Err(format!("`{text}` is neither ultra, fast, reference or auto, nor the folder of a run{hint}"))
+        let hint = firefly_app::suggest::hint(text, ["ultra", "fast", "reference", "auto", "universal"]);
+        Err(format!("`{text}` is neither ultra, fast, reference, auto or universal, nor the folder of a run{hint}"))
     }
 }
 
@@ -54,6 +60,7 @@ impl fmt::Display for ModelName {
         match self {
             Self::Tier(tier) => tier.fmt(f),
             Self::Auto => f.write_str("auto"),
+            Self::Universal => f.write_str("universal"),
             Self::Run(path) => path.display().fmt(f),
         }
     }
@@ -87,6 +94,7 @@ pub struct ModelRequest {
 enum RequestedModel {
     Exact(EstimateOptions, Tier),
     Auto(EstimateOptions),
+    Universal(EstimateOptions),
     Learned(Box<LearnedWelchPeaks>),
 }
 
@@ -98,6 +106,7 @@ impl ModelRequest {
     pub fn new(model: &ModelName, estimate: &EstimateOptions, search: &SearchOptions, device: &Device) -> Result<Self> {
         let tier = match model {
             ModelName::Run(path) => return Self::of_run(model, path, estimate, search, device),
+            ModelName::Universal => return Self::universal(estimate, search),
             ModelName::Tier(tier) => *tier,
             ModelName::Auto => Tier::Fast,
         };
@@ -120,6 +129,33 @@ impl ModelRequest {
             search,
             weights: None,
             kind,
+        })
+    }
+
+    fn universal(estimate: &EstimateOptions, search: &SearchOptions) -> Result<Self> {
+        let SearchOptions { k, band, maxima } = search;
+        ensure!(estimate.window.is_none(), "--window is set by the model universal");
+        let config = universal(estimate, k.unwrap_or(16), 1.0);
+        config.validate()?;
+        let (options, open) = (config.options(), config.open_segments.map_or(0, |open| open.len()));
+        Ok(Self {
+            name: ModelName::Universal.to_string(),
+            estimate: format!(
+                "n_fft {}, hop {}, {open} of {} segments, {} scaling, detrend {}{}",
+                options.n_fft,
+                options.hop,
+                options.segments,
+                estimate.scaling(),
+                estimate.detrend(),
+                described(*band)
+            ),
+            n_fft: options.n_fft,
+            frame: options.frame(),
+            k: config.k,
+            band: *band,
+            search: maxima.search(false)?,
+            weights: None,
+            kind: RequestedModel::Universal(estimate.clone()),
         })
     }
 
@@ -179,14 +215,24 @@ impl ModelRequest {
                 let peaks = estimate.config(Tier::Fast, self.k, rate).with_band(strongest);
                 DeviceModel::Auto(Box::new(AutoWelchPeaksConfig::new().with_peaks(peaks).try_init(device)?))
             }
-            RequestedModel::Learned(learned) => {
-                let options = learned.options().with_band(strongest);
-                DeviceModel::Learned(Box::new(learned.try_parameters(&learned.hard_gates())?), options)
+            RequestedModel::Universal(estimate) => {
+                let config = universal(estimate, self.k, rate).with_band(strongest);
+                DeviceModel::of_learned(&config.try_init(device)?, strongest)?
             }
+            RequestedModel::Learned(learned) => DeviceModel::of_learned(learned, strongest)?,
         };
         let search = self.search.map(|search| (search, rate / self.n_fft as f64));
         Ok(PeakModel { model, device: device.clone(), frame: self.frame, k: self.k, band, search })
     }
+}
+
+/// The learned estimate for signals of any kind, with the options of an exact one.
+fn universal(estimate: &EstimateOptions, k: usize, rate: f64) -> LearnedWelchPeaksConfig {
+    LearnedWelchPeaksConfig::universal(estimate.n_fft())
+        .with_hop(Some(estimate.hop()))
+        .with_scaling(estimate.scaling().at(rate))
+        .with_detrend(estimate.detrend())
+        .with_k(k)
 }
 
 /// The end of a description that names the band, if there is one.
@@ -211,6 +257,13 @@ enum DeviceModel {
     Auto(Box<AutoWelchPeaks>),
     /// Parameters of a model whose weights do not change.
     Learned(Box<LearnedParameters>, WelchOptions),
+}
+
+impl DeviceModel {
+    fn of_learned(learned: &LearnedWelchPeaks, band: Option<Band>) -> Result<Self> {
+        let parameters = learned.try_parameters(&learned.hard_gates())?;
+        Ok(Self::Learned(Box::new(parameters), learned.options().with_band(band)))
+    }
 }
 
 impl PeakModel {

@@ -160,11 +160,12 @@ impl WelchPeaks {
     /// ```
     /// use burn::tensor::Device;
     /// use firefly_models::{Tier, WelchPeaksConfig};
-    /// use firefly_ops::{HostMemory, host_chunks};
+    /// use firefly_ops::host_chunks;
     ///
-    /// let model = WelchPeaksConfig::new().with_n_fft(64).with_tier(Tier::Ultra).with_k(3).init(&Device::flex());
+    /// let device = Device::flex();
+    /// let model = WelchPeaksConfig::new().with_n_fft(64).with_tier(Tier::Ultra).with_k(3).init(&device);
     /// let samples = vec![1.0; 1_000 * 64];
-    /// let peaks = model.try_forward_from_host(host_chunks(&samples, 64, HostMemory::Pageable)?)?;
+    /// let peaks = model.try_forward_from_host(host_chunks(&samples, 64, &device)?)?;
     /// assert_eq!((peaks.bins.len(), peaks.bins[0]), (3_000, 0));
     /// # Ok::<(), firefly_ops::HostError>(())
     /// ```

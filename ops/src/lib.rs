@@ -94,15 +94,16 @@ pub mod memory;
 #[cfg_attr(feature = "ndarray", expect(deprecated, reason = "Burn retires NdArray after 0.22"))]
 mod ops;
 pub mod options;
+mod pinned_memory;
 mod sorting_network;
 mod spectral_shape;
 mod twiddles;
 
 pub use api::fft;
 pub use api::{
-    AdamState, HostError, HostMemory, HostPeaks, LearnedParameters, LocalMaxima, MAX_TOP_K_LENGTH, PeakTargets, Peaks,
-    adam_step, butterfly, host_chunks, learned_welch_peaks, learned_welch_psd, local_maxima, log_mel, long_conv, mel,
-    mel_filters, peak_loss, power_spectrum, spectral_conv, top_k, welch_peaks, welch_peaks_from_host, welch_psd,
+    AdamState, HostError, HostPeaks, LearnedParameters, LocalMaxima, MAX_TOP_K_LENGTH, PeakTargets, Peaks, adam_step,
+    butterfly, host_chunks, learned_welch_peaks, learned_welch_psd, local_maxima, log_mel, long_conv, mel, mel_filters,
+    peak_loss, power_spectrum, spectral_conv, top_k, welch_peaks, welch_peaks_from_host, welch_psd,
 };
 #[cfg(any(feature = "flex", feature = "ndarray"))]
 #[cfg_attr(docsrs, doc(cfg(any(feature = "flex", feature = "ndarray"))))]

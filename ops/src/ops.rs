@@ -64,8 +64,22 @@ impl<B: Backend> From<Option<FloatTensor<B>>> for OptionalGates<B> {
     }
 }
 
-/// Bins that contribute to a bin's power through the gain: the bin below, the bin itself and the bin above.
-pub(crate) const GAIN_TAPS: usize = 3;
+/// Factors of a gain on power: of the bin below, of the bin itself and of the bin above.
+pub(crate) const POWER_TAPS: usize = 3;
+/// Factors of a gain on power and on products of neighbours: behind those on power, of the product of the bin below with
+/// the bin, and of the bin with the bin above.
+pub(crate) const PRODUCT_TAPS: usize = 5;
+
+/// Number of factors per bin of a gain of this shape.
+///
+/// # Panics
+/// If it is not `[bins, 3]` or `[bins, 5]`: recorded operations come here without the checks of the functions.
+#[cfg(feature = "cube")]
+pub(crate) fn gain_taps(shape: &[usize]) -> usize {
+    let taps = shape.last().copied().unwrap_or(0);
+    assert!(shape.len() == 2 && (taps == POWER_TAPS || taps == PRODUCT_TAPS), "gain: {shape:?} is no gain of bins");
+    taps
+}
 
 /// Inputs of a learned Welch estimate, or their gradients.
 #[derive(ExtensionType, Debug, Clone)]
@@ -80,7 +94,8 @@ pub struct LearnedTensors<B: Backend> {
     pub gates: FloatTensor<B>,
     /// Weight of each segment's power, `[segments]`.
     pub weights: FloatTensor<B>,
-    /// Factors of the bin below, the bin itself and the bin above, `[bins, 3]`.
+    /// Factors of the bin below, the bin itself and the bin above, `[bins, 3]`, and of the products with both neighbours,
+    /// `[bins, 5]`.
     pub gain: FloatTensor<B>,
 }
 

@@ -84,9 +84,12 @@ fn welch_gradients_are_right_and_repeat(device: &Device) {
 fn learned_gradients_are_right_and_repeat(device: &Device) {
     for options in settings().into_iter().filter(|options| takes(device, options.n_fft)) {
         let (signal, bins) = (noise(ROWS * frame(&options), 1), options.bins());
-        let learned = LearnedNumbers::perturbed(&options, 2).rounded();
+        let learned = LearnedNumbers::perturbed(&options, 2);
         let run = |leaves: &[Tensor<1>]| run_learned(leaves, &options);
-        check_gradients(device, &format!("{options:?}"), &learned_inputs(signal, learned), &[ROWS * bins], &run);
+        for learned in [learned.clone(), learned.with_products(&options, 7)] {
+            let inputs = learned_inputs(signal.clone(), learned.rounded());
+            check_gradients(device, &format!("{options:?}"), &inputs, &[ROWS * bins], &run);
+        }
     }
 }
 

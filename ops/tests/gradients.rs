@@ -153,7 +153,8 @@ fn learned_choices(options: &WelchOptions, seed: u64) -> Vec<(&'static str, Lear
     };
     let mut silent = perturbed.clone();
     silent.weights[0] = 0.0;
-    let mut choices = vec![("exact twiddles", exact), ("perturbed", perturbed)];
+    let products = perturbed.clone().with_products(options, seed + 5);
+    let mut choices = vec![("exact twiddles", exact), ("perturbed", perturbed), ("products", products)];
     if options.segments > 1 {
         choices.push(("a weight of 0", silent));
     }

@@ -14,8 +14,8 @@ use common::{
     worst_row_error,
 };
 use firefly_ops::{
-    Band, Detrend, Direction, HostMemory, LearnedParameters, Peaks, Scaling, WelchOptions, butterfly, exact_twiddles,
-    host_chunks, learned_welch_peaks, learned_welch_psd, welch_peaks, welch_peaks_from_host, welch_psd,
+    Band, Detrend, Direction, LearnedParameters, Peaks, Scaling, WelchOptions, butterfly, exact_twiddles, host_chunks,
+    learned_welch_peaks, learned_welch_psd, welch_peaks, welch_peaks_from_host, welch_psd,
 };
 use firefly_reference::learned::learned_welch_power;
 use firefly_reference::peaks::top_k;
@@ -258,9 +258,13 @@ fn learned_welch_equals_the_reference(device: &Device) {
             gates: uniform(perturbed.gates.len(), 0.0..1.0, 5).iter().map(|g| f64::from(*g > 0.5)).collect(),
             ..perturbed.clone()
         };
-        for (name, learned) in
-            [("exact", LearnedNumbers::exact(&options).rounded()), ("perturbed", perturbed), ("hard", closed)]
-        {
+        let products = perturbed.clone().with_products(&options, 7).rounded();
+        for (name, learned) in [
+            ("exact", LearnedNumbers::exact(&options).rounded()),
+            ("perturbed", perturbed),
+            ("hard", closed),
+            ("products", products),
+        ] {
             let label = format!("{device:?}, {name}, {options:?}");
             let ks = [1, bins.min(16), bins];
             worst = worst.max(assert_learned(&label, device, &samples, &learned, &options, &ks));
@@ -300,7 +304,9 @@ fn learned_windows_and_gains_equal_the_reference(device: &Device) {
         let (samples, segments) = (signal(&options), options.segments);
         let learned = LearnedNumbers::perturbed(&options, 200 * case as u64 + 3).rounded();
         let positive = learned.gain.iter().map(|gain| gain.abs()).collect();
-        for (gain, step) in [(learned.gain.clone(), 1), (positive, 1), (learned.gain.clone(), 2)] {
+        let products = learned.clone().with_products(&options, 9).gain;
+        let gains = [(learned.gain.clone(), 1), (positive, 1), (learned.gain.clone(), 2)];
+        for (gain, step) in gains.into_iter().chain([(products.clone(), 1), (products, 2)]) {
             // Every segment, or every second one from the second on: at even distances, averaged.
             let open = |segment: usize| (segment + 1).is_multiple_of(step) || segments == 1;
             let count = (0..segments).filter(|&segment| open(segment)).count();
@@ -345,20 +351,21 @@ fn peaks_from_host_memory_are_those_on_the_device(device: &Device) {
     let options = WelchOptions::new(64, 2).with_detrend(Detrend::Constant);
     let frame = options.frame() + 3;
     // More chunks than are under way at once, the last one smaller.
-    let rows = 64_000;
+    let rows = 200_000;
     let samples: Vec<f32> = noise(rows * frame, 3).into_iter().map(|sample| sample as f32).collect();
     let taper = window(WindowShape::Hann, Symmetry::Periodic, 64);
     let window = tensor(&taper, [64], device, DType::F32);
-    let pinned = [HostMemory::Pageable, HostMemory::Pinned].map(|memory| {
-        let mut chunks: Vec<_> = host_chunks(&samples, frame, memory).unwrap().collect();
-        device.staging(chunks.iter_mut());
-        assert!(chunks.len() > 5 || memory == HostMemory::Pinned && chunks.len() == 1);
-        assert_eq!(chunks.iter().map(|chunk| chunk.shape()[0]).sum::<usize>(), rows);
-        welch_peaks_from_host(chunks, window.clone(), &options, 7).unwrap()
-    });
-    let lazy = host_chunks(&samples, frame, HostMemory::Pageable).unwrap();
+    let chunks: Vec<_> = host_chunks(&samples, frame, device).unwrap().collect();
+    assert!(chunks.len() > 4);
+    assert_eq!(chunks.iter().map(|chunk| chunk.shape()[0]).sum::<usize>(), rows);
+    let collected = welch_peaks_from_host(chunks, window.clone(), &options, 7).unwrap();
+    // Chunks in memory that is not pinned, on devices that have such memory, and of other sizes.
+    let pageable = samples.chunks(7_000 * frame);
+    let pageable = pageable.map(|chunk| TensorData::new(chunk.to_vec(), [chunk.len() / frame, frame]));
+    let pageable = welch_peaks_from_host(pageable, window.clone(), &options, 7).unwrap();
+    let lazy = host_chunks(&samples, frame, device).unwrap();
     let lazy = welch_peaks_from_host(lazy, window.clone(), &options, 7).unwrap();
-    assert!(pinned.iter().all(|pinned| *pinned == lazy));
+    assert!(collected == lazy && pageable == lazy);
 
     let whole = Tensor::<2>::from_data(TensorData::new(samples.clone(), [rows, frame]), device);
     let whole = welch_peaks(whole, window.clone(), &options, 7).unwrap();
@@ -366,13 +373,12 @@ fn peaks_from_host_memory_are_those_on_the_device(device: &Device) {
     let power: Vec<f64> = lazy.power.into_iter().map(f64::from).collect();
     assert!(same(&power, &values(whole.power)));
 
-    let none =
-        welch_peaks_from_host(host_chunks(&[], frame, HostMemory::Pageable).unwrap(), window.clone(), &options, 7);
+    let none = welch_peaks_from_host(host_chunks(&[], frame, device).unwrap(), window.clone(), &options, 7);
     assert!(none.unwrap().bins.is_empty());
     assert!(welch_peaks_from_host([], window.clone(), &options, 0).is_err(), "no chunks, and no peaks");
-    let short = host_chunks(&samples[..60], 60, HostMemory::Pageable).unwrap();
+    let short = host_chunks(&samples[..60], 60, device).unwrap();
     let error = welch_peaks_from_host(short, window, &options, 7).unwrap_err().to_string();
     assert!(error.starts_with("welch_peaks: `signal` is 60 samples per row"), "{error}");
-    let error = host_chunks(&samples[..100], 60, HostMemory::Pageable).err().unwrap();
+    let error = host_chunks(&samples[..100], 60, device).err().unwrap();
     assert_eq!((error.argument, error.expected.as_str()), ("samples", "whole frames of 60 samples"));
 }

@@ -2,8 +2,8 @@
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use firefly_ops::{
-    ArgumentError, Band, Detrend, HostError, HostMemory, Scaling, WelchOptions, host_chunks, welch_peaks,
-    welch_peaks_from_host, welch_psd,
+    ArgumentError, Band, Detrend, HostError, Scaling, WelchOptions, host_chunks, welch_peaks, welch_peaks_from_host,
+    welch_psd,
 };
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
@@ -121,7 +121,7 @@ fn from_host(
     let samples = signal.as_slice::<f32>().map_err(|_| {
         ArgumentError::new("welch_peaks", "signal", format_args!("{:?}", signal.dtype()), "float32 on this device")
     })?;
-    let chunks = host_chunks(samples, frame, HostMemory::Pageable)?;
+    let chunks = host_chunks(samples, frame, &window.device())?;
     let peaks = welch_peaks_from_host(chunks, window, options, k)?;
     Ok([TensorData::new(peaks.bins, [rows, k]), TensorData::new(peaks.power, [rows, k])])
 }

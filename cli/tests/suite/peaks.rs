@@ -75,6 +75,33 @@ fn peaks_are_those_of_the_definition_in_the_order_of_file_frame_channel_and_rank
     assert!(expected.next().is_none());
 }
 
+/// The estimate is the mean power of two windows (`models/tests/suite/gains.rs`), so most of its peaks are the
+/// reference's, and a tone has the power of both windows at it.
+#[test]
+fn the_universal_estimate_takes_the_options_of_exact_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = wav(&folder.path().join("x.wav"), 1, &samples(8000));
+    let peaks = |model: &str| {
+        let out = folder.path().join(format!("{model}.csv"));
+        let options =
+            ["--n-fft", "128", "-k", "8", "--detrend", "constant", "--scaling", "density", "--out", text(&out)];
+        let printed = success(&[&["peaks", text(&input), "--model", model][..], &options].concat());
+        (printed, rows(&out))
+    };
+    let ((printed, universal), (_, reference)) = (peaks("universal"), peaks("reference"));
+    assert!(printed.contains("n_fft 128, hop 64, 2 of 8 segments, density scaling"), "{printed}");
+    assert_eq!(universal.len(), reference.len());
+    let place = |row: &HashMap<String, String>| (number(row, "frame") as usize, number(row, "bin") as usize);
+    let of_reference: std::collections::HashSet<_> = reference.iter().map(place).collect();
+    let found = universal.iter().filter(|row| of_reference.contains(&place(row))).count();
+    assert!(2 * found > universal.len(), "{found} of {}", universal.len());
+    // The strongest peak, a tone, within 3 dB of the reference's power.
+    for (row, expected) in universal.iter().zip(&reference).filter(|(row, _)| number(row, "rank") == 1.0) {
+        assert_eq!(place(row), place(expected));
+        assert!((number(row, "power_db") - number(expected, "power_db")).abs() < 3.0);
+    }
+}
+
 #[test]
 fn every_format_has_the_same_rows() {
     let folder = tempfile::tempdir().unwrap();
@@ -220,6 +247,9 @@ fn impossible_commands_are_refused_with_a_reason() {
     refused(&[input, "-k", "200"], "from 1 to the number of bins, 129");
     refused(&[input, "--hop", "0"], "`hop` is 0");
     refused(&[input, "--model", "referense"], "did you mean `reference`?");
+    refused(&[input, "--model", "univrsal"], "did you mean `universal`?");
+    refused(&[input, "--model", "universal", "--window", "hann"], "--window is set by the model universal");
+    refused(&[input, "--model", "universal", "--n-fft", "100"], "`n_fft` is 100");
     refused(&[input, "--scaling", "densty"], "did you mean `density`?");
     refused(&[input, "--out", "x.txt"], "accepted: parquet, csv, jsonl and npy");
     refused(&[input, "--out", text(folder.path())], "accepted: parquet");

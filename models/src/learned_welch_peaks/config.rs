@@ -1,5 +1,7 @@
 //! Configuration of a learned model.
 
+use std::ops::RangeInclusive;
+
 use burn::config::Config;
 use firefly_ops::{ArgumentError, Band, Detrend, Scaling, WelchOptions, Window, WindowSymmetry};
 
@@ -9,6 +11,8 @@ use crate::welch_peaks::validate;
 const MAX_SEGMENTS: usize = 65_536;
 /// Largest initial logit: a gate with a larger one would never close.
 const MAX_LOGIT: f64 = 50.0;
+/// Initial gains from a neighbour.
+const NEIGHBOUR_GAINS: RangeInclusive<f64> = 1e-6..=1e6;
 
 /// Configuration of [`LearnedWelchPeaks`](crate::LearnedWelchPeaks).
 ///
@@ -55,12 +59,53 @@ pub struct LearnedWelchPeaksConfig {
     /// is, the more steps a price on butterflies takes to close a gate.
     #[config(default = 3.0)]
     pub open_logit: f64,
+    /// Initial gain from each neighbour's power relative to that of the bin itself, from 1e-6 to 1e6; 0.018 if `None`.
+    pub neighbour_gain: Option<f64>,
+    /// Initial weight of the products with both neighbours, from −1 to 1, if bins take them; they take power alone if
+    /// `None`. The initial gains of a bin then add up to 1, which leaves the power of white noise as it is (except with
+    /// the scaling `Spectrum`, whose unit is that of sinusoids). With −1 and a rectangular window, power is the mean power
+    /// of two windows: see [`universal`](Self::universal).
+    pub product_weight: Option<f64>,
     /// Number of gains, each for as many neighbouring bins: from 1, for all bins, to one per bin; one per bin if
     /// `None`. The more bins share a gain, the fewer frames it takes to learn it.
     pub gains: Option<usize>,
 }
 
+/// Candidate segments of [`LearnedWelchPeaksConfig::universal`].
+const UNIVERSAL_SEGMENTS: usize = 8;
+/// Its open segments.
+const UNIVERSAL_OPEN: [usize; 2] = [2, 5];
+/// Its gain from each neighbour.
+const UNIVERSAL_NEIGHBOUR_GAIN: f64 = 0.3;
+
 impl LearnedWelchPeaksConfig {
+    /// An estimate of two segments for signals of any kind, which needs no training. In the mean over nine families of
+    /// signals, it finds 3 to 5 of 100 peaks of eight segments more than two segments with a Hann window do.
+    ///
+    /// The third and the sixth of eight segments that overlap by half are transformed without a window. The power of a
+    /// bin is the mean power of two windows, 1 − 0.775 exp(±2πi j/n_fft), each of which takes two bins:
+    /// `½ |Y[k] − 0.775 Y[k−1]|² + ½ |Y[k] − 0.775 Y[k+1]|²`, over 1.6, by which white noise gains.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Distribution, Tensor};
+    /// use firefly_models::LearnedWelchPeaksConfig;
+    ///
+    /// let device = Device::flex();
+    /// let model = LearnedWelchPeaksConfig::universal(64).with_k(4).init(&device);
+    /// let frames = Tensor::<2>::random([8, model.options().frame()], Distribution::Default, &device);
+    /// assert_eq!(model.forward(frames, &model.hard_gates()).bins.dims(), [8, 4]);
+    /// ```
+    pub fn universal(n_fft: usize) -> Self {
+        Self::new()
+            .with_n_fft(n_fft)
+            .with_segments(UNIVERSAL_SEGMENTS)
+            .with_open_segments(Some(UNIVERSAL_OPEN.to_vec()))
+            .with_window(Window::Rectangular)
+            .with_neighbour_gain(Some(UNIVERSAL_NEIGHBOUR_GAIN))
+            .with_product_weight(Some(-1.0))
+            .with_gains(Some(1))
+    }
+
     /// Options of the Welch estimate over all candidate segments.
     pub fn options(&self) -> WelchOptions {
         WelchOptions::new(self.n_fft, self.segments)
@@ -101,6 +146,13 @@ impl LearnedWelchPeaksConfig {
             let expected = format!("from 1 to the number of bins, {bins}");
             return Err(ArgumentError::new(NAME, "gains", gains, expected));
         }
+        if let Some(gain) = self.neighbour_gain.filter(|gain| !NEIGHBOUR_GAINS.contains(gain)) {
+            let expected = format!("from {:e} to {:e}", NEIGHBOUR_GAINS.start(), NEIGHBOUR_GAINS.end());
+            return Err(ArgumentError::new(NAME, "neighbour_gain", gain, expected));
+        }
+        if let Some(weight) = self.product_weight.filter(|weight| !(-1.0..=1.0).contains(weight)) {
+            return Err(ArgumentError::new(NAME, "product_weight", weight, "from -1 to 1"));
+        }
         if !(self.open_logit > 0.0 && self.open_logit <= MAX_LOGIT) {
             let expected = format!("above 0 and at most {MAX_LOGIT}");
             return Err(ArgumentError::new(NAME, "open_logit", self.open_logit, expected));
@@ -127,6 +179,10 @@ mod tests {
         assert!(message(good.clone().with_segments(100_000).with_hop(Some(1))).contains("at most 65536"));
         assert!(message(good.clone().with_gains(Some(0))).contains("`gains` is 0"));
         assert!(message(good.clone().with_gains(Some(130))).contains("from 1 to the number of bins, 129"));
+        assert!(message(good.clone().with_neighbour_gain(Some(0.0))).contains("`neighbour_gain` is 0"));
+        assert!(message(good.clone().with_neighbour_gain(Some(f64::NAN))).contains("`neighbour_gain` is NaN"));
+        assert!(message(good.clone().with_product_weight(Some(-1.1))).contains("`product_weight` is -1.1"));
+        assert!(message(good.clone().with_product_weight(Some(f64::NAN))).contains("from -1 to 1"));
         assert!(message(good.clone().with_open_logit(1e39)).contains("`open_logit`"));
         assert!(message(good.clone().with_open_logit(f64::NAN)).contains("`open_logit`"));
         assert!(message(good.with_hop(Some(0))).contains("`hop` is 0"));

@@ -65,6 +65,11 @@ impl Family for LearnedWelchPeaks {
                 apart,
             )
             .with_weights(include_bytes!("../../weights/learned_welch_peaks_speech.safetensors")),
+            Variant::new(
+                "learned_welch_peaks_universal",
+                "two of eight segments of 256 samples and products of neighbouring bins, for signals of any kind, untrained",
+                LearnedWelchPeaksConfig::universal(256),
+            ),
             Variant::new("learned_welch_peaks_tiny", "two segments of 16 samples", tiny),
         ]
     }

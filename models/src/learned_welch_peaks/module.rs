@@ -1,9 +1,11 @@
 //! The learned model: its parameters, gates, and forward passes.
 
+use std::f64::consts::SQRT_2;
+
 use burn::module::{Module, Param};
 use burn::tensor::{Device, FloatDType, Int, Tensor, TensorData};
 use firefly_ops::{
-    ArgumentError, Direction, LearnedParameters, Peaks, WelchOptions, exact_twiddles, learned_welch_peaks,
+    ArgumentError, Direction, LearnedParameters, Peaks, Scaling, WelchOptions, exact_twiddles, learned_welch_peaks,
     learned_welch_psd,
 };
 
@@ -12,7 +14,7 @@ use super::gates::{GateKind, Gates, HardConcrete};
 use crate::expect_valid;
 
 /// Initial logarithm of the gain from a neighbouring bin: a small gain, but not so small that its gradient vanishes.
-const NEIGHBOUR_LOG_GAIN: f32 = -4.0;
+const NEIGHBOUR_LOG_GAIN: f64 = -4.0;
 /// Samples of the shortest segments that the operations transform by the kernels of exact estimates.
 const SHORTEST_EXACT: usize = 64;
 
@@ -20,7 +22,7 @@ const SHORTEST_EXACT: usize = 64;
 ///
 /// Every candidate segment is multiplied by the taper and goes through a butterfly transform with a gate on each
 /// butterfly; the power of the segments is averaged with the segments' gates as weights; the power of each bin becomes
-/// a positive combination of itself and its two neighbours. With exact twiddles, open gates and no gain from neighbours
+/// a combination of itself and its two neighbours, perhaps with the products with both. With exact twiddles, open gates and no gain from neighbours
 /// this is the estimate of [`WelchPeaks`](crate::WelchPeaks).
 ///
 /// Both results, peaks by [`forward`](Self::forward) and power by [`psd`](Self::psd), are computed with the [`Gates`]
@@ -69,8 +71,16 @@ pub struct LearnedWelchPeaks {
     /// Natural logarithm of the gains from the bin below, the bin itself and the bin above to a bin, `[gains, 3]`: of
     /// each bin, or of the bins that share them ([`LearnedWelchPeaksConfig::gains`]).
     pub log_gain: Param<Tensor<2>>,
+    /// Weights of the products with the bin below and with the bin above, `[gains, 2]`, if the gain takes them
+    /// ([`LearnedWelchPeaksConfig::product_weight`]); what is beyond −1 and 1 counts as these. A product's factor is its
+    /// weight times √(2·g·h), with g the gain of the bin itself and h that from the neighbour: no power is negative, but
+    /// for rounding where terms cancel.
+    pub product_weights: Option<Param<Tensor<2>>>,
     /// Index of each bin's gain, `[bins]`.
     gain_of_bins: Tensor<1, Int>,
+    /// Factors with which gains on one-sided power and products act on two-sided ones, `[bins, 5]`, if the gain takes
+    /// products.
+    two_sided: Option<Tensor<2>>,
     #[module(skip)]
     pub(super) config: LearnedWelchPeaksConfig,
 }
@@ -93,7 +103,13 @@ impl LearnedWelchPeaksConfig {
         self.validate()?;
         let options = self.options();
         let gains = self.gains.unwrap_or_else(|| options.bins());
-        let log_gain = [NEIGHBOUR_LOG_GAIN, 0.0, NEIGHBOUR_LOG_GAIN].repeat(gains);
+        let neighbour = self.neighbour_gain.map_or(NEIGHBOUR_LOG_GAIN, f64::ln);
+        // The power of noise stays as it is, or with the scaling `Spectrum` that of a sinusoid at its bin.
+        let divides = self.product_weight.is_some() && self.scaling != Scaling::Spectrum;
+        let total = if divides { (1.0 + 2.0 * neighbour.exp()).ln() } else { 0.0 };
+        let log_gain = [neighbour - total, -total, neighbour - total].map(|gain| gain as f32).repeat(gains);
+        let product_weights =
+            self.product_weight.map(|weight| Param::from_tensor(Tensor::full([gains, 2], weight, device)));
         let shape = [options.stages(), self.n_fft / 2];
         let segment_logits: Vec<f32> = (0..self.segments)
             .map(|segment| {
@@ -110,6 +126,8 @@ impl LearnedWelchPeaksConfig {
             gate_logits: Param::from_tensor(Tensor::full(shape, self.open_logit, device)),
             segment_logits: Param::from_tensor(segment_logits),
             log_gain: Param::from_tensor(Tensor::from_data(TensorData::new(log_gain, [gains, 3]), device)),
+            product_weights,
+            two_sided: self.product_weight.map(|_| two_sided_factors(bins, device)),
             gain_of_bins: Tensor::from_data(TensorData::new(gain_of_bins, [bins]), device),
             config: self.clone(),
         })
@@ -267,15 +285,26 @@ impl LearnedWelchPeaks {
         self.config.options()
     }
 
-    /// Gains from the bin below, the bin itself and the bin above to each bin, `[bins, 3]`.
+    /// Gains from the bin below, the bin itself and the bin above to each bin, `[bins, 3]`, and from
+    /// the products with both neighbours if there are any, `[bins, 5]`. With products the gains act on two-sided spectra:
+    /// those at the ends of the spectrum, and beside them, are half or twice the parameters.
     pub fn gain(&self) -> Tensor<2> {
-        let gain = self.log_gain.val().exp();
-        let ([gains, taps], bins) = (gain.dims(), self.options().bins());
-        match gains {
-            1 => gain.expand([bins, taps]),
-            _ if gains == bins => gain,
-            _ => gain.select(0, self.gain_of_bins.clone()),
-        }
+        let power = self.log_gain.val().exp();
+        let of_bins = |gain: Tensor<2>| {
+            let ([gains, taps], bins) = (gain.dims(), self.options().bins());
+            match gains {
+                1 => gain.expand([bins, taps]),
+                _ if gains == bins => gain,
+                _ => gain.select(0, self.gain_of_bins.clone()),
+            }
+        };
+        let (Some(weights), Some(two_sided)) = (&self.product_weights, &self.two_sided) else { return of_bins(power) };
+        let [below, own, above] = [0, 1, 2].map(|tap| self.log_gain.val().narrow(1, tap, 1));
+        let largest = ((Tensor::cat(vec![below, above], 1) + own) / 2.0).exp() * SQRT_2;
+        // Weights beyond their range keep a gradient, so that they may come back.
+        let weights = weights.val();
+        let products = (weights.clone() + (weights.clone().clamp(-1.0, 1.0) - weights).detach()) * largest;
+        of_bins(Tensor::cat(vec![power, products], 1)) * two_sided.clone()
     }
 
     /// Whether gradients of the logits are tracked.
@@ -333,6 +362,17 @@ impl LearnedWelchPeaks {
             self.gain(),
         ))
     }
+}
+
+/// Factors with which gains on one-sided power and products act on two-sided ones, `[bins, 5]`: the ends of the spectrum
+/// count once in one-sided power, and have one neighbour twice.
+fn two_sided_factors(bins: usize, device: &Device) -> Tensor<2> {
+    let mut factors = vec![[1.0f32; 5]; bins];
+    factors[0] = [0.5, 1.0, 0.5, 0.5, 0.5];
+    factors[bins - 1] = factors[0];
+    factors[1][0] = 2.0;
+    factors[bins - 2][2] = 2.0;
+    Tensor::from_data(TensorData::new(factors.concat(), [bins, 5]), device)
 }
 
 /// The number in a tensor of one.

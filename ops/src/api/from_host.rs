@@ -5,12 +5,14 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-use burn::tensor::{DType, Tensor, TensorData, Transaction, read_sync};
+use burn::tensor::{DType, Device, Element, Tensor, TensorData, Transaction, read_sync};
+use rayon::prelude::*;
 use thiserror::Error;
 
 use super::peaks::{Peaks, welch_peaks};
 use crate::error::{ArgumentError, ensure};
 use crate::options::WelchOptions;
+use crate::pinned_memory::pinned_values;
 
 /// Groups of chunks in flight, while a further one is gathered: enough for a device to never wait, few enough for any
 /// device's memory.
@@ -18,44 +20,22 @@ const IN_FLIGHT: usize = 2;
 /// Bytes of the chunks whose peaks are read back together, at most, if that is at least one chunk. A read-back waits
 /// until the device has taken over all chunks before it, and so would keep the host from making the next one.
 const GROUP_BYTES: usize = 64 << 20;
-
-/// Kind of host memory that frames lie in; it determines the size of chunks.
-///
-/// ```
-/// use firefly_ops::HostMemory;
-///
-/// // Copies from pinned memory are larger.
-/// assert!(HostMemory::Pinned.chunk_bytes() > HostMemory::Pageable.chunk_bytes());
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HostMemory {
-    /// Ordinary memory: a copy on the host takes longest, and overlaps with the device's work on the previous chunk.
-    Pageable,
-    /// Pinned memory, which a device reads by itself: each chunk has an overhead of some 0.3 ms, so chunks are large.
-    Pinned,
-}
-
-impl HostMemory {
-    /// Bytes per chunk, at most.
-    pub const fn chunk_bytes(self) -> usize {
-        match self {
-            Self::Pageable => 4 << 20,
-            Self::Pinned => 64 << 20,
-        }
-    }
-}
+/// Bytes per chunk, at most. Each has an overhead of some 0.1 ms, and while one is copied another is uploaded.
+const CHUNK_BYTES: usize = 16 << 20;
+/// Values that one thread copies at a time.
+const COPIED_VALUES: usize = 1 << 19;
 
 /// Peaks in host memory, `[batch, k]` in row-major order.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
-/// use firefly_ops::{HostMemory, WelchOptions, host_chunks, welch_peaks_from_host};
+/// use firefly_ops::{WelchOptions, host_chunks, welch_peaks_from_host};
 ///
 /// // Two frames, of an impulse and of a constant.
+/// let device = Device::flex();
 /// let samples = [[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [1.0; 8]].concat();
-/// let chunks = host_chunks(&samples, 8, HostMemory::Pageable)?;
-/// let window = Tensor::ones([8], &Device::flex());
-/// let peaks = welch_peaks_from_host(chunks, window, &WelchOptions::new(8, 1), 2)?;
+/// let chunks = host_chunks(&samples, 8, &device)?;
+/// let peaks = welch_peaks_from_host(chunks, Tensor::ones([8], &device), &WelchOptions::new(8, 1), 2)?;
 /// assert!(peaks.bins.chunks(2).eq([[1, 2], [0, 1]]));
 /// # Ok::<(), firefly_ops::HostError>(())
 /// ```
@@ -67,12 +47,13 @@ pub struct HostPeaks {
     pub power: Vec<f32>,
 }
 
-/// Failure of [`welch_peaks_from_host`].
+/// Failure of [`welch_peaks_from_host`] and [`HostPeaks::read`].
 ///
 /// ```
-/// use firefly_ops::{HostError, HostMemory, host_chunks};
+/// use burn::tensor::Device;
+/// use firefly_ops::{HostError, host_chunks};
 ///
-/// let error = host_chunks(&[0.0; 10], 8, HostMemory::Pageable).map_err(HostError::from).err();
+/// let error = host_chunks(&[0.0; 10], 8, &Device::flex()).map_err(HostError::from).err();
 /// let message = "host_chunks: `samples` is 10 samples, but must be whole frames of 8 samples";
 /// assert_eq!(error.map(|error| error.to_string()).as_deref(), Some(message));
 /// ```
@@ -83,40 +64,63 @@ pub enum HostError {
     #[error(transparent)]
     Argument(#[from] ArgumentError),
     /// The device could not compute or read back a chunk, with the device's message.
-    #[error("welch_peaks_from_host: {0}")]
+    #[error("peaks were not computed or read back: {0}")]
     Device(String),
 }
 
-/// Frames in host memory in chunks of whole rows, `[rows, frame]` each, as [`welch_peaks_from_host`] takes them.
+/// Frames in host memory in chunks of whole rows of up to 16 MiB, `[rows, frame]` each, as [`welch_peaks_from_host`] takes
+/// them.
 ///
-/// Each chunk is copied when the iterator yields it. For pinned memory, collect the chunks and move them there with
-/// [`Device::staging`](burn::tensor::Device::staging).
+/// Each chunk is copied when the iterator yields it: to pinned memory of the device, by several threads, where the device
+/// has such memory (CUDA), else to ordinary memory. The device reads pinned memory by itself, and the memory is
+/// used again for a later chunk. Chunks that are collected before they are used keep as much memory pinned as they take.
 ///
 /// - `samples`: `[batch, frame]` in row-major order.
-/// - `memory`: the kind of memory that the chunks will lie in.
+/// - `device`: the device that takes the chunks: that of the `window` of [`welch_peaks_from_host`].
 ///
 /// ```
-/// use firefly_ops::{HostMemory, host_chunks};
+/// use burn::tensor::Device;
+/// use firefly_ops::host_chunks;
 ///
-/// let samples = vec![0.0; 3 * 1_000_000]; // three frames of 4 MB each
-/// let chunks = host_chunks(&samples, 1_000_000, HostMemory::Pageable)?;
-/// assert!(chunks.map(|chunk| chunk.shape().to_vec()).eq([[1, 1_000_000]; 3]));
-/// assert!(host_chunks(&samples, 7, HostMemory::Pageable).is_err());
+/// let (samples, device) = (vec![0.0; 3 * 3_000_000], Device::flex()); // three frames of 12 MB each
+/// let chunks = host_chunks(&samples, 3_000_000, &device)?;
+/// assert!(chunks.map(|chunk| chunk.shape().to_vec()).eq([[1, 3_000_000]; 3]));
+/// assert!(host_chunks(&samples, 7, &device).is_err());
 /// # Ok::<(), firefly_ops::ArgumentError>(())
 /// ```
 ///
 /// # Errors
 /// If `samples` are not whole frames.
-pub fn host_chunks(
-    samples: &[f32],
+pub fn host_chunks<'a>(
+    samples: &'a [f32],
     frame: usize,
-    memory: HostMemory,
-) -> Result<impl Iterator<Item = TensorData>, ArgumentError> {
+    device: &Device,
+) -> Result<impl Iterator<Item = TensorData> + use<'a>, ArgumentError> {
     let whole = frame > 0 && samples.len().is_multiple_of(frame);
     let expected = format_args!("whole frames of {frame} samples");
     ensure(whole, "host_chunks", "samples", format_args!("{} samples", samples.len()), expected)?;
-    let rows = (memory.chunk_bytes() / size_of::<f32>() / frame).max(1);
-    Ok(samples.chunks(rows * frame).map(move |chunk| TensorData::new(chunk.to_vec(), [chunk.len() / frame, frame])))
+    let rows = (CHUNK_BYTES / size_of::<f32>() / frame).max(1);
+    // None once the device was found to have no pinned memory: each question waits for its queue.
+    let mut pinning = Some(device.clone());
+    Ok(samples.chunks(rows * frame).map(move |chunk| {
+        let shape = [chunk.len() / frame, frame];
+        let pinned = pinning.as_ref().and_then(|device| pinned_values(device, shape));
+        match pinned {
+            Some(values) => copied(chunk, values),
+            None => {
+                pinning = None;
+                TensorData::new(chunk.to_vec(), shape)
+            }
+        }
+    }))
+}
+
+/// `samples` in the memory of `chunk`.
+fn copied(samples: &[f32], mut chunk: TensorData) -> TensorData {
+    let values = chunk.as_mut_slice::<f32>().expect("pinned values are f32");
+    let parts = values.par_chunks_mut(COPIED_VALUES).zip(samples.par_chunks(COPIED_VALUES));
+    parts.for_each(|(values, samples)| values.copy_from_slice(samples));
+    chunk
 }
 
 /// [`welch_peaks`] of frames in host memory, on the device of `window`.
@@ -129,12 +133,12 @@ pub fn host_chunks(
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
-/// use firefly_ops::{HostMemory, WelchOptions, host_chunks, welch_peaks_from_host};
+/// use firefly_ops::{WelchOptions, host_chunks, welch_peaks_from_host};
 ///
-/// let options = WelchOptions::new(8, 1);
+/// let (options, device) = (WelchOptions::new(8, 1), Device::flex());
 /// let samples = [[1.0f32; 8], [-1.0; 8]].concat();
-/// let chunks = host_chunks(&samples, 8, HostMemory::Pageable)?;
-/// let peaks = welch_peaks_from_host(chunks, Tensor::ones([8], &Device::flex()), &options, 1)?;
+/// let chunks = host_chunks(&samples, 8, &device)?;
+/// let peaks = welch_peaks_from_host(chunks, Tensor::ones([8], &device), &options, 1)?;
 /// assert_eq!((peaks.bins, peaks.power), (vec![0, 0], vec![64.0, 64.0]));
 /// # Ok::<(), firefly_ops::HostError>(())
 /// ```
@@ -193,16 +197,50 @@ fn peaks_by_groups(
 }
 
 impl HostPeaks {
+    /// Peaks that a device has computed, read back together; power of another type is converted to f32.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_ops::{HostPeaks, WelchOptions, welch_peaks};
+    ///
+    /// let device = Device::flex();
+    /// let frames = Tensor::<2>::ones([2, 8], &device);
+    /// let peaks = welch_peaks(frames, Tensor::ones([8], &device), &WelchOptions::new(8, 1), 1)?;
+    /// assert_eq!(HostPeaks::read(peaks)?, HostPeaks { bins: vec![0, 0], power: vec![64.0, 64.0] });
+    /// # Ok::<(), firefly_ops::HostError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`HostError::Device`] if the device fails.
+    pub fn read(peaks: Peaks<2>) -> Result<Self, HostError> {
+        let mut read = Self::default();
+        read.extend(Reading::start(vec![peaks]))?;
+        Ok(read)
+    }
+
     /// Waits for the peaks of a group of chunks and appends them.
     fn extend(&mut self, reading: Reading) -> Result<(), HostError> {
-        for data in reading.finish().map_err(HostError::Device)? {
-            match data.dtype() {
-                DType::F32 => self.power.extend(data.iter::<f32>()),
-                _ => self.bins.extend(data.iter::<i64>()),
+        // Bins and power of each chunk in turn. Types that devices have are read as slices: an iterator that converts
+        // values takes longer than the kernel.
+        for chunk in reading.finish().map_err(HostError::Device)?.chunks_exact(2) {
+            let (bins, power) = (&chunk[0], &chunk[1]);
+            match bins.dtype() {
+                DType::I64 => self.bins.extend_from_slice(values(bins)),
+                DType::I32 => self.bins.extend(values::<i32>(bins).iter().map(|&bin| i64::from(bin))),
+                _ => self.bins.extend(bins.iter::<i64>()),
+            }
+            match power.dtype() {
+                DType::F32 => self.power.extend_from_slice(values(power)),
+                _ => self.power.extend(power.iter::<f32>()),
             }
         }
         Ok(())
     }
+}
+
+/// Values of the type that the data has.
+fn values<E: Element>(data: &TensorData) -> &[E] {
+    data.as_slice().expect("values are read in the type of their data")
 }
 
 /// Bins and power of each chunk.
@@ -241,6 +279,17 @@ mod tests {
     use burn::tensor::Device;
 
     use super::*;
+
+    #[test]
+    fn peaks_of_every_type_are_read() {
+        let device = Device::flex();
+        for dtype in [DType::F32, DType::F64] {
+            let frames = Tensor::<2>::ones([2, 8], &device).cast(dtype);
+            let window = Tensor::<1>::ones([8], &device).cast(dtype);
+            let peaks = welch_peaks(frames, window, &WelchOptions::new(8, 1), 1).unwrap();
+            assert_eq!(HostPeaks::read(peaks).unwrap(), HostPeaks { bins: vec![0, 0], power: vec![64.0, 64.0] });
+        }
+    }
 
     #[test]
     fn peaks_do_not_depend_on_how_many_chunks_are_read_back_together() {

@@ -6,8 +6,8 @@ use burn::tensor::{Tensor, TensorData};
 use super::check;
 use super::leading_dimensions::Leading;
 use super::peaks::Peaks;
-use crate::error::ArgumentError;
-use crate::ops::{GAIN_TAPS, LearnedTensors, SpectralOps};
+use crate::error::{ArgumentError, ensure};
+use crate::ops::{LearnedTensors, POWER_TAPS, PRODUCT_TAPS, SpectralOps};
 use crate::options::{Direction, WelchOptions, validate_n_fft};
 use crate::twiddles::exact_twiddles;
 
@@ -45,8 +45,10 @@ pub struct LearnedParameters {
     pub gates: Tensor<2>,
     /// Weight of each segment's power, `[segments]`, not negative; a segment of weight 0 is not computed.
     pub weights: Tensor<1>,
-    /// Factors of the bin below, the bin itself and the bin above in each bin's power, `[bins, 3]`. At the ends of the
-    /// spectrum, the missing neighbour is the mirrored one.
+    /// Factors of the bin below, the bin itself and the bin above in each bin's power, `[bins, 3]`. With `[bins, 5]`,
+    /// the others are factors of the products of the bin with the bin below and with the bin above, `2 Re Y[k−1] Y*[k]`
+    /// and `2 Re Y[k] Y*[k+1]`, summed as power is: what two windows tell of a bin with the transform of one. At the
+    /// ends of the spectrum, the missing neighbour is the mirrored one.
     pub gain: Tensor<2>,
 }
 
@@ -71,7 +73,7 @@ impl LearnedParameters {
             twiddles: exact_twiddles(options.n_fft, Direction::Forward, dtype.into(), &device)?,
             gates: Tensor::ones([options.stages(), options.n_fft / 2], (&device, dtype)),
             weights: Tensor::full([options.segments], 1.0 / options.segments as f64, (&device, dtype)),
-            gain: gain.unsqueeze::<2>().expand([options.bins(), GAIN_TAPS]),
+            gain: gain.unsqueeze::<2>().expand([options.bins(), POWER_TAPS]),
             window,
         })
     }
@@ -107,7 +109,8 @@ impl LearnedParameters {
 /// Each segment is windowed and goes through the butterfly transform; `P[k]` is the weighted sum over segments of the
 /// one-sided `|Y[k]|²`, scaled as in [`welch_psd`](crate::welch_psd); the result is
 /// `gain[k, 0] · P[k−1] + gain[k, 1] · P[k] + gain[k, 2] · P[k+1]`: a gain per bin that may also smooth over the
-/// neighbours. Scaling a signal by `c` scales its power by `c²`, whatever the parameters.
+/// neighbours. A gain of five factors adds `gain[k, 3] · C[k−1] + gain[k, 4] · C[k]`, with `C[k]` the same sum of
+/// `2 Re Y[k] Y*[k+1]`. Scaling a signal by `c` scales its power by `c²`, whatever the parameters.
 ///
 /// - `signal`: `[.., frame]`, of any rank from 1; returns power `[.., bins]`.
 ///
@@ -189,13 +192,17 @@ fn prepare<const D: usize>(
     let (n, bins, stages) = (options.n_fft, options.bins(), options.stages());
     let LearnedParameters { window, twiddles, gates, weights, gain } = parameters;
     let mut inputs = check::InputCheck::of(operation, "signal", &signal)?;
+    let gain_shape = gain.dims();
+    let is_gain = [POWER_TAPS, PRODUCT_TAPS].iter().any(|&taps| gain_shape == [bins, taps]);
+    let expected = format_args!("[{bins}, {POWER_TAPS}] or [{bins}, {PRODUCT_TAPS}]");
+    ensure(is_gain, operation, "gain", format_args!("{gain_shape:?}"), expected)?;
     inputs.transforms(["signal", "n_fft"], &signal, [n, options.segments], true)?;
     Ok(LearnedTensors {
         window: inputs.next("window", window, [n])?.into_dispatch(),
         twiddles: inputs.next("twiddles", twiddles, [stages, n / 2, 2])?.into_dispatch(),
         gates: inputs.next("gates", gates, [stages, n / 2])?.into_dispatch(),
         weights: inputs.next("weights", weights, [options.segments])?.into_dispatch(),
-        gain: inputs.next("gain", gain, [bins, GAIN_TAPS])?.into_dispatch(),
+        gain: inputs.next("gain", gain, gain_shape)?.into_dispatch(),
         signal: Leading::of(&signal).0.flatten(inputs.first(signal)),
     })
 }

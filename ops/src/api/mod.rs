@@ -20,7 +20,7 @@ mod top_k;
 
 pub use adam::{AdamState, adam_step};
 pub use butterfly::butterfly;
-pub use from_host::{HostError, HostMemory, HostPeaks, host_chunks, welch_peaks_from_host};
+pub use from_host::{HostError, HostPeaks, host_chunks, welch_peaks_from_host};
 pub use learned::{LearnedParameters, learned_welch_peaks, learned_welch_psd};
 pub use local_maxima::{LocalMaxima, local_maxima};
 pub use long_conv::long_conv;

@@ -147,6 +147,12 @@ pub(super) fn square(z: &ComplexBuffers, at: usize) -> f32 {
     fma(z.re[at], z.re[at], z.im[at] * z.im[at])
 }
 
+/// Re x·y* of values `x` and `y`.
+#[cube]
+pub(super) fn dot(z: &ComplexBuffers, x: usize, y: usize) -> f32 {
+    fma(z.re[x], z.re[y], z.im[x] * z.im[y])
+}
+
 /// Complex rows in device memory, `[rows, n]` each part.
 #[derive(Debug, Clone)]
 pub struct ComplexRows {

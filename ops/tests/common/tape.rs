@@ -96,7 +96,7 @@ pub fn learned_parameters(leaves: &[Tensor<1>], options: &WelchOptions) -> (Tens
         leaves[2].clone().reshape([stages, half, 2]),
         leaves[3].clone().reshape([stages, half]),
         leaves[4].clone(),
-        leaves[5].clone().reshape([options.bins(), 3]),
+        leaves[5].clone().reshape([options.bins() as i32, -1]),
     );
     (rows(&leaves[0], frame(options)), parameters)
 }

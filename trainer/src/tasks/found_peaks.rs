@@ -25,9 +25,11 @@ pub fn peaks_of(
 }
 
 /// Peaks in host memory.
+///
+/// # Panics
+/// If the device fails, as Burn's own reading does: runs catch that and name the device.
 pub(super) fn read_back(peaks: Peaks<2>) -> HostPeaks {
-    let (bins, power) = (peaks.bins.into_data(), peaks.power.into_data());
-    HostPeaks { bins: bins.iter::<i64>().collect(), power: power.iter::<f32>().collect() }
+    HostPeaks::read(peaks).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Adds the peaks of a further batch.

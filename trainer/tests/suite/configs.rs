@@ -67,7 +67,14 @@ fn assert_documented<T: Task>(config: RunConfig<T>, without: &[(&str, &str)]) {
 fn the_guide_has_every_key_with_its_default() {
     let mut config = PeaksConfig::default();
     config.data.recordings = Some(RecordingsConfig::new("bearing"));
-    let of_model = [("model.open_segments", "all"), ("model.gains", "one per bin"), ("model.band", "all bins")];
+    let of_model = [
+        ("model.open_segments", "all"),
+        ("model.gains", "one per bin"),
+        ("model.band", "all bins"),
+        ("model.taper", "window"),
+        ("model.neighbour_gain", "0.018"),
+        ("model.product_weight", "none"),
+    ];
     let recordings = [
         ("data.recordings.train", "none"),
         ("data.recordings.test", "none"),

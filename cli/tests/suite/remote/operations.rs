@@ -5,8 +5,8 @@ use burn::tensor::{Device, FloatDType, Tensor, TensorData};
 use firefly_app::device::DeviceName;
 use firefly_ops::fft::{self, ComplexTensor};
 use firefly_ops::{
-    HostMemory, LearnedParameters, LocalMaximaOptions, LogUnit, Logarithm, MelBands, MelOptions, Norm, SignalPadding,
-    StftOptions, WelchOptions, Window, WindowSymmetry, butterfly, exact_twiddles, host_chunks, learned_welch_peaks,
+    LearnedParameters, LocalMaximaOptions, LogUnit, Logarithm, MelBands, MelOptions, Norm, SignalPadding, StftOptions,
+    WelchOptions, Window, WindowSymmetry, butterfly, exact_twiddles, host_chunks, learned_welch_peaks,
     learned_welch_psd, local_maxima, log_mel, long_conv, mel, spectral_conv, top_k, welch_peaks, welch_peaks_from_host,
     welch_psd,
 };
@@ -153,7 +153,7 @@ fn transforms(device: &Device, results: &mut Results) {
 
     let window = Tensor::ones([N], device);
     let values = samples(7 * N);
-    let chunks = host_chunks(&values, N, HostMemory::Pageable).unwrap();
+    let chunks = host_chunks(&values, N, &window.device()).unwrap();
     let peaks = welch_peaks_from_host(chunks, window, &WelchOptions::new(N, 1), 4).unwrap();
     results.0.push(("welch_peaks_from_host, bins".into(), TensorData::new(peaks.bins, [7, 4])));
     results.0.push(("welch_peaks_from_host, power".into(), TensorData::new(peaks.power, [7, 4])));

@@ -31,7 +31,7 @@ use crate::gpu::{
 };
 use crate::ops::{
     AdamTensors, ButterflyTensors, LearnedTensors, LongConvTensors, PeakLossTensors, SpectralConvTensors, SpectralOps,
-    WelchTensors,
+    WelchTensors, gain_taps,
 };
 use crate::options::{
     AdamOptions, FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions,
@@ -244,6 +244,7 @@ impl SpectralOps for CubeBackend {
             let weights = ExactWeights {
                 window: &window.handle,
                 gain: &gain.handle,
+                taps: gain_taps(gain.meta.shape()),
                 choice: choice.map(|tensor| (tensor.handle.clone(), tensor.meta.strides().to_vec())),
                 values: &|| choice.map(|tensor| contiguous(tensor.clone()).handle),
             };
@@ -351,6 +352,7 @@ fn learned(tensors: &[CubeTensor; 6]) -> (CubeTensor, LearnedWeights) {
         gates: handle(gates),
         weights: handle(weights),
         gain: handle(gain),
+        taps: gain_taps(gain.meta.shape()),
     };
     (signal.clone(), learned)
 }

@@ -24,6 +24,78 @@ pub(in crate::cpu) fn fold_pairs<V: Register>(token: V::Token, sums: &[V], facto
     }
 }
 
+/// The power `[n / 2 + 1]` of a pair of segments, for each row of a register, stored to `power` or added to it, and
+/// likewise the products `[n / 2 / L]` of the bins with the bins above, 2 Re X\[k\] X*\[k+1\].
+///
+/// `spectrum` `[n / L]` is the transform of one segment plus i times the other.
+#[inline(always)]
+pub(in crate::cpu) fn unpack_pair<V: Register>(
+    token: V::Token,
+    spectrum: &[Complex<V>],
+    factor: f32,
+    add: bool,
+    power: &mut [&mut [f32]; 2],
+    products: &mut [V],
+) {
+    // As in `fold_pairs`, for the products too: Re Z[k] Z*[k+1] of a bin and of its mirror image is twice their sum.
+    let half = spectrum.len() / 2;
+    let factors = V::splat(token, factor);
+    let (lower, upper) = spectrum.split_at(half);
+    let products = &mut products[..half];
+    // DC and Nyquist are overwritten by the registers below; what is added to is read first.
+    let last = half * V::LANES;
+    let mut ends = [[0.0; 2]; 2];
+    if add {
+        for (ends, power) in ends.iter_mut().zip(&*power).take(V::ROWS) {
+            *ends = [power[0], power[last]];
+        }
+    }
+    // Bins n - k downwards, for bins k upwards.
+    let mut above = upper[half - 1];
+    let (mut z, mut image) = (lower[0], mirror(above, lower[0]));
+    for c in 0..half {
+        // Of the registers above the last ones, only the Nyquist bin is used, which is its own mirror image.
+        let (z_above, image_above) = if c + 1 < half {
+            let next = upper[half - 2 - c];
+            let image = mirror(next, above);
+            above = next;
+            (lower[c + 1], image)
+        } else {
+            (upper[0], upper[0])
+        };
+        let squares = factors * z.product_plus(z, image.product(image));
+        let of_image = image.product(shifted_down(image, image_above));
+        let product = factors * z.product_plus(shifted_down(z, z_above), of_image);
+        let at = c * V::LANES;
+        if add {
+            store_rows(load_rows::<V>(token, power, at) + squares, power, at);
+            products[c] = products[c] + product;
+        } else {
+            store_rows(squares, power, at);
+            products[c] = product;
+        }
+        (z, image) = (z_above, image_above);
+    }
+    // DC and Nyquist have no mirrored bin.
+    let (dc, nyquist) = (first_lanes(lower[0].product(lower[0])), first_lanes(upper[0].product(upper[0])));
+    for (row, power) in power.iter_mut().take(V::ROWS).enumerate() {
+        power[0] = ends[row][0] + dc[row] * factor;
+        power[last] = ends[row][1] + nyquist[row] * factor;
+    }
+}
+
+/// [`Register::mirror`] of both parts.
+#[inline(always)]
+fn mirror<V: Register>(z: Complex<V>, above: Complex<V>) -> Complex<V> {
+    Complex { re: z.re.mirror(above.re), im: z.im.mirror(above.im) }
+}
+
+/// [`Register::shifted_down`] of both parts.
+#[inline(always)]
+fn shifted_down<V: Register>(z: Complex<V>, above: Complex<V>) -> Complex<V> {
+    Complex { re: z.re.shifted_down(above.re), im: z.im.shifted_down(above.im) }
+}
+
 /// The power `[n / 2 + 1]` of one segment, for each row of a register, stored to `power` or added to it.
 ///
 /// `spectrum` `[n / 2 / L]` is the transform of the segment's samples taken two by two as complex values; `half_turn`

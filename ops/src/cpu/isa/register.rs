@@ -160,6 +160,18 @@ impl<V: Register> Complex<V> {
         Self { re: self.re.mul_sub(other.re, self.im * other.im), im: self.re.mul_add(other.im, self.im * other.re) }
     }
 
+    /// Re `self` `other`*.
+    #[inline(always)]
+    pub fn product(self, other: Self) -> V {
+        self.im.mul_add(other.im, self.re * other.re)
+    }
+
+    /// Re `self` `other`* + `sum`.
+    #[inline(always)]
+    pub fn product_plus(self, other: Self, sum: V) -> V {
+        self.im.mul_add(other.im, self.re.mul_add(other.re, sum))
+    }
+
     /// `self + factor other`.
     #[inline(always)]
     pub fn plus_scaled(self, factor: V, other: Self) -> Self {

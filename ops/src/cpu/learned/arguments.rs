@@ -1,6 +1,6 @@
 //! A learned estimate, and the gradients of one, as arguments.
 
-use super::gain::GAIN_TAPS;
+use super::gain::is_gain_of;
 use crate::cpu::butterfly::arguments::ButterflyTransform;
 use crate::cpu::real::Real;
 use crate::options::WelchOptions;
@@ -9,7 +9,8 @@ use crate::options::WelchOptions;
 ///
 /// Every segment, detrended and windowed, goes through the transform as the real part of its input. With Y_s the
 /// transform's output for segment s: P\[k\] = scale · Σ_s weights\[s\] c_k |Y_s\[k\]|² for k = 0..=n/2, scale and c_k
-/// as for [`welch_psd`](crate::cpu::welch_psd); then the gain is applied. Exact twiddles, open gates, weights 1 /
+/// as for [`welch_psd`](crate::cpu::welch_psd), and C\[k\] the same sum of 2 Re Y_s\[k\] Y_s*\[k+1\]; then the gain is
+/// applied. Exact twiddles, open gates, weights 1 /
 /// segments and no gain (or a gain of (0, 1, 0)) give the Welch power.
 ///
 /// With exact twiddles and open gates, segments that have one weight share transforms in pairs, as in the Welch power,
@@ -22,7 +23,7 @@ pub struct LearnedWelch<'a, T> {
     pub transform: ButterflyTransform<'a, T>,
     /// Weights of the segments, `[segments]`, not negative. A segment of weight 0 is skipped.
     pub weights: &'a [T],
-    /// Gain of the bins, `[bins, 3]`: see [`GAIN_TAPS`]. Without it, power stays as it is.
+    /// Gain of the bins, `[bins, 3]` or `[bins, 5]`: see [`gain`](super::gain). Without it, power stays as it is.
     pub gain: Option<&'a [T]>,
     /// The segments, scaling and detrending.
     pub options: &'a WelchOptions,
@@ -49,7 +50,7 @@ impl<'a, T: Real> LearnedWelch<'a, T> {
         debug_assert_eq!(self.window.len(), self.options.n_fft);
         debug_assert_eq!(self.transform.n, self.options.n_fft);
         debug_assert_eq!(self.weights.len(), self.options.segments);
-        debug_assert!(self.gain.is_none_or(|gain| gain.len() == GAIN_TAPS * self.options.bins()));
+        debug_assert!(self.gain.is_none_or(|gain| is_gain_of(gain, self.options.bins())));
     }
 }
 
@@ -67,7 +68,7 @@ pub struct LearnedGradients<'a, T> {
     pub gates: Option<&'a mut [T]>,
     /// Gradient of the segments' weights, `[segments]`, including those of skipped segments.
     pub weights: Option<&'a mut [T]>,
-    /// Gradient of the gain, `[bins, 3]`; only for a model that has a gain.
+    /// Gradient of the gain, of its shape; only for a model that has a gain.
     pub gain: Option<&'a mut [T]>,
 }
 

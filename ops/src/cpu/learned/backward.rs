@@ -12,8 +12,8 @@ use crate::cpu::isa::register::MAX_LANES;
 use crate::cpu::isa::register::{Complex, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, dispatch};
 use crate::cpu::learned::arguments::{LearnedGradients, LearnedWelch};
-use crate::cpu::learned::frames::{LearnedFrames, neighbours, squared};
-use crate::cpu::learned::gain::GAIN_TAPS;
+use crate::cpu::learned::frames::LearnedFrames;
+use crate::cpu::learned::gain::{sources, taps_of};
 use crate::cpu::learned::sums::{LearnedSums, Lengths};
 use crate::cpu::runtime::reduction::sum_blocks;
 use crate::cpu::runtime::scratch::with_zeros;
@@ -90,9 +90,10 @@ impl LaneBackward<'_> {
         let (program, options) = (&self.frames.prepared.program, self.frames.options());
         let complexes = (program.passes + 2) * options.n_fft;
         let slots = program.pairs.len() * self.sums_per_slot;
-        let registers = slots + options.segments + GAIN_TAPS * options.bins();
+        let registers = slots + options.segments + self.gain_len();
         MAX_LANES * (lines_for(2 * complexes + registers) + 2 * lines_for(options.n_fft) + 8)
-            + 3 * self.frames.power_lines()
+            + 2 * self.frames.sums_lines()
+            + MAX_LANES * lines_for(options.bins())
     }
 
     /// Whether segment `index` has to be transformed: one of weight 0 only for the gradient of its weight.
@@ -100,25 +101,29 @@ impl LaneBackward<'_> {
         self.lengths.weights > 0 || self.frames.model.weights[index] != 0.0
     }
 
-    /// Turns the gradient of the power after the gain into that of Σ_s weights\[s\] |Y_s\[k\]|², one for each bin.
+    /// Factors of the gain.
+    fn gain_len(&self) -> usize {
+        self.frames.model.gain.map_or(0, <[f32]>::len)
+    }
+
+    /// Turns the gradient of the power after the gain into that of the sums before it, which are neither scaled nor
+    /// doubled: Σ_s weights\[s\] |Y_s\[k\]|², and Σ_s weights\[s\] Re Y_s\[k\] Y_s*\[k+1\].
     #[inline(always)]
-    fn gain_backward<V: Register>(&self, token: V::Token, grad_gained: &[V], grad_power: &mut [V]) {
+    fn gain_backward<V: Register>(&self, token: V::Token, grad_gained: &[V], grad_sums: &mut [V]) {
         let bins = grad_gained.len();
         if let Some(gain) = self.frames.model.gain {
-            let taps = gain.as_chunks::<GAIN_TAPS>().0;
-            // The transposed gain: each bin's own factor first, then its factors for the bins below and above.
-            for k in 0..bins {
-                grad_power[k] = grad_gained[k] * V::splat(token, taps[k][1]);
-            }
-            for k in 0..bins {
-                let [below, above] = neighbours(k, bins);
-                grad_power[below] = grad_gained[k].mul_add(V::splat(token, taps[k][0]), grad_power[below]);
-                grad_power[above] = grad_gained[k].mul_add(V::splat(token, taps[k][2]), grad_power[above]);
+            grad_sums.fill(V::splat(token, 0.0));
+            for (k, taps) in gain.chunks_exact(taps_of(gain, bins)).enumerate() {
+                for (&tap, into) in taps.iter().zip(sources(k, bins)) {
+                    grad_sums[into] = grad_gained[k].mul_add(V::splat(token, tap), grad_sums[into]);
+                }
             }
         } else {
-            grad_power.copy_from_slice(grad_gained);
+            for (into, &grad) in grad_sums.iter_mut().zip(grad_gained) {
+                *into = grad;
+            }
         }
-        self.frames.scale_bins(token, grad_power);
+        self.frames.scale_sums(token, grad_sums);
     }
 }
 
@@ -155,9 +160,10 @@ struct TileMemory<'a, V> {
     slots: &'a mut [V],
     weights: &'a mut [V],
     gain: &'a mut [V],
-    power: &'a mut [V],
+    /// The sums that the gain takes, and their gradients.
+    sums: &'a mut [V],
     grad_gained: &'a mut [V],
-    grad_power: &'a mut [V],
+    grad_sums: &'a mut [V],
     /// The gradient of the windowed samples, a row after the other.
     rows: &'a mut [f32],
 }
@@ -175,10 +181,10 @@ impl LearnedBackwardKernel<'_> {
             grad: take_complexes(token, &mut memory, n),
             slots: take_registers(token, &mut memory, program.pairs.len() * S),
             weights: take_registers(token, &mut memory, options.segments),
-            gain: take_registers(token, &mut memory, GAIN_TAPS * bins),
-            power: take_registers(token, &mut memory, bins),
+            gain: take_registers(token, &mut memory, call.gain_len()),
+            sums: take_registers(token, &mut memory, call.frames.sums_len()),
             grad_gained: take_registers(token, &mut memory, bins),
-            grad_power: take_registers(token, &mut memory, bins),
+            grad_sums: take_registers(token, &mut memory, call.frames.sums_len()),
             rows: take_values(&mut memory, V::LANES * n),
         };
         let none = V::splat(token, 0.0);
@@ -227,8 +233,8 @@ impl LaneBackward<'_> {
         }
         load_bins(token, grad_gained, bins, &has_gradient, tile.spare, tile.grad_gained);
         // Backward through the gain.
-        self.gain_backward(token, tile.grad_gained, tile.grad_power);
-        tile.power.fill(V::splat(token, 0.0));
+        self.gain_backward(token, tile.grad_gained, tile.grad_sums);
+        tile.sums.fill(V::splat(token, 0.0));
         for index in (0..model.weights.len()).filter(|&index| self.needs(index)) {
             // Forward through window and stages, storing the inputs of every pass.
             let segments = self.frames.segments::<V>(signal, index, Some(&has_gradient), tile.spare);
@@ -239,21 +245,31 @@ impl LaneBackward<'_> {
             // Gradient of the segment's weight, and its power for that of the gain.
             if self.lengths.weights > 0 {
                 let sum = &mut tile.weights[index];
-                *sum = *sum + weighted_energy(token, &tile.levels[output..], tile.grad_power);
+                *sum = *sum + weighted_sums(token, &tile.levels[output..], tile.grad_sums.split_at(bins));
             }
             let weight = model.weights[index];
             if weight == 0.0 {
                 continue;
             }
-            self.frames.add_power(token, &tile.levels[output..], weight, tile.power);
+            self.frames.add_sums(token, &tile.levels[output..], weight, tile.sums);
             if !self.through_segments {
                 continue;
             }
             // Gradient of the transform's output, zero past the bins.
             let twice = V::splat(token, 2.0 * weight);
-            for ((grad, z), &factor) in tile.grad.iter_mut().zip(&tile.levels[output..]).zip(&*tile.grad_power) {
+            let (of_power, of_products) = tile.grad_sums.split_at(bins);
+            let output = &tile.levels[output..];
+            for ((grad, z), &factor) in tile.grad.iter_mut().zip(output).zip(of_power) {
                 let factor = twice * factor;
                 *grad = Complex { re: factor * z.re, im: factor * z.im };
+            }
+            for (k, &factor) in of_products.iter().enumerate() {
+                let factor = V::splat(token, weight) * factor;
+                for (into, from) in [(k, k + 1), (k + 1, k)] {
+                    let grad = &mut tile.grad[into];
+                    grad.re = factor.mul_add(output[from].re, grad.re);
+                    grad.im = factor.mul_add(output[from].im, grad.im);
+                }
             }
             let none = V::splat(token, 0.0);
             tile.grad[bins..].fill(Complex { re: none, im: none });
@@ -277,14 +293,12 @@ impl LaneBackward<'_> {
                 into.add(segments.row(row), offsets[row], model.window, model.options.detrend, grad);
             }
         }
-        // Gradient of the gain, from the scaled power of all segments.
-        self.frames.scale_bins(token, tile.power);
+        // Gradient of the gain, from the scaled sums of all segments.
+        self.frames.scale_sums(token, tile.sums);
         if self.lengths.gain > 0 {
-            let sums = tile.gain.as_chunks_mut::<GAIN_TAPS>().0;
-            for (k, sums) in sums.iter_mut().enumerate() {
-                let [below, above] = neighbours(k, bins);
-                for (sum, from) in sums.iter_mut().zip([below, k, above]) {
-                    *sum = tile.grad_gained[k].mul_add(tile.power[from], *sum);
+            for (k, into) in tile.gain.chunks_exact_mut(self.gain_len() / bins).enumerate() {
+                for (into, from) in into.iter_mut().zip(sources(k, bins)) {
+                    *into = tile.grad_gained[k].mul_add(tile.sums[from], *into);
                 }
             }
         }
@@ -313,14 +327,22 @@ fn load_bins<V: Register>(
     into[bins - 1] = V::load(token, &nyquist);
 }
 
-/// Σ_k grad\[k\] |output\[k\]|².
+/// Σ_k of_power\[k\] |output\[k\]|² + Σ_k of_products\[k\] Re output\[k\] output*\[k+1\].
 #[inline(always)]
-fn weighted_energy<V: Register>(token: V::Token, output: &[Complex<V>], grad: &[V]) -> V {
+fn weighted_sums<V: Register>(token: V::Token, output: &[Complex<V>], (of_power, of_products): (&[V], &[V])) -> V {
     let mut total = V::splat(token, 0.0);
-    for (output, grad) in output.chunks(CHUNK).zip(grad.chunks(CHUNK)) {
+    for (output, grad) in output.chunks(CHUNK).zip(of_power.chunks(CHUNK)) {
         let mut sum = V::splat(token, 0.0);
         for (z, &grad) in output.iter().zip(grad) {
-            sum = squared(z).mul_add(grad, sum);
+            sum = z.product(*z).mul_add(grad, sum);
+        }
+        total = total + sum;
+    }
+    let above = output[1..].chunks(CHUNK);
+    for ((output, above), grad) in output.chunks(CHUNK).zip(above).zip(of_products.chunks(CHUNK)) {
+        let mut sum = V::splat(token, 0.0);
+        for ((z, above), &grad) in output.iter().zip(above).zip(grad) {
+            sum = z.product(*above).mul_add(grad, sum);
         }
         total = total + sum;
     }

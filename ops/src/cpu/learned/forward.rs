@@ -28,7 +28,7 @@ pub(in crate::cpu) fn learned_welch_psd(
         let tasks = tile_tasks(rows, work(model, prepared));
         let pieces = signal.chunks(tasks.rows * frame_len).zip(power.chunks_mut(tasks.rows * bins));
         tasks.run(pieces, |(signal, power)| {
-            with_lines(power_lines(&frames) + frames.power_lines(), |memory| {
+            with_lines(tile_lines(&frames) + MAX_LANES * lines_for(bins), |memory| {
                 dispatch(set, width(rows), PowerKernel { frames: &frames, memory, signal, power });
             });
         });
@@ -56,7 +56,7 @@ pub(in crate::cpu) fn learned_welch_peaks(
         tasks.run(pieces, |((signal, out_bins), out_power)| {
             f32::with_scratch(|scratch| {
                 let (_, _, keys) = scratch.buffers(0, 0, searched);
-                with_lines(power_lines(&frames) + MAX_LANES * lines_for(bins), |memory| {
+                with_lines(tile_lines(&frames) + MAX_LANES * lines_for(bins), |memory| {
                     let kernel = PeaksKernel { frames: &frames, memory, signal, k, keys, out_bins, out_power };
                     dispatch(set, width(rows), kernel);
                 });
@@ -71,14 +71,14 @@ fn work(model: &LearnedWelch<'_, f32>, prepared: &PreparedButterfly<'_>) -> usiz
     open * (prepared.program.pairs.len() + model.transform.n / 2)
 }
 
-/// Lines of memory that the power of a tile takes.
-fn power_lines(frames: &LearnedFrames<'_>) -> usize {
-    3 * MAX_LANES * lines_for(frames.options().n_fft) + frames.power_lines()
+/// Lines of memory that the sums of a tile take.
+fn tile_lines(frames: &LearnedFrames<'_>) -> usize {
+    3 * MAX_LANES * lines_for(frames.options().n_fft) + frames.sums_lines()
 }
 
-/// The scaled power of a tile's frames, before the gain.
+/// The scaled sums of a tile's frames that the gain takes.
 #[inline(always)]
-fn tile_power<'m, V: Register>(
+fn tile_sums<'m, V: Register>(
     token: V::Token,
     frames: &LearnedFrames<'_>,
     signal: &[f32],
@@ -87,23 +87,23 @@ fn tile_power<'m, V: Register>(
     let (program, n) = (&*frames.prepared.program, frames.options().n_fft);
     let spare = take_values(memory, V::LANES * n);
     let tile = take_complexes::<V>(token, memory, n);
-    let power = take_registers::<V>(token, memory, frames.options().bins());
-    power.fill(V::splat(token, 0.0));
+    let sums = take_registers::<V>(token, memory, frames.sums_len());
+    sums.fill(V::splat(token, 0.0));
     for (index, &weight) in frames.model.weights.iter().enumerate() {
         if weight == 0.0 {
             continue;
         }
-        // Windowed samples into lanes, all stages, and the weighted power of the outputs.
+        // Windowed samples into lanes, all stages, and the weighted sums of the outputs.
         frames.load(token, &frames.segments::<V>(signal, index, None, spare), tile);
         if frames.prepared.soft {
             V::call_shared(token, RunProgram::<V, 4> { program, weights: frames.prepared.weights(), tile });
         } else {
             V::call_shared(token, RunProgram::<V, 2> { program, weights: frames.prepared.weights(), tile });
         }
-        frames.add_power(token, tile, weight, power);
+        frames.add_sums(token, tile, weight, sums);
     }
-    frames.scale_bins(token, power);
-    power
+    frames.scale_sums(token, sums);
+    sums
 }
 
 /// The power of one task's rows.
@@ -123,7 +123,7 @@ impl Kernel for PowerKernel<'_> {
         let tiles = signal.chunks(V::LANES * frames.frame_len).zip(power.chunks_mut(V::LANES * bins));
         for (signal, power) in tiles {
             let mut memory = &mut *memory;
-            let tile = tile_power::<V>(token, frames, signal, &mut memory);
+            let tile = tile_sums::<V>(token, frames, signal, &mut memory);
             // Gain, and lanes into rows; the last tile may have fewer rows than lanes.
             let whole = power.len() == V::LANES * bins;
             store_bins(
@@ -164,7 +164,7 @@ impl Kernel for PeaksKernel<'_> {
             .zip(out_bins.chunks_mut(V::LANES * k).zip(out_power.chunks_mut(V::LANES * k)));
         for (signal, (out_bins, out_power)) in tiles {
             let mut memory = &mut *memory;
-            let tile = tile_power::<V>(token, frames, signal, &mut memory);
+            let tile = tile_sums::<V>(token, frames, signal, &mut memory);
             // Gain, and lanes into rows, which are searched.
             store_bins(
                 bins,

@@ -6,7 +6,7 @@ use crate::cpu::isa::lines::lines_for;
 use crate::cpu::isa::register::MAX_LANES;
 use crate::cpu::isa::register::{Complex, Register};
 use crate::cpu::learned::arguments::LearnedWelch;
-use crate::cpu::learned::gain::GAIN_TAPS;
+use crate::cpu::learned::gain::{self, taps_of};
 use crate::cpu::welch::{scaling, segment};
 use crate::options::WelchOptions;
 
@@ -81,40 +81,52 @@ impl<'a> LearnedFrames<'a> {
         offsets
     }
 
-    /// Adds `weight · |output[k]|²` to `power[k]`, for the bins of `power`.
+    /// Number of the sums of a row that the gain takes: power, and perhaps products of neighbours.
+    pub fn sums_len(&self) -> usize {
+        gain::sums_len(self.model.gain, self.options().bins())
+    }
+
+    /// Adds `weight · |output[k]|²` to the power in `sums`, and `weight · Re output[k] output*[k+1]` to the products.
     #[inline(always)]
-    pub fn add_power<V: Register>(&self, token: V::Token, output: &[Complex<V>], weight: f32, power: &mut [V]) {
+    pub fn add_sums<V: Register>(&self, token: V::Token, output: &[Complex<V>], weight: f32, sums: &mut [V]) {
         let weight = V::splat(token, weight);
+        let (power, products) = sums.split_at_mut(self.options().bins());
         for (power, z) in power.iter_mut().zip(output) {
-            *power = squared(z).mul_add(weight, *power);
+            *power = z.product(*z).mul_add(weight, *power);
+        }
+        for (sum, (z, above)) in products.iter_mut().zip(output.iter().zip(&output[1..])) {
+            *sum = z.product(*above).mul_add(weight, *sum);
         }
     }
 
-    /// Multiplies bin k by scale · c_k.
+    /// Multiplies the power of bin k by scale · c_k, and products by twice the scale.
     #[inline(always)]
-    pub fn scale_bins<V: Register>(&self, token: V::Token, power: &mut [V]) {
-        let last = power.len() - 1;
+    pub fn scale_sums<V: Register>(&self, token: V::Token, sums: &mut [V]) {
+        let last = self.options().bins() - 1;
         let (once, twice) = (V::splat(token, self.scale), V::splat(token, 2.0 * self.scale));
-        power[0] = power[0] * once;
-        power[last] = power[last] * once;
-        for power in &mut power[1..last] {
-            *power = *power * twice;
+        for (k, sum) in sums.iter_mut().enumerate() {
+            *sum = *sum * if k == 0 || k == last { once } else { twice };
         }
     }
 
-    /// Bin k after the gain, from scaled power.
+    /// Bin k after the gain, from scaled sums.
     #[inline(always)]
-    pub fn gained<V: Register>(&self, token: V::Token, power: &[V], k: usize) -> V {
-        let Some(gain) = self.model.gain else { return power[k] };
-        let gain = &gain[GAIN_TAPS * k..GAIN_TAPS * (k + 1)];
-        let [below, above] = neighbours(k, power.len());
-        let sum = power[k].mul_add(V::splat(token, gain[1]), power[below] * V::splat(token, gain[0]));
-        power[above].mul_add(V::splat(token, gain[2]), sum)
+    pub fn gained<V: Register>(&self, token: V::Token, sums: &[V], k: usize) -> V {
+        let Some(gain) = self.model.gain else { return sums[k] };
+        let bins = self.options().bins();
+        let taps = taps_of(gain, bins);
+        let taps = &gain[taps * k..taps * (k + 1)];
+        let from = gain::sources(k, bins);
+        let mut sum = sums[k].mul_add(V::splat(token, taps[1]), sums[from[0]] * V::splat(token, taps[0]));
+        for (&tap, &from) in taps.iter().zip(&from).skip(2) {
+            sum = sums[from].mul_add(V::splat(token, tap), sum);
+        }
+        sum
     }
 
-    /// Lines of memory for the power of a tile in the widest registers.
-    pub fn power_lines(&self) -> usize {
-        MAX_LANES * lines_for(self.options().bins())
+    /// Lines of memory for the sums of a tile in the widest registers.
+    pub fn sums_lines(&self) -> usize {
+        MAX_LANES * lines_for(self.sums_len())
     }
 }
 
@@ -124,18 +136,6 @@ fn offset<V: Register>(token: V::Token, offsets: &[f32; MAX_LANES], i: usize) ->
     let (a, b) = ([offsets[i]; 4], [offsets[4 + i]; 4]);
     let (c, d) = ([offsets[8 + i]; 4], [offsets[12 + i]; 4]);
     V::from_quads(token, [&a, &b, &c, &d])
-}
-
-/// The bins below and above bin k of a spectrum that is mirrored at its ends.
-#[inline(always)]
-pub(super) fn neighbours(k: usize, bins: usize) -> [usize; 2] {
-    [if k > 0 { k - 1 } else { 1 }, if k + 1 < bins { k + 1 } else { bins - 2 }]
-}
-
-/// |z|².
-#[inline(always)]
-pub(super) fn squared<V: Register>(z: &Complex<V>) -> V {
-    z.im.mul_add(z.im, z.re * z.re)
 }
 
 /// Stores bins, a register each, to rows `stride` apart, as many as a register has lanes.

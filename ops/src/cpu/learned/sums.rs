@@ -1,7 +1,6 @@
 //! Gradients of a learned estimate that are sums over rows.
 
 use crate::cpu::learned::arguments::{LearnedGradients, LearnedWelch};
-use crate::cpu::learned::gain::GAIN_TAPS;
 use crate::cpu::real::Real;
 use crate::cpu::runtime::scratch::take;
 use crate::cpu::welch::scaling;
@@ -30,7 +29,7 @@ impl Lengths {
             window: if_requested(gradients.window.is_some(), model.options.n_fft),
             transform: if_requested(gradients.twiddles.is_some() || gradients.gates.is_some(), transform),
             weights: if_requested(gradients.weights.is_some(), model.options.segments),
-            gain: if_requested(gradients.gain.is_some(), GAIN_TAPS * model.options.bins()),
+            gain: gradients.gain.as_ref().map_or(0, |gain| gain.len()),
         }
     }
 

@@ -9,13 +9,41 @@ use crate::cpu::tests::{noise, reduced, relative_error, single, single_tolerance
 use crate::cpu::{InstructionSet, learned_welch_peaks, learned_welch_psd, welch_peaks, welch_psd};
 use crate::options::{Detrend, Scaling, WelchOptions};
 
-/// Models with the gates of every kind.
+/// Models with the gates of every kind, and one whose gain takes products.
 fn models(options: WelchOptions) -> impl Iterator<Item = LearnedModel<f64>> {
-    GatePattern::ALL.into_iter().map(move |kind| {
+    let models = GatePattern::ALL.into_iter().map(move |kind| {
         let mut model = LearnedModel::perturbed(options, false);
         model.gates = kind.values(options.n_fft);
         model.map(rounded)
-    })
+    });
+    models.chain([LearnedModel::perturbed(options, true).with_products().map(rounded)])
+}
+
+/// Exact transforms of an even and of an odd number of segments, by registers of one and of two rows.
+#[test]
+fn gains_on_products_are_those_in_double_precision() {
+    for n in [64, 128, 256, 512, 2048].into_iter().take(reduced(5, 1)) {
+        let options = WelchOptions::new(n, 5);
+        let (frame_len, rows, k) = (options.frame() + 3, reduced(37, 5), 7);
+        let signal = rounded(noise(rows * frame_len, 78).into_iter().map(|x| x + 0.3).collect());
+        for open in [&[0, 1][..], &[3], &[0, 2, 4], &[0, 1, 2, 4]] {
+            let model = LearnedModel::windowed(options, open, 1.0 / open.len() as f64).with_products().map(rounded);
+            let expected = model.psd(&signal, frame_len);
+            let (model, signal) = (model.single(), single(&signal));
+            for set in InstructionSet::available() {
+                let power = set.force(|| model.psd(&signal, frame_len));
+                let error = relative_error(&double(&power), &expected);
+                assert!(error < 2.0 * single_tolerance(n), "{set}, n {n}, {open:?}: {error:e}");
+                // The peaks are those of the power, to the bit.
+                let [mut peaks, mut strongest] = [0; 2].map(|_| (vec![0; rows * k], vec![0.0; rows * k]));
+                set.force(|| {
+                    learned_welch_peaks(&signal, frame_len, &model.borrow(), k, &mut peaks.0, &mut peaks.1);
+                    crate::cpu::top_k(&power, options.bins(), k, &mut strongest.0, &mut strongest.1);
+                });
+                assert_eq!((peaks.0, bits(&peaks.1)), (strongest.0, bits(&strongest.1)), "{set}, n {n}, {open:?}");
+            }
+        }
+    }
 }
 
 #[test]

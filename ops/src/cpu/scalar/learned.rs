@@ -9,7 +9,6 @@ use crate::cpu::scalar::butterfly::Schedule;
 use crate::cpu::scalar::split::{Split, SplitMut};
 use crate::cpu::top_k::{self, top_k_of_bins};
 use crate::cpu::welch::{scaling, segment};
-use crate::options::WelchOptions;
 
 /// As [`learned_welch_psd`](crate::cpu::learned_welch_psd()).
 pub(in crate::cpu) fn learned_welch_psd<T: Real>(
@@ -24,7 +23,7 @@ pub(in crate::cpu) fn learned_welch_psd<T: Real>(
     let pieces = signal.chunks(tasks.rows * frame_len).zip(power.chunks_mut(tasks.rows * bins));
     tasks.run(pieces, |(frames, power)| {
         T::with_scratch(|scratch| {
-            let mut buffers = LearnedBuffers::cut(scratch.real(LearnedBuffers::<T>::len(model.options)), model.options);
+            let mut buffers = learned.cut(scratch.real(learned.buffer_len()));
             for (frame, power) in frames.chunks_exact(frame_len).zip(power.chunks_exact_mut(bins)) {
                 learned.row(frame, &mut buffers, power);
             }
@@ -50,9 +49,9 @@ pub(in crate::cpu) fn learned_welch_peaks<T: Real>(
         .zip(out_power.chunks_mut(tasks.rows * k));
     tasks.run(pieces, |((frames, out_bins), out_power)| {
         T::with_scratch(|scratch| {
-            let (_, real, keys) = scratch.buffers(0, LearnedBuffers::<T>::len(model.options) + bins, searched.len());
+            let (_, real, keys) = scratch.buffers(0, learned.buffer_len() + bins, searched.len());
             let (power, real) = real.split_at_mut(bins);
-            let mut buffers = LearnedBuffers::cut(real, model.options);
+            let mut buffers = learned.cut(real);
             let outputs = out_bins.chunks_exact_mut(k).zip(out_power.chunks_exact_mut(k));
             for (frame, (out_bins, out_power)) in frames.chunks_exact(frame_len).zip(outputs) {
                 learned.row(frame, &mut buffers, power);
@@ -76,21 +75,8 @@ struct LearnedBuffers<'a, T> {
     zeros: &'a mut [T],
     output: SplitMut<'a, T>,
     work: &'a mut [T],
-}
-
-impl<'a, T: Real> LearnedBuffers<'a, T> {
-    fn len(options: &WelchOptions) -> usize {
-        8 * options.n_fft
-    }
-
-    fn cut(mut buffer: &'a mut [T], options: &WelchOptions) -> Self {
-        let n = options.n_fft;
-        let windowed = take(&mut buffer, n);
-        let zeros = take(&mut buffer, n);
-        zeros.fill(T::zero());
-        let output = SplitMut::of(take(&mut buffer, 2 * n));
-        Self { windowed, zeros, output, work: buffer }
-    }
+    /// The sums that the gain takes.
+    sums: &'a mut [T],
 }
 
 impl<'a, T: Real> LearnedRows<'a, T> {
@@ -104,21 +90,41 @@ impl<'a, T: Real> LearnedRows<'a, T> {
         self.model.options.segments * self.schedule.work()
     }
 
+    /// Number of the sums of a row that the gain takes.
+    pub fn sums_len(&self) -> usize {
+        gain::sums_len(self.model.gain, self.model.options.bins())
+    }
+
+    fn buffer_len(&self) -> usize {
+        8 * self.model.options.n_fft + self.sums_len()
+    }
+
+    fn cut<'b>(&self, mut buffer: &'b mut [T]) -> LearnedBuffers<'b, T> {
+        let n = self.model.options.n_fft;
+        let windowed = take(&mut buffer, n);
+        let zeros = take(&mut buffer, n);
+        zeros.fill(T::zero());
+        let output = SplitMut::of(take(&mut buffer, 2 * n));
+        let sums = take(&mut buffer, self.sums_len());
+        LearnedBuffers { windowed, zeros, output, work: buffer, sums }
+    }
+
     /// The power of one frame, gain applied.
     fn row(&self, frame: &[T], buffers: &mut LearnedBuffers<'_, T>, power: &mut [T]) {
-        let LearnedBuffers { windowed, zeros, output, work } = buffers;
-        power.fill(T::zero());
+        let LearnedBuffers { windowed, zeros, output, work, sums } = buffers;
+        sums.fill(T::zero());
         for (index, &weight) in self.model.weights.iter().enumerate() {
             if weight.is_zero() {
                 continue;
             }
             self.apply_window(frame, index, windowed);
             self.schedule.forward(Split { re: windowed, im: zeros }, work, output.reborrow());
-            add_power(output.read(), weight, power);
+            self.add_sums(output.read(), weight, sums);
         }
-        self.scale_bins(power);
-        if let Some(gain) = self.model.gain {
-            gain::apply(gain, power);
+        self.scale_sums(sums);
+        match self.model.gain {
+            Some(gain) => gain::apply(gain, sums, power),
+            None => power.copy_from_slice(sums),
         }
     }
 
@@ -135,19 +141,23 @@ impl<'a, T: Real> LearnedRows<'a, T> {
         &frame[index * self.model.options.hop..][..self.model.options.n_fft]
     }
 
-    /// Multiplies bin k by scale · c_k.
-    pub fn scale_bins(&self, power: &mut [T]) {
-        let last = power.len() - 1;
-        let twice = T::of(2.0) * self.scale;
-        power[1..last].iter_mut().for_each(|p| *p *= twice);
-        power[0] *= self.scale;
-        power[last] *= self.scale;
+    /// Adds a segment's squares, times its weight, and its products of neighbours if the gain takes them.
+    pub fn add_sums(&self, output: Split<'_, T>, weight: T, sums: &mut [T]) {
+        let (power, products) = sums.split_at_mut(self.model.options.bins());
+        for ((power, &re), &im) in power.iter_mut().zip(output.re).zip(output.im) {
+            *power += weight * (re * re + im * im);
+        }
+        for ((product, re), im) in products.iter_mut().zip(output.re.windows(2)).zip(output.im.windows(2)) {
+            *product += weight * (re[0] * re[1] + im[0] * im[1]);
+        }
     }
-}
 
-/// `power[k] += weight · |output[k]|²` for the bins of `power`.
-pub(in crate::cpu) fn add_power<T: Real>(output: Split<'_, T>, weight: T, power: &mut [T]) {
-    for ((power, &re), &im) in power.iter_mut().zip(output.re).zip(output.im) {
-        *power += weight * (re * re + im * im);
+    /// Multiplies the power of bin k by scale · c_k, and products by twice the scale.
+    pub fn scale_sums(&self, sums: &mut [T]) {
+        let last = self.model.options.bins() - 1;
+        let twice = T::of(2.0) * self.scale;
+        for (k, sum) in sums.iter_mut().enumerate() {
+            *sum *= if k == 0 || k == last { self.scale } else { twice };
+        }
     }
 }

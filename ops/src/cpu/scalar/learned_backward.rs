@@ -8,7 +8,7 @@ use crate::cpu::runtime::reduction::{sum_blocks, sum_by};
 use crate::cpu::runtime::scratch::take;
 use crate::cpu::runtime::tasks::{Tasks, optional_chunks};
 use crate::cpu::scalar::butterfly::ScheduleSums;
-use crate::cpu::scalar::learned::{LearnedRows, add_power};
+use crate::cpu::scalar::learned::LearnedRows;
 use crate::cpu::scalar::split::{Split, SplitMut};
 use crate::cpu::welch::segment::WindowedGradients;
 
@@ -57,8 +57,9 @@ struct LearnedBackwardBuffers<'a, T> {
     zeros: &'a mut [T],
     work: &'a mut [T],
     grad: &'a mut [T],
-    power: &'a mut [T],
-    grad_power: &'a mut [T],
+    /// The sums that the gain takes, and their gradients.
+    sums: &'a mut [T],
+    grad_sums: &'a mut [T],
     /// For every stored segment: the subtracted mean, the windowed samples, the outputs of the stages.
     stored: &'a mut [T],
 }
@@ -89,7 +90,7 @@ impl<'a, T: Real> LearnedBackwardRows<'a, T> {
     fn buffer_len(&self) -> usize {
         let options = self.learned.model.options;
         let stored = if self.store_all { options.segments } else { 1 };
-        5 * options.n_fft + 2 * options.bins() + stored * self.stored_len()
+        5 * options.n_fft + 2 * self.learned.sums_len() + stored * self.stored_len()
     }
 
     fn cut<'b>(&self, mut buffer: &'b mut [T]) -> LearnedBackwardBuffers<'b, T> {
@@ -100,8 +101,8 @@ impl<'a, T: Real> LearnedBackwardRows<'a, T> {
             zeros,
             work: take(&mut buffer, 2 * options.n_fft),
             grad: take(&mut buffer, 2 * options.n_fft),
-            power: take(&mut buffer, options.bins()),
-            grad_power: take(&mut buffer, options.bins()),
+            sums: take(&mut buffer, self.learned.sums_len()),
+            grad_sums: take(&mut buffer, self.learned.sums_len()),
             stored: buffer,
         }
     }
@@ -143,29 +144,30 @@ impl<'a, T: Real> LearnedBackwardRows<'a, T> {
         if grad_gained.iter().all(T::is_zero) {
             return;
         }
-        // Forward: the power of the row before the gain.
+        // Forward: the sums of the row before the gain.
         let model = self.learned.model;
-        let LearnedBackwardBuffers { zeros, work, power, grad_power, stored, .. } = buffers;
-        power.fill(T::zero());
+        let LearnedBackwardBuffers { zeros, work, sums: row_sums, grad_sums, stored, .. } = buffers;
+        row_sums.fill(T::zero());
         for (index, &weight) in model.weights.iter().enumerate().filter(|&(index, _)| self.needs(index)) {
             let storage = self.storage(index, stored);
             self.forward_segment(frame, index, zeros, work, storage);
             if !weight.is_zero() {
-                add_power(self.output(storage), weight, power);
+                self.learned.add_sums(self.output(storage), weight, row_sums);
             }
         }
-        self.learned.scale_bins(power);
+        self.learned.scale_sums(row_sums);
         // Backward through the gain.
-        grad_power.copy_from_slice(grad_gained);
         if let Some(gain) = model.gain {
-            gain::add_gradient(power, grad_power, sums.gain);
-            gain::adjoint(gain, grad_power);
+            gain::add_gradient(row_sums, grad_gained, sums.gain);
+            gain::adjoint(gain, grad_gained, grad_sums);
+        } else {
+            grad_sums.copy_from_slice(grad_gained);
         }
         if !self.through_segments && sums.weights.is_empty() {
             return;
         }
-        // From here on `grad_power` is the gradient of Σ_s weights[s] |Y_s[k]|².
-        self.learned.scale_bins(grad_power);
+        // From here on `grad_sums` is the gradient of Σ_s weights[s] |Y_s[k]|² and Σ_s weights[s] Re Y_s[k] Y_s*[k+1].
+        self.learned.scale_sums(grad_sums);
         for index in (0..model.weights.len()).filter(|&index| self.needs(index)) {
             if !self.store_all {
                 let LearnedBackwardBuffers { zeros, work, stored, .. } = buffers;
@@ -185,13 +187,15 @@ impl<'a, T: Real> LearnedBackwardRows<'a, T> {
         sums: &mut LearnedSums<'_, T>,
     ) {
         let LearnedRows { model, schedule, .. } = &self.learned;
-        let LearnedBackwardBuffers { zeros, work, grad, grad_power, stored, .. } = buffers;
+        let LearnedBackwardBuffers { zeros, work, grad, grad_sums, stored, .. } = buffers;
+        let (of_power, of_products) = grad_sums.split_at(model.options.bins());
         let storage = &*self.storage(index, stored);
         let output = self.output(storage);
         // Gradient of the segment's weight.
         if let Some(sum) = sums.weights.get_mut(index) {
-            let squared = |k: usize| (output.re[k] * output.re[k] + output.im[k] * output.im[k]).into();
-            *sum += T::of(sum_by(grad_power, |k, g| g.into() * squared(k)));
+            let product = |k: usize, l: usize| (output.re[k] * output.re[l] + output.im[k] * output.im[l]).into();
+            let of_squares = sum_by(of_power, |k, g| g.into() * product(k, k));
+            *sum += T::of(of_squares + sum_by(of_products, |k, g| g.into() * product(k, k + 1)));
         }
         let weight = model.weights[index];
         if weight.is_zero() || !self.through_segments {
@@ -201,9 +205,13 @@ impl<'a, T: Real> LearnedBackwardRows<'a, T> {
         let twice = T::of(2.0) * weight;
         let mut grad = SplitMut::of(grad);
         for (grad, output) in [(&mut *grad.re, output.re), (&mut *grad.im, output.im)] {
-            let (lower, upper) = grad.split_at_mut(grad_power.len());
-            for ((grad, &g), &y) in lower.iter_mut().zip(&**grad_power).zip(output) {
+            let (lower, upper) = grad.split_at_mut(of_power.len());
+            for ((grad, &g), &y) in lower.iter_mut().zip(of_power).zip(output) {
                 *grad = twice * g * y;
+            }
+            for (k, &g) in of_products.iter().enumerate() {
+                lower[k] += weight * g * output[k + 1];
+                lower[k + 1] += weight * g * output[k];
             }
             upper.fill(T::zero());
         }

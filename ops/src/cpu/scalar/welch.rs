@@ -14,13 +14,13 @@ use crate::cpu::welch::segment;
 
 /// As [`estimate_psd`](crate::cpu::welch::estimate_psd).
 pub(in crate::cpu) fn welch_psd<T: Real>(signal: &[T], frame_len: usize, estimate: &Estimate<'_, T>, power: &mut [T]) {
-    let (n, bins) = (estimate.options.n_fft, estimate.options.bins());
+    let bins = estimate.options.bins();
     let welch = PlannedWelch::new(estimate);
     let tasks = Tasks::independent(power.len() / bins, welch.work());
     let pieces = signal.chunks(tasks.rows * frame_len).zip(power.chunks_mut(tasks.rows * bins));
     tasks.run(pieces, |(frames, power)| {
         T::with_scratch(|scratch| {
-            let (complex, sums, _) = scratch.buffers(welch.complex_len(), n, 0);
+            let (complex, sums, _) = scratch.buffers(welch.complex_len(), welch.sums_len(), 0);
             for (frame, power) in frames.chunks_exact(frame_len).zip(power.chunks_exact_mut(bins)) {
                 welch.row(frame, complex, sums, power);
             }
@@ -37,7 +37,7 @@ pub(in crate::cpu) fn welch_peaks<T: Real>(
     out_bins: &mut [i64],
     out_power: &mut [T],
 ) {
-    let (n, bins, searched) = (estimate.options.n_fft, estimate.options.bins(), estimate.options.searched());
+    let (bins, searched) = (estimate.options.bins(), estimate.options.searched());
     let welch = PlannedWelch::new(estimate);
     let tasks = Tasks::independent(out_bins.len() / k, welch.work() + top_k::work(searched.len(), k));
     let pieces = signal
@@ -46,8 +46,8 @@ pub(in crate::cpu) fn welch_peaks<T: Real>(
         .zip(out_power.chunks_mut(tasks.rows * k));
     tasks.run(pieces, |((frames, out_bins), out_power)| {
         T::with_scratch(|scratch| {
-            let (complex, real, keys) = scratch.buffers(welch.complex_len(), n + bins, searched.len());
-            let (sums, power) = real.split_at_mut(n);
+            let (complex, real, keys) = scratch.buffers(welch.complex_len(), welch.sums_len() + bins, searched.len());
+            let (sums, power) = real.split_at_mut(welch.sums_len());
             let outputs = out_bins.chunks_exact_mut(k).zip(out_power.chunks_exact_mut(k));
             for (frame, (out_bins, out_power)) in frames.chunks_exact(frame_len).zip(outputs) {
                 welch.row(frame, complex, sums, power);
@@ -83,20 +83,47 @@ impl<'a, T: Real> PlannedWelch<'a, T> {
         self.estimate.options.n_fft + self.transform.get_inplace_scratch_len()
     }
 
-    /// The power of one frame. `complex` has `complex_len` values, `sums` has `n_fft`.
-    pub fn row(&self, frame: &[T], complex: &mut [Complex<T>], sums: &mut [T], power: &mut [T]) {
+    /// Number of the sums of a row over pairs of segments: |Z|² of all n bins, and behind it, if the gain takes products,
+    /// Re Z\[k\] Z*\[k+1\].
+    pub fn pair_sums_len(&self) -> usize {
+        let Estimate { options, gain, .. } = self.estimate;
+        let has_products = gain::sums_len(gain, options.bins()) > options.bins();
+        if has_products { 2 * options.n_fft } else { options.n_fft }
+    }
+
+    /// Values that a row needs: its sums over pairs of segments, and those that its gain takes, if there is one.
+    fn sums_len(&self) -> usize {
+        let Estimate { options, gain, .. } = self.estimate;
+        self.pair_sums_len() + gain.map_or(0, |gain| gain::sums_len(Some(gain), options.bins()))
+    }
+
+    /// The power of one frame. `complex` has `complex_len` values, `sums` has `sums_len`.
+    fn row(&self, frame: &[T], complex: &mut [Complex<T>], sums: &mut [T], power: &mut [T]) {
+        let (pair_sums, sums) = sums.split_at_mut(self.pair_sums_len());
         for pair in 0..self.estimate.segments.count.div_ceil(2) {
             self.transform_pair(frame, pair, complex);
-            add_squares(complex, pair, sums);
+            add_pair(complex, pair, self.estimate.options.n_fft, pair_sums);
         }
-        self.fold(sums, power);
         if let Some(gain) = self.estimate.gain {
-            gain::apply(gain, power);
+            self.fold(pair_sums, sums);
+            gain::apply(gain, sums, power);
+        } else {
+            self.fold(pair_sums, power);
         }
     }
 
-    /// The power of a row before the gain from its sums of |Z|² over pairs of segments.
-    pub fn fold(&self, sums: &[T], power: &mut [T]) {
+    /// The sums of a row that its gain takes, or its power if it has none, from its sums over pairs of segments.
+    pub fn fold(&self, pair_sums: &[T], sums: &mut [T]) {
+        let (squares, products) = pair_sums.split_at(self.estimate.options.n_fft);
+        let (power, folded) = sums.split_at_mut(self.estimate.options.bins());
+        self.fold_squares(squares, power);
+        // As for squares: Re Z[k] Z*[k+1] of a bin and its mirror image is twice the sum of both segments'.
+        for (folded, (&lower, &upper)) in folded.iter_mut().zip(products.iter().zip(products.iter().rev())) {
+            *folded = self.factor * (lower + upper);
+        }
+    }
+
+    fn fold_squares(&self, sums: &[T], power: &mut [T]) {
         // From two-sided sums to one-sided power. Z = X₁ + i X₂ of two real segments: |Z[k]|² + |Z[n-k]|² = 2 (|X₁[k]|²
         // + |X₂[k]|²), and an interior bin counts twice.
         let mirrored = sums.iter().rev();
@@ -142,12 +169,20 @@ impl<'a, T: Real> PlannedWelch<'a, T> {
     }
 }
 
-/// Adds |Z|² of a pair of segments, the first number 0, to the sums over all n bins; the first overwrites them.
-pub(in crate::cpu) fn add_squares<T: Real>(spectrum: &[Complex<T>], pair: usize, sums: &mut [T]) {
-    let spectrum = &spectrum[..sums.len()];
+/// Adds |Z|² of a pair of segments, the first number 0, to the sums over all n bins, and Re Z\[k\] Z*\[k+1\] to those
+/// behind them, if there are any; the first overwrites them.
+pub(in crate::cpu) fn add_pair<T: Real>(spectrum: &[Complex<T>], pair: usize, n: usize, sums: &mut [T]) {
+    let spectrum = &spectrum[..n];
+    let (squares, products) = sums.split_at_mut(n);
     if pair == 0 {
-        sums.iter_mut().zip(spectrum).for_each(|(sum, z)| *sum = z.norm_sqr());
+        products.fill(T::zero());
+        squares.iter_mut().zip(spectrum).for_each(|(sum, z)| *sum = z.norm_sqr());
     } else {
-        sums.iter_mut().zip(spectrum).for_each(|(sum, z)| *sum += z.norm_sqr());
+        squares.iter_mut().zip(spectrum).for_each(|(sum, z)| *sum += z.norm_sqr());
+    }
+    // After the last bin comes the first.
+    let above = spectrum.iter().cycle().skip(1);
+    for (sum, (z, above)) in products.iter_mut().zip(spectrum.iter().zip(above)) {
+        *sum += z.re * above.re + z.im * above.im;
     }
 }

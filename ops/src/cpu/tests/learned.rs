@@ -51,6 +51,11 @@ impl LearnedModel<f64> {
         model
     }
 
+    /// The model with a gain that takes products of neighbours.
+    pub fn with_products(self) -> Self {
+        Self { gain: uniform(5 * self.options.bins(), 36, -0.3, 0.9), ..self }
+    }
+
     /// The model with `change` made to every tensor.
     pub fn map(&self, change: impl Fn(Vec<f64>) -> Vec<f64>) -> Self {
         Self {
@@ -117,13 +122,16 @@ fn power_is_that_of_the_definition() {
             for (segments, gated) in [(1, false), (2, true), (3, true)] {
                 let options = WelchOptions { scaling, detrend, ..WelchOptions::new(n, segments) };
                 let model = LearnedModel::perturbed(options, gated);
-                let frame_len = options.frame() + 2;
-                let signal: Vec<f64> = noise(3 * frame_len, 35).iter().map(|x| x + 0.2).collect();
-                let expected = model.defined(&signal, frame_len);
-                assert!(relative_error(&model.psd(&signal, frame_len), &expected) < 1e-13);
-                let power = model.single().psd(&single(&signal), frame_len);
-                let power: Vec<f64> = power.into_iter().map(f64::from).collect();
-                assert!(relative_error(&power, &expected) < 2.0 * single_tolerance(n));
+                let exact = LearnedModel::windowed(options, &[0, segments - 1], 0.5);
+                for model in [model.clone(), model.with_products(), exact.clone(), exact.with_products()] {
+                    let frame_len = options.frame() + 2;
+                    let signal: Vec<f64> = noise(3 * frame_len, 35).iter().map(|x| x + 0.2).collect();
+                    let expected = model.defined(&signal, frame_len);
+                    assert!(relative_error(&model.psd(&signal, frame_len), &expected) < 1e-13);
+                    let power = model.single().psd(&single(&signal), frame_len);
+                    let power: Vec<f64> = power.into_iter().map(f64::from).collect();
+                    assert!(relative_error(&power, &expected) < 2.0 * single_tolerance(n));
+                }
             }
         }
     }

@@ -70,6 +70,7 @@ fn gradients_match_differences_of_the_loss() {
                 let options = WelchOptions { hop, scaling, detrend, ..WelchOptions::new(n, segments) };
                 for gated in [false, true] {
                     check(&LearnedModel::perturbed(options, gated), 2, 1);
+                    check(&LearnedModel::perturbed(options, gated).with_products(), 2, 1);
                 }
                 check(&LearnedModel::exact(options), 2, 1);
             }
@@ -83,6 +84,7 @@ fn gradients_with_a_skipped_segment_match_differences_of_the_loss() {
     let mut model = LearnedModel::perturbed(WelchOptions::new(16, 3), true);
     model.weights[1] = 0.0;
     check(&model, 2, 1);
+    check(&model.with_products(), 2, 1);
 }
 
 /// More values than are stored: the stages of a segment are computed twice.
@@ -124,28 +126,27 @@ fn gradients_through_exact_transforms_are_those_through_butterflies() {
         for (scaling, detrend) in SCALINGS.into_iter().flat_map(|s| DETRENDS.map(|d| (s, d))) {
             for (open, weight) in [(&[0, 1, 2][..], 1.0 / 3.0), (&[0, 2], 0.5), (&[1], 0.8)] {
                 let hop = n / 2 + 1;
-                let model = LearnedModel::windowed(
-                    WelchOptions { hop, scaling, detrend, ..WelchOptions::new(n, 3) },
-                    open,
-                    weight,
-                );
-                let frame_len = model.options.frame() + 2;
-                let signal: Vec<f64> = noise(5 * frame_len, 62).iter().map(|x| x + 0.2).collect();
-                let mut grad_power = noise(5 * model.options.bins(), 63);
-                grad_power[model.options.bins()..2 * model.options.bins()].fill(0.0);
-                // With gradients of twiddles, gates and weights, butterflies run.
-                let [of_signal, window, _, _, _, gain] = gradients(&model, &signal, frame_len, &grad_power);
-                let mut alone = [&of_signal, &window, &gain].map(|gradient| vec![f64::NAN; gradient.len()]);
-                let [signal_alone, window_alone, gain_alone] = &mut alone;
-                let into = LearnedGradients {
-                    signal: Some(signal_alone),
-                    window: Some(window_alone),
-                    gain: Some(gain_alone),
-                    ..LearnedGradients::default()
-                };
-                learned_welch_psd_backward(&signal, frame_len, &model.borrow(), &grad_power, into);
-                for (found, expected) in alone.iter().zip([&of_signal, &window, &gain]) {
-                    assert!(relative_error(found, expected) < 1e-12, "{open:?}, {:?}", model.options);
+                let options = WelchOptions { hop, scaling, detrend, ..WelchOptions::new(n, 3) };
+                let model = LearnedModel::windowed(options, open, weight);
+                for model in [model.clone(), model.with_products()] {
+                    let frame_len = options.frame() + 2;
+                    let signal: Vec<f64> = noise(5 * frame_len, 62).iter().map(|x| x + 0.2).collect();
+                    let mut grad_power = noise(5 * options.bins(), 63);
+                    grad_power[options.bins()..2 * options.bins()].fill(0.0);
+                    // With gradients of twiddles, gates and weights, butterflies run.
+                    let [of_signal, window, _, _, _, gain] = gradients(&model, &signal, frame_len, &grad_power);
+                    let mut alone = [&of_signal, &window, &gain].map(|gradient| vec![f64::NAN; gradient.len()]);
+                    let [signal_alone, window_alone, gain_alone] = &mut alone;
+                    let into = LearnedGradients {
+                        signal: Some(signal_alone),
+                        window: Some(window_alone),
+                        gain: Some(gain_alone),
+                        ..LearnedGradients::default()
+                    };
+                    learned_welch_psd_backward(&signal, frame_len, &model.borrow(), &grad_power, into);
+                    for (found, expected) in alone.iter().zip([&of_signal, &window, &gain]) {
+                        assert!(relative_error(found, expected) < 1e-12, "{open:?}, {options:?}");
+                    }
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! Welch estimate through exact transforms, as both engines take it.
 
-use crate::cpu::learned::gain::GAIN_TAPS;
+use crate::cpu::learned::gain::{PRODUCT_TAPS, is_gain_of, taps_of};
 use crate::cpu::real::Real;
 use crate::cpu::welch::scaling;
 use crate::options::WelchOptions;
@@ -12,7 +12,7 @@ pub(in crate::cpu) struct Estimate<'a, T> {
     pub window: &'a [T],
     pub options: &'a WelchOptions,
     pub segments: FrameSegments<'a>,
-    /// `[bins, 3]`, as in [`gain`](crate::cpu::learned::gain). Without it, power stays as it is.
+    /// `[bins, 3]` or `[bins, 5]`, as in [`gain`](crate::cpu::learned::gain). Without it, power stays as it is.
     pub gain: Option<&'a [T]>,
 }
 
@@ -38,7 +38,12 @@ impl<'a, T: Real> Estimate<'a, T> {
 
     pub fn debug_check(&self) {
         debug_assert_eq!(self.window.len(), self.options.n_fft);
-        debug_assert!(self.gain.is_none_or(|gain| gain.len() == GAIN_TAPS * self.options.bins()));
+        debug_assert!(self.gain.is_none_or(|gain| is_gain_of(gain, self.options.bins())));
+    }
+
+    /// Whether the gain takes products of neighbours.
+    pub fn has_products(&self) -> bool {
+        self.gain.is_some_and(|gain| taps_of(gain, self.options.bins()) == PRODUCT_TAPS)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::cpu::fft::plan::{FftPlan, MIN_N, MIN_N_SIXTEEN_LANES, MIN_N_TWO_ROWS,
 use crate::cpu::fft::prefetch::{INPUT_DISTANCE, Prefetcher};
 use crate::cpu::fft::sink::{AddPower, StorePower, StoreSpectrum};
 use crate::cpu::fft::source::{Interleaved, SegmentPair, Single, Windowed};
-use crate::cpu::fft::unpack::{fold_pairs, unpack_real};
+use crate::cpu::fft::unpack::{fold_pairs, unpack_pair, unpack_real};
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_registers, take_values, with_lines};
 use crate::cpu::isa::register::MAX_LANES;
 use crate::cpu::isa::register::{Complex, Lanewise, Register};
@@ -14,7 +14,7 @@ use crate::cpu::isa::{InstructionSet, Kernel, dispatch, dispatch_two_rows};
 use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;
 use crate::cpu::top_k::forward::{PowerTile, top_k_tile};
-use crate::cpu::welch::bin_gain::{BinGain, gain_lines};
+use crate::cpu::welch::bin_gain::{RowGain, gain_lines};
 use crate::cpu::welch::detrended::segment_of_rows;
 use crate::cpu::welch::estimate::{Estimate, FrameSegments};
 use crate::cpu::welch::short;
@@ -97,23 +97,28 @@ pub(super) struct WelchCall<'a> {
     pub segments: FrameSegments<'a>,
     /// Factor on |X|² summed over segments.
     pub factor: f32,
-    /// `[bins, 3]`.
+    /// `[bins, 3]` or `[bins, 5]`.
     pub gain: Option<&'a [f32]>,
+    /// Whether the gain takes products of neighbours.
+    has_products: bool,
     pub frame_len: usize,
 }
 
 impl<'a> WelchCall<'a> {
     pub fn new(frame_len: usize, estimate: &Estimate<'a, f32>) -> Self {
         let &Estimate { window, options, segments, gain } = estimate;
-        Self { window, options, segments, factor: estimate.factor(), gain, frame_len }
+        let has_products = estimate.has_products();
+        Self { window, options, segments, factor: estimate.factor(), gain, has_products, frame_len }
     }
 
     /// Lines of memory that a [`WelchKernel`] takes, for any registers.
     pub fn lines(&self) -> usize {
         let n = self.options.n_fft;
         let rows = if n <= MAX_TWO_ROW_N { 2 } else { 1 };
-        let gain = if self.gain.is_some() { gain_lines(self.options.bins(), rows) } else { 0 };
-        7 * rows * lines_for(n) + lines_for((MAX_LANES + 1) * self.stride()) + gain
+        let gain = self.gain.map_or(0, |gain| gain_lines(gain, self.options.bins(), rows));
+        // Products take whole spectra in place of half ones, and half as many values as a segment.
+        let buffers = if self.has_products { 9 } else { 7 };
+        buffers * rows * lines_for(n) + lines_for((MAX_LANES + 1) * self.stride()) + gain
     }
 
     /// Values from one row of a tile to the next.
@@ -197,7 +202,7 @@ impl WelchKernel<'_> {
             WelchOutputs::Power(power) => (power, bins, None),
             WelchOutputs::Peaks(peaks) => (take_values(&mut memory, tile_rows * stride), stride, Some(peaks)),
         };
-        let gain = call.gain.map(|gain| BinGain::<V>::new(token, gain, &mut memory));
+        let gain = call.gain.map(|gain| RowGain::<V>::new(token, gain, bins, &mut memory));
         let mut rows = RowPowerBuffers::<V, N>::new(token, &call, memory);
         for (index, frames_beside) in frames.chunks(V::ROWS * frame_len).enumerate() {
             let index = index * V::ROWS;
@@ -210,7 +215,7 @@ impl WelchKernel<'_> {
             let mut power = beside::<V>(&mut tile[row * stride..], stride, bins, spare, alone);
             rows.compute([frame, if alone { frame } else { next }], &mut power);
             if let Some(gain) = &gain {
-                gain.apply::<N>(token, power);
+                gain.apply::<N>(token, power, rows.products);
             }
             // Search a full tile, or the last one, for the peaks of all its rows at once.
             if let Some(peaks) = &mut peaks
@@ -258,8 +263,10 @@ struct RowPowerBuffers<'a, V: Register, const N: usize> {
     work: &'a mut [Complex<V>],
     /// `[n]`.
     sums: &'a mut [V],
-    /// `[n / 2]`.
+    /// `[n / 2]`, or `[n]` where the gain takes products.
     spectrum: &'a mut [Complex<V>],
+    /// `[n / 2]` where the gain takes products: of each bin with the bin above.
+    products: &'a mut [V],
     /// `[n]` for each row's even and odd segments.
     detrended: &'a mut [f32],
     /// Distance to the same samples of a later row, for frames of which a good part is not read.
@@ -277,22 +284,25 @@ impl<'a, V: Register, const N: usize> RowPowerBuffers<'a, V, N> {
         }
         let work = take_complexes(token, &mut memory, columns);
         let sums = take_registers(token, &mut memory, columns);
-        let spectrum = take_complexes(token, &mut memory, columns / 2);
+        let spectrum = take_complexes(token, &mut memory, if call.has_products { columns } else { columns / 2 });
+        let products = take_registers(token, &mut memory, if call.has_products { columns / 2 } else { 0 });
         let detrended = take_values(&mut memory, 2 * V::ROWS * n);
         let halves = if n / 2 >= shortest::<V>() { Some(FftPlan::of::<V>(n / 2)) } else { None };
         let is_sparse = 4 * call.segments.samples(call.options) < 3 * call.frame_len;
         let sparse = is_sparse.then(|| INPUT_DISTANCE.next_multiple_of(call.frame_len));
-        Self { token, call, pairs: FftPlan::of::<V>(n), halves, window, work, sums, spectrum, detrended, sparse }
+        let pairs = FftPlan::of::<V>(n);
+        Self { token, call, pairs, halves, window, work, sums, spectrum, products, detrended, sparse }
     }
 
-    /// One-sided power of a frame for each row of a register.
+    /// One-sided power of a frame for each row of a register, and products where the gain takes them.
     #[inline(always)]
     fn compute(&mut self, frames: [&[f32]; 2], power: &mut [&mut [f32]; 2]) {
         let token = self.token;
-        let &WelchCall { options, segments, factor, frame_len, .. } = self.call;
+        let &WelchCall { options, segments, factor, has_products, frame_len, .. } = self.call;
         let columns = if N > 0 { N / V::LANES } else { self.window.len() };
         let (window, work) = (&self.window[..columns], &mut self.work[..columns]);
-        let (sums, spectrum) = (&mut self.sums[..columns], &mut self.spectrum[..columns / 2]);
+        let sums = &mut self.sums[..columns];
+        let spectrum = &mut self.spectrum[..if has_products { columns } else { columns / 2 }];
         let starts = frames.map(<[f32]>::as_ptr);
         let mut prefetched = 0;
         for first in (0..segments.count).step_by(2) {
@@ -318,7 +328,7 @@ impl<'a, V: Register, const N: usize> RowPowerBuffers<'a, V, N> {
                 let second = segments.index(first + 1);
                 let y = Windowed::new(segment_of_rows::<V>(token, options, frames, second, y), window);
                 load_pass(token, self.pairs, SegmentPair(x, y), work, &mut prefetcher);
-            } else if let Some(halves) = self.halves {
+            } else if let (Some(halves), false) = (self.halves, has_products) {
                 // The last segment of an odd number: a transform of half the length gives its power directly.
                 let work = &mut work[..columns / 2];
                 load_pass(token, halves, Interleaved(x), work, &mut prefetcher);
@@ -332,13 +342,18 @@ impl<'a, V: Register, const N: usize> RowPowerBuffers<'a, V, N> {
                 load_pass(token, self.pairs, Single(x), work, &mut prefetcher);
             }
             column_passes(token, self.pairs, work, &mut prefetcher);
-            // Lane pass: |Z|² into the sums over pairs of segments.
-            if first == 0 {
+            // Lane pass: |Z|² into the sums over pairs of segments, or the spectrum, for the products.
+            if has_products {
+                lane_pass(token, self.pairs, work, StoreSpectrum(spectrum), &mut prefetcher);
+                unpack_pair(token, spectrum, factor, first > 0, power, self.products);
+            } else if first == 0 {
                 lane_pass(token, self.pairs, work, StorePower(sums), &mut prefetcher);
             } else {
                 lane_pass(token, self.pairs, work, AddPower(sums), &mut prefetcher);
             }
         }
-        fold_pairs(token, sums, factor, power);
+        if !has_products {
+            fold_pairs(token, sums, factor, power);
+        }
     }
 }

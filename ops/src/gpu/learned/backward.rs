@@ -2,13 +2,13 @@
 
 use cubecl::server::Handle;
 
-use super::launch::{LearnedWeights, gain_gradient, sum_gradient};
+use super::launch::{GainInputs, LearnedWeights, gain_gradient, sum_gradients};
 use crate::gpu::butterfly::{BackwardRows, ButterflyGradients};
 use crate::gpu::complex::ComplexRows;
-use crate::gpu::device::{DeviceLimitError, GpuDevice, chunks, empty, from_row};
+use crate::gpu::device::{DeviceLimitError, GpuDevice, chunks, from_row};
 use crate::gpu::reduce::{active_rows, sum_rows};
 use crate::gpu::segments::{
-    DeviceFrames, SegmentBatch, Skip, add_scaling_gradient, power, scaling_factor, signal_gradient, weight_gradients,
+    DeviceFrames, SegmentBatch, Skip, add_scaling_gradient, scaling_factor, signal_gradient, weight_gradients,
     weighted_gradient, window_gradient, window_segments,
 };
 use crate::options::WelchOptions;
@@ -42,7 +42,7 @@ pub fn learned_welch_psd_backward(
     let transforms = options.segments * n;
     let factor = scaling_factor(device, &learned.window, options);
     let transform = learned.transform(n);
-    for chunk in chunks(device, frames.rows, 6 * transforms + 3 * bins, frames.row_values().max(transforms)) {
+    for chunk in chunks(device, frames.rows, 8 * transforms + 5 * bins, frames.row_values().max(transforms)) {
         let (start, rows) = (chunk.start, chunk.len());
         let accumulate = start > 0;
         let grad = from_row(grad, start, bins);
@@ -56,11 +56,10 @@ pub fn learned_welch_psd_backward(
         transform.forward(device, &windowed.samples, &outputs, batch.transforms())?;
         // Back through the gain and the sum over segments.
         if of_gain {
-            let ungained = empty(&device.client, rows * bins);
-            power(device, &batch, &outputs, Some(&learned.weights), &factor, &ungained);
-            gain_gradient(device, &grad, &ungained, &active, &into.learned.gain, [rows, bins], accumulate);
+            let inputs = GainInputs::of(device, &batch, &outputs, learned, &factor);
+            gain_gradient(device, &grad, &inputs, &active, &into.learned, [rows, bins], accumulate);
         }
-        let sums_grad = sum_gradient(device, &grad, &learned.gain, &factor, &active, [rows, bins]);
+        let sums_grad = sum_gradients(device, &grad, learned, &factor, &active, [rows, bins]);
         if of_weights {
             let per_row = weight_gradients(device, &batch, &outputs, &active, &sums_grad);
             sum_rows(device, per_row, rows, options.segments, &into.learned.weights, accumulate);
@@ -69,10 +68,10 @@ pub fn learned_welch_psd_backward(
             continue;
         }
         // Back through the squares and the transform.
-        weighted_gradient(device, &batch, &outputs, &learned.weights, &active, &sums_grad);
+        let grad = weighted_gradient(device, &batch, &outputs, &learned.weights, &active, &sums_grad);
         let rows = BackwardRows {
             input: windowed.samples,
-            grad: outputs,
+            grad,
             input_grad: ComplexRows::empty(&device.client, batch.values()),
             rows: batch.transforms(),
         };

@@ -25,8 +25,10 @@ const CACHED_SETS: usize = 16;
 pub struct ExactWeights<'a> {
     /// `[n_fft]`.
     pub window: &'a Handle,
-    /// `[bins, 3]`.
+    /// `[bins, taps]`.
     pub gain: &'a Handle,
+    /// Factors of the gain per bin.
+    pub taps: usize,
     /// Handle and strides of twiddles, gates and weights of segments, which identify their values in the cache.
     pub choice: [(Handle, Vec<usize>); 3],
     /// Their contiguous values, called only if they are not in the cache.
@@ -46,6 +48,7 @@ pub fn exact_learned_peaks(
     let estimate = GainedEstimate {
         window: learned.window,
         gain: learned.gain,
+        taps: learned.taps,
         first: open.first * options.hop,
         options: options.with_hop(open.step * options.hop).with_segments(open.count),
     };

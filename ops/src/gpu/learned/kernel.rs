@@ -1,61 +1,83 @@
-//! The learned gain: the power of every bin from the bin below, the bin itself and the bin above, mirrored at the ends.
+//! The learned gain: the power of every bin from the bin below, the bin itself and the bin above, and perhaps from the
+//! products with both neighbours, mirrored at the ends.
 
 use cubecl::prelude::*;
 
-use crate::gpu::neighbours::neighbours;
+use crate::gpu::neighbours::{neighbours, products_beside};
 use crate::gpu::reduce::RowBlockShape;
-use crate::ops::GAIN_TAPS;
+use crate::ops::{POWER_TAPS, PRODUCT_TAPS};
 
-/// Applies the gain `[bins, 3]` to power `[rows, bins]`: a unit per bin.
+/// What a gain of `taps` factors per bin combines: power `[rows, bins]`, and products of bins with the bins above,
+/// `[rows, bins − 1]`, which are not read where it takes none.
+#[derive(CubeType, CubeLaunch)]
+pub struct GainInput {
+    pub power: Box<[f32]>,
+    pub products: Box<[f32]>,
+}
+
+/// Applies the gain `[bins, taps]`: a unit per bin.
 #[cube(launch)]
-pub fn apply_gain(power: &[f32], gain: &[f32], into: &mut [f32], rows: u32, bins: u32) {
+pub fn apply_gain(input: &GainInput, gain: &[f32], into: &mut [f32], rows: u32, bins: u32, #[comptime] taps: usize) {
     let at = ABSOLUTE_POS as u32;
     if at >= rows * bins {
         terminate!();
     }
     // Adjacent units take adjacent bins, so each power is read from memory once and twice from a cache.
-    let (row, bin) = (at / bins * bins, at % bins);
+    let (row, bin) = (at / bins, at % bins);
     let (below, above) = neighbours(bin, bins);
-    let taps = (comptime!(GAIN_TAPS as u32) * bin) as usize;
-    into[at as usize] = gain[taps] * power[(row + below) as usize]
-        + gain[taps + 1] * power[at as usize]
-        + gain[taps + 2] * power[(row + above) as usize];
+    let from = row * bins;
+    let tap = comptime!(taps as u32) * bin;
+    let mut sum = gain[tap as usize] * input.power[(from + below) as usize]
+        + gain[(tap + 1) as usize] * input.power[at as usize]
+        + gain[(tap + 2) as usize] * input.power[(from + above) as usize];
+    if comptime!(taps == PRODUCT_TAPS) {
+        let (below, above) = products_beside(bin, bins);
+        let from = row * (bins - 1);
+        let tap = tap + comptime!(POWER_TAPS as u32);
+        sum += gain[tap as usize] * input.products[(from + below) as usize]
+            + gain[(tap + 1) as usize] * input.products[(from + above) as usize];
+    }
+    into[at as usize] = sum;
 }
 
-/// The adjoint of the gain, times the scaling of power: a unit per bin sums over the bins whose taps read it.
+/// The adjoint of the gain, times the scaling of power: a unit per bin sums over the bins whose factors read its power,
+/// and over those whose factors read its product with the bin above.
 #[cube(launch)]
 pub fn gain_adjoint(
     grad: &[f32],
     gain: &[f32],
     factor: &[f32],
     active: &[u32],
-    into: &mut [f32],
+    into: &mut GainInput,
     rows: u32,
     bins: u32,
+    #[comptime] taps: usize,
 ) {
     let at = ABSOLUTE_POS as u32;
     if at >= rows * bins {
         terminate!();
     }
     let (row, bin) = (at / bins, at % bins);
+    let last = bins - 1;
+    let first = row * bins;
+    let is_active = active[row as usize] != 0;
     let mut sum = 0.0f32;
     // A row without a gradient gives zeros, also where a gain is not finite.
-    if active[row as usize] != 0 {
-        let last = bins - 1;
-        // The bin's own tap, the lower tap of the bin above, the upper tap of the bin below.
-        sum = tap(grad, gain, row * bins, bin, 1u32);
+    if is_active {
+        // The bin's own factor, the lower one of the bin above, the upper one of the bin below.
+        sum = part(grad, gain, first, bin, 1u32, taps);
         if bin < last {
-            sum += tap(grad, gain, row * bins, bin + 1, 0u32);
+            sum += part(grad, gain, first, bin + 1, 0u32, taps);
         }
         if bin > 0 {
-            sum += tap(grad, gain, row * bins, bin - 1, 2u32);
+            sum += part(grad, gain, first, bin - 1, 2u32, taps);
         }
-        // The mirrored taps: the first bin's lower tap reads bin 1, the last bin's upper tap the bin before it.
+        // The mirrored ones: the first bin's lower factor reads bin 1, the last bin's upper one the bin before it.
         if bin == 1 {
-            sum += tap(grad, gain, row * bins, 0u32, 0u32);
+            sum += part(grad, gain, first, 0u32, 0u32, taps);
         }
         if bin + 1 == last {
-            sum += tap(grad, gain, row * bins, last, 2u32);
+            sum += part(grad, gain, first, last, 2u32, taps);
         }
         // The scaling, and twice the interior bins.
         sum *= factor[0];
@@ -63,48 +85,74 @@ pub fn gain_adjoint(
             sum *= 2.0f32;
         }
     }
-    into[at as usize] = sum;
+    into.power[at as usize] = sum;
+    if comptime!(taps == PRODUCT_TAPS) {
+        if bin < last {
+            let mut sum = 0.0f32;
+            if is_active {
+                // The upper factor of the bin, the lower one of the bin above, and the mirrored ones of both ends.
+                sum = part(grad, gain, first, bin, 4u32, taps) + part(grad, gain, first, bin + 1, 3u32, taps);
+                if bin == 0 {
+                    sum += part(grad, gain, first, 0u32, 3u32, taps);
+                }
+                if bin + 1 == last {
+                    sum += part(grad, gain, first, last, 4u32, taps);
+                }
+                sum *= 2.0f32 * factor[0];
+            }
+            into.products[(row * last + bin) as usize] = sum;
+        }
+    }
 }
 
-/// The product of the gradient of `bin` and its tap `tap`.
+/// The product of the gradient of `bin` and its factor `tap`.
 #[cube]
-fn tap(grad: &[f32], gain: &[f32], row: u32, bin: u32, tap: u32) -> f32 {
-    grad[(row + bin) as usize] * gain[(comptime!(GAIN_TAPS as u32) * bin + tap) as usize]
+fn part(grad: &[f32], gain: &[f32], row: u32, bin: u32, tap: u32, #[comptime] taps: usize) -> f32 {
+    grad[(row + bin) as usize] * gain[(comptime!(taps as u32) * bin + tap) as usize]
 }
 
-/// The gain's gradient from each block of rows, `[blocks, bins, 3]`: a unit per bin of a block.
+/// The gain's gradient from each block of rows, `[blocks, bins, taps]`: a unit per bin of a block.
 #[cube(launch)]
 pub fn gain_sums(
     grad: &[f32],
-    power: &[f32],
+    input: &GainInput,
     active: &[u32],
     sums: &mut [f32],
     rows: u32,
     bins: u32,
     blocks: RowBlockShape,
+    #[comptime] taps: usize,
 ) {
     let place = ABSOLUTE_POS as u32;
     if place >= blocks.count * bins {
         terminate!();
     }
     let (first, bin) = (place / bins * blocks.length, place % bins);
-    // The gradient of a tap is the sum over rows of the bin's gradient times the power that the tap reads. Each unit
-    // adds the rows of its block in order, so that the bits of the sum do not vary.
+    // The gradient of a factor is the sum over rows of the bin's gradient times what the factor reads. Each unit adds
+    // the rows of its block in order, so that the bits of the sum do not vary.
     let (below, above) = neighbours(bin, bins);
-    let mut from_below = 0.0f32;
-    let mut from_self = 0.0f32;
-    let mut from_above = 0.0f32;
+    let (product_below, product_above) = products_beside(bin, bins);
+    let mut from = Array::<f32>::new(taps);
+    #[unroll]
+    for tap in 0..taps {
+        from[tap] = 0.0f32;
+    }
     for row in first..min(first + blocks.length, rows) {
         // A row without a gradient adds nothing, also where its power is not finite.
         if active[row as usize] != 0 {
             let g = grad[(row * bins + bin) as usize];
-            from_below += g * power[(row * bins + below) as usize];
-            from_self += g * power[(row * bins + bin) as usize];
-            from_above += g * power[(row * bins + above) as usize];
+            from[0] += g * input.power[(row * bins + below) as usize];
+            from[1] += g * input.power[(row * bins + bin) as usize];
+            from[2] += g * input.power[(row * bins + above) as usize];
+            if comptime!(taps == PRODUCT_TAPS) {
+                from[3] += g * input.products[(row * (bins - 1) + product_below) as usize];
+                from[4] += g * input.products[(row * (bins - 1) + product_above) as usize];
+            }
         }
     }
-    let at = comptime!(GAIN_TAPS) * place as usize;
-    sums[at] = from_below;
-    sums[at + 1] = from_self;
-    sums[at + 2] = from_above;
+    let at = taps * place as usize;
+    #[unroll]
+    for tap in 0..taps {
+        sums[at + tap] = from[tap];
+    }
 }

@@ -95,16 +95,62 @@ pub fn power(
     );
 }
 
-/// Turns the outputs of the transforms of single segments into their gradients, from `grad`, the gradient of the
-/// weighted sum of squares `[rows, bins]`; 0 for segments of weight 0 and rows that are not active.
+/// Products of the bins of each row with the bins above from the outputs of its transforms, `[rows, bins − 1]`: `factor`
+/// (one f32) times the weighted sum over segments of 2 Re X\[k\] X*\[k+1\].
+pub fn neighbour_products(
+    device: &GpuDevice,
+    batch: &SegmentBatch<'_>,
+    outputs: &ComplexRows,
+    weights: &Handle,
+    factor: &Handle,
+) -> Handle {
+    let len = batch.products();
+    let into = empty(&device.client, len);
+    let (cubes, units) = elements(device, len);
+    kernel::sum_products::launch(
+        &device.client,
+        cubes,
+        units,
+        outputs.buffers(batch.values()),
+        floats(weights, batch.options.segments),
+        floats(factor, 1),
+        floats(&into, len),
+        batch.frames.rows as u32,
+        batch.layout(),
+    );
+    into
+}
+
+/// Gradients of the weighted sums over segments of squares and of products.
+#[derive(Debug, Clone)]
+pub struct SumGradients {
+    /// `[rows, bins]`.
+    pub power: Handle,
+    /// `[rows, bins − 1]`.
+    pub products: Option<Handle>,
+}
+
+impl SumGradients {
+    /// Both as kernel arguments, and whether there are products; without them, the second one is not read.
+    fn buffers(&self, batch: &SegmentBatch<'_>) -> (BufferArg, BufferArg, bool) {
+        let products = self.products.as_ref().map(|products| floats(products, batch.products()));
+        let is_given = products.is_some();
+        (floats(&self.power, batch.bins()), products.unwrap_or_else(|| floats(&self.power, 1)), is_given)
+    }
+}
+
+/// The gradients of the outputs of the transforms of single segments, from those of the sums; 0 for segments of weight 0
+/// and rows that are not active.
 pub fn weighted_gradient(
     device: &GpuDevice,
     batch: &SegmentBatch<'_>,
     outputs: &ComplexRows,
     weights: &Handle,
     active: &Handle,
-    grad: &Handle,
-) {
+    grad: &SumGradients,
+) -> ComplexRows {
+    let into = ComplexRows::empty(&device.client, batch.values());
+    let (power, products, with_products) = grad.buffers(batch);
     let (cubes, units) = elements(device, batch.values());
     kernel::weight_bins::launch(
         &device.client,
@@ -113,10 +159,14 @@ pub fn weighted_gradient(
         outputs.buffers(batch.values()),
         floats(weights, batch.options.segments),
         buffer::<u32>(active, batch.frames.rows),
-        floats(grad, batch.bins()),
+        power,
+        products,
+        into.buffers(batch.values()),
         batch.frames.rows as u32,
+        with_products,
         batch.layout(),
     );
+    into
 }
 
 /// Multiplies the outputs of paired transforms by 2·factor·grad/segments, the filter by which the gradient of the
@@ -141,16 +191,17 @@ pub fn filter_by_gradient(
     );
 }
 
-/// Per segment of every row, the sum over bins of gradient times square, `[rows, segments]`: the row's part in the
-/// gradients of the weights. 0 for rows that are not active.
+/// Per segment of every row, the sum over bins of gradient times square, and of gradient times product,
+/// `[rows, segments]`: the row's part in the gradients of the weights. 0 for rows that are not active.
 pub fn weight_gradients(
     device: &GpuDevice,
     batch: &SegmentBatch<'_>,
     outputs: &ComplexRows,
     active: &Handle,
-    grad: &Handle,
+    grad: &SumGradients,
 ) -> Handle {
     let layout = batch.layout();
+    let (power, products, with_products) = grad.buffers(batch);
     let into = empty(&device.client, batch.segments());
     kernel::sum_bins::launch(
         &device.client,
@@ -158,9 +209,11 @@ pub fn weight_gradients(
         CubeDim::new_1d(CUBE_UNITS),
         outputs.buffers(batch.values()),
         buffer::<u32>(active, batch.frames.rows),
-        floats(grad, batch.bins()),
+        power,
+        products,
         floats(&into, batch.segments()),
         batch.frames.rows as u32,
+        with_products,
         layout,
     );
     into

@@ -11,8 +11,8 @@ mod plan;
 mod tests;
 
 pub(super) use launch::{
-    Skip, add_scaling_gradient, filter_by_gradient, power, scaling_factor, signal_gradient, weight_gradients,
-    weighted_gradient, window_gradient, window_segments,
+    Skip, SumGradients, add_scaling_gradient, filter_by_gradient, neighbour_products, power, scaling_factor,
+    signal_gradient, weight_gradients, weighted_gradient, window_gradient, window_segments,
 };
 pub use plan::DeviceFrames;
 pub(super) use plan::SegmentBatch;

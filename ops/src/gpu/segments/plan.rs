@@ -116,6 +116,11 @@ impl SegmentBatch<'_> {
     pub fn bins(&self) -> usize {
         self.frames.rows * self.options.bins()
     }
+
+    /// Products of the bins of all spectra of the batch with the bins above.
+    pub fn products(&self) -> usize {
+        self.frames.rows * (self.options.bins() - 1)
+    }
 }
 
 impl SegmentLayout {

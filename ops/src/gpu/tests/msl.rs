@@ -13,11 +13,12 @@ use crate::gpu::long_conv::{
 use crate::gpu::mel::{MelCall, MelGradients, mel, mel_backward};
 use crate::gpu::spectral_conv::{SpectralConv, SpectralConvGradients};
 use crate::gpu::transform::{StridedRows, TransformCall, TransformKind, TransformProblem, transform};
-use crate::gpu::welch::{WelchGradients, welch_peaks, welch_psd, welch_psd_backward};
+use crate::gpu::welch::{GainedEstimate, WelchGradients, gained_peaks, welch_peaks, welch_psd, welch_psd_backward};
 use crate::gpu::{
     ComplexRows, DeviceFrames, GpuDevice, MaximaBuffers, PeakBuffers, PeakLossBuffers, SearchedRows, adam_step,
     local_maxima, peak_loss, peak_loss_backward, top_k,
 };
+use crate::ops::{POWER_TAPS, PRODUCT_TAPS};
 use crate::options::{
     AdamOptions, Band, Detrend, LocalMaximaOptions, LogGuard, LogUnit, Logarithm, MelBands, MelOptions,
     PeakLossOptions, Scaling, SignalPadding, SpectrumKind, StftOptions, WeightDecay, WelchOptions,
@@ -105,7 +106,7 @@ fn steps(device: &GpuDevice) {
     }
 }
 
-fn weights(device: &GpuDevice, options: &WelchOptions) -> LearnedWeights {
+fn weights(device: &GpuDevice, options: &WelchOptions, taps: usize) -> LearnedWeights {
     let new = |len: usize| -> Handle { empty(&device.client, len) };
     let pairs = options.stages() * options.n_fft / 2;
     LearnedWeights {
@@ -113,18 +114,25 @@ fn weights(device: &GpuDevice, options: &WelchOptions) -> LearnedWeights {
         twiddles: new(2 * pairs),
         gates: new(pairs),
         weights: new(options.segments),
-        gain: new(3 * options.bins()),
+        gain: new(taps * options.bins()),
+        taps,
     }
 }
 
 fn learned(device: &GpuDevice, options: &WelchOptions) {
     let new = |len: usize| -> Handle { empty(&device.client, len) };
-    let (len, learned) = (options.frame(), weights(device, options));
+    let len = options.frame();
     let frames = DeviceFrames::contiguous(new(ROWS * len), ROWS, len);
     let power = new(ROWS * options.bins());
-    learned_welch_psd(device, &frames, &learned, &power, options).unwrap();
-    let into = LearnedGradients { signal: new(ROWS * len), learned: weights(device, options) };
-    learned_welch_psd_backward(device, &frames, &learned, &power, &into, options, [true; 6]).unwrap();
+    for taps in [POWER_TAPS, PRODUCT_TAPS] {
+        let learned = weights(device, options, taps);
+        learned_welch_psd(device, &frames, &learned, &power, options).unwrap();
+        let into = LearnedGradients { signal: new(ROWS * len), learned: weights(device, options, taps) };
+        learned_welch_psd_backward(device, &frames, &learned, &power, &into, options, [true; 6]).unwrap();
+        let peaks = PeakBuffers { bins: new(ROWS * 3), power: new(ROWS * 3), k: 3 };
+        let (window, gain) = (&learned.window, &learned.gain);
+        gained_peaks(device, &frames, &GainedEstimate { window, gain, taps, first: 0, options: *options }, &peaks);
+    }
 }
 
 fn maxima(device: &GpuDevice, length: usize) {

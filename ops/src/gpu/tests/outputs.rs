@@ -8,6 +8,7 @@ use crate::gpu::device::empty;
 use crate::gpu::learned::{LearnedGradients, LearnedWeights, learned_welch_psd, learned_welch_psd_backward};
 use crate::gpu::welch::{WelchGradients, welch_peaks, welch_psd, welch_psd_backward};
 use crate::gpu::{ComplexRows, DeviceFrames, GpuDevice, PeakBuffers, SearchedRows, top_k};
+use crate::ops::{POWER_TAPS, PRODUCT_TAPS};
 use crate::options::{Band, WelchOptions};
 
 /// Numbers from 0 to 1 in a new buffer.
@@ -15,14 +16,15 @@ fn positive(device: &GpuDevice, len: usize, seed: u32) -> Handle {
     upload(device, &noise(len, seed).iter().map(|value| 0.5 + 0.5 * value).collect::<Vec<_>>())
 }
 
-fn weights(device: &GpuDevice, options: &WelchOptions, seed: u32) -> LearnedWeights {
+fn weights(device: &GpuDevice, options: &WelchOptions, taps: usize, seed: u32) -> LearnedWeights {
     let pairs = options.stages() * options.n_fft / 2;
     LearnedWeights {
         window: positive(device, options.n_fft, seed),
         twiddles: positive(device, 2 * pairs, seed + 1),
         gates: positive(device, pairs, seed + 2),
         weights: positive(device, options.segments, seed + 3),
-        gain: positive(device, 3 * options.bins(), seed + 4),
+        gain: positive(device, taps * options.bins(), seed + 4),
+        taps,
     }
 }
 
@@ -33,12 +35,13 @@ pub fn outputs(device: &GpuDevice, options: &WelchOptions, rows: usize) -> Vec<V
     let new = |len: usize| empty(&device.client, len);
     let frames = DeviceFrames::contiguous(positive(device, rows * len, 1), rows, len);
     let (window, grad) = (positive(device, n, 2), positive(device, rows * bins, 3));
-    let learned = weights(device, options, 10);
+    let [learned, with_products] = [POWER_TAPS, PRODUCT_TAPS].map(|taps| weights(device, options, taps, 10));
 
     // Exact and learned power, and peaks of both: in the launch that computes the power, and of power in memory.
-    let (power, learned_power) = (new(rows * bins), new(rows * bins));
+    let [power, learned_power, product_power] = [0; 3].map(|_| new(rows * bins));
     welch_psd(device, &frames, &window, &power, options).unwrap();
     learned_welch_psd(device, &frames, &learned, &learned_power, options).unwrap();
+    learned_welch_psd(device, &frames, &with_products, &product_power, options).unwrap();
     let peaks = || PeakBuffers { bins: new(rows * k), power: new(rows * k), k };
     let (fused, in_band, searched) = (peaks(), peaks(), peaks());
     welch_peaks(device, &frames, &window, &fused, options).unwrap();
@@ -50,8 +53,12 @@ pub fn outputs(device: &GpuDevice, options: &WelchOptions, rows: usize) -> Vec<V
     // Their gradients.
     let of_welch = WelchGradients { signal: new(rows * len), window: new(n) };
     welch_psd_backward(device, &frames, &window, &grad, &of_welch, options).unwrap();
-    let of_learned = LearnedGradients { signal: new(rows * len), learned: weights(device, options, 20) };
-    learned_welch_psd_backward(device, &frames, &learned, &grad, &of_learned, options, [true; 6]).unwrap();
+    let of_learned = [&learned, &with_products].map(|learned| {
+        let into = LearnedGradients { signal: new(rows * len), learned: weights(device, options, learned.taps, 20) };
+        learned_welch_psd_backward(device, &frames, learned, &grad, &into, options, [true; 6]).unwrap();
+        let LearnedGradients { signal, learned } = into;
+        [signal, learned.window, learned.twiddles, learned.gates, learned.weights, learned.gain]
+    });
 
     // The transform by itself, with gates and without.
     let values = |seed: u32| ComplexRows::new(positive(device, rows * n, seed), positive(device, rows * n, seed + 1));
@@ -68,11 +75,9 @@ pub fn outputs(device: &GpuDevice, options: &WelchOptions, rows: usize) -> Vec<V
         transforms.extend(gated.then_some(sums.gates));
     }
 
-    let LearnedGradients { signal, learned } = of_learned;
-    let of_learned = [signal, learned.window, learned.twiddles, learned.gates, learned.weights, learned.gain];
-    [power, learned_power, fused.power, in_band.power, searched.power, of_welch.signal, of_welch.window]
+    [power, learned_power, product_power, fused.power, in_band.power, searched.power, of_welch.signal, of_welch.window]
         .into_iter()
-        .chain(of_learned)
+        .chain(of_learned.into_iter().flatten())
         .chain(transforms)
         .map(|handle| read(device, &handle))
         .collect()

@@ -35,7 +35,7 @@ pub fn welch_psd(
     for chunk in chunks(device, frames.rows, 0, frames.row_values().max(bins)) {
         let frames = frames.slice(chunk.clone());
         let into = from_row(into, chunk.start, bins);
-        let Some(plan) = fused_plan(device, options, frames.rows, 0, false) else {
+        let Some(plan) = fused_plan(device, options, frames.rows, 0, 0) else {
             separate_psd(device, &frames, window, &into, options)?;
             continue;
         };
@@ -61,7 +61,7 @@ pub fn welch_peaks(
     for chunk in chunks(device, frames.rows, 0, frames.row_values().max(options.bins())) {
         let frames = frames.slice(chunk.clone());
         let into = into.skip_rows(chunk.start);
-        let Some(plan) = fused_plan(device, options, frames.rows, into.k, false) else {
+        let Some(plan) = fused_plan(device, options, frames.rows, into.k, 0) else {
             let spectra = empty(&device.client, frames.rows * options.bins());
             separate_psd(device, &frames, window, &spectra, options)?;
             let searched = options.searched();
@@ -80,8 +80,10 @@ pub fn welch_peaks(
 pub struct GainedEstimate<'a> {
     /// `[n_fft]`.
     pub window: &'a Handle,
-    /// `[bins, 3]`.
+    /// `[bins, taps]`.
     pub gain: &'a Handle,
+    /// Factors of the gain per bin.
+    pub taps: usize,
     /// Samples of a frame before the first segment.
     pub first: usize,
     /// The estimate from there on.
@@ -96,9 +98,9 @@ pub fn gained_peaks(
     estimate: &GainedEstimate<'_>,
     into: &PeakBuffers,
 ) -> bool {
-    let &GainedEstimate { window, gain, first, options } = estimate;
+    let &GainedEstimate { window, gain, taps, first, options } = estimate;
     let chunks = || chunks(device, frames.rows, 0, frames.row_values().max(options.bins()));
-    let plan = |rows: usize| fused_plan(device, &options, rows, into.k, true);
+    let plan = |rows: usize| fused_plan(device, &options, rows, into.k, taps);
     if !chunks().all(|chunk| plan(chunk.len()).is_some()) {
         return false;
     }
@@ -170,7 +172,7 @@ fn fused_plan(
     options: &WelchOptions,
     rows: usize,
     k: usize,
-    gained: bool,
+    gain_taps: usize,
 ) -> Option<FusedWelchPlan> {
     if !has_butterflies(options.n_fft) {
         return None;
@@ -181,7 +183,7 @@ fn fused_plan(
         segments: options.segments as u32,
         detrend: options.detrend == Detrend::Constant,
         scaled: is_scaled(options),
-        gained,
+        gain_taps,
         rows: rows as u32,
         k: k as u32,
         searched: options.searched().len() as u32,
@@ -194,7 +196,7 @@ struct Fused<'a> {
     frames: &'a DeviceFrames,
     window: &'a Handle,
     factor: &'a Handle,
-    /// `[bins, 3]`, where the plan is gained.
+    /// `[bins, taps]`, where the plan has a gain.
     gain: Option<&'a Handle>,
     /// Samples of a row before its first segment.
     first: usize,

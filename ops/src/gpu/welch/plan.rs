@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::layout::TransformLayout;
 use crate::gpu::device::Limits;
-use crate::ops::GAIN_TAPS;
+use crate::ops::PRODUCT_TAPS;
 
 /// Units per team where units of a plane can't exchange values.
 const TEAM: u32 = 32;
@@ -103,8 +103,8 @@ pub struct FusedWelchPlan {
     pub detrend: bool,
     /// Whether power is multiplied by a factor of the scaling.
     pub scaled: bool,
-    /// Whether the gain of learned power is applied to the bins.
-    pub gained: bool,
+    /// Factors per bin of the gain of learned power; 0 for none.
+    pub gain_taps: usize,
     /// Cubes per processor of a persistent launch, whose cubes take further rows until all are done; `None` is a cube
     /// per few rows.
     pub persistent_cubes_per_sm: Option<u32>,
@@ -168,8 +168,8 @@ pub struct WelchProblem {
     pub detrend: bool,
     /// Whether power is multiplied by a factor of the scaling.
     pub scaled: bool,
-    /// Whether the gain of learned power is applied to the bins.
-    pub gained: bool,
+    /// Factors per bin of the gain of learned power; 0 for none.
+    pub gain_taps: usize,
     /// Rows.
     pub rows: u32,
     /// Peaks per row; 0 for the power of every bin.
@@ -194,7 +194,8 @@ impl FusedWelchPlan {
         // Outside CUDA, whose devices report their processors, cubes of one plane are faster than barriers of planes.
         let planes = limits.plane_barrier && limits.processors.is_some();
         let barrier = if planes && shuffles { Barrier::Plane } else { Barrier::Cube };
-        // Tables of one later pass of radix 16 fit a unit's registers.
+        // Tables of one later pass of radix 16 fit a unit's registers, unless products of neighbours need them.
+        let has_products = call.gain_taps == PRODUCT_TAPS;
         let kept = passes == 2 && layout.values == 16;
         let large = call.rows as u64 * call.samples() >= LARGE;
         let (teams, persistent_cubes_per_sm) = match barrier {
@@ -211,12 +212,12 @@ impl FusedWelchPlan {
             barrier,
             shuffles,
             window: match layout.values {
-                8 | 16 if passes <= 2 && call.segments <= 2 => TableStore::Registers,
+                8 | 16 if passes <= 2 && call.segments <= 2 && !has_products => TableStore::Registers,
                 32 if teams == 1 => TableStore::Memory,
                 _ => TableStore::Shared,
             },
             twiddles: match (passes, layout.values) {
-                (2, 16) => TableStore::Registers,
+                (2, 16) if !has_products => TableStore::Registers,
                 (1, _) | (_, 32) => TableStore::Memory,
                 _ => TableStore::Shared,
             },
@@ -225,7 +226,7 @@ impl FusedWelchPlan {
             half_overlap: 2 * call.hop == call.n || call.segments == 1,
             detrend: call.detrend,
             scaled: call.scaled,
-            gained: call.gained,
+            gain_taps: call.gain_taps,
             banded: call.k > 0 && call.searched < call.n / 2 + 1,
             top_k,
         };
@@ -262,8 +263,13 @@ impl FusedWelchPlan {
         (self.teams * (exchange + power) + window) as usize + twiddles + 4 * self.gain_len()
     }
 
+    /// Whether the gain takes products of neighbours.
+    pub const fn has_products(&self) -> bool {
+        self.gain_taps == PRODUCT_TAPS
+    }
+
     /// Values of the gain in shared memory.
     pub const fn gain_len(&self) -> usize {
-        if self.gained { GAIN_TAPS * self.bins() as usize } else { 0 }
+        self.gain_taps * self.bins() as usize
     }
 }

@@ -19,7 +19,7 @@ fn a_layout_follows_from_its_length() {
 }
 
 fn call(n: u32, segments: u32, rows: u32, k: u32) -> WelchProblem {
-    WelchProblem { n, hop: n / 2, segments, detrend: false, scaled: false, gained: false, rows, k, searched: n / 2 + 1 }
+    WelchProblem { n, hop: n / 2, segments, detrend: false, scaled: false, gain_taps: 0, rows, k, searched: n / 2 + 1 }
 }
 
 fn planned(n: u32, segments: u32, rows: u32, k: u32, limits: &Limits) -> FusedWelchPlan {

@@ -15,8 +15,11 @@ pub struct ModelSection {
     pub hop: usize,
     /// Peaks per frame, K.
     pub k: usize,
-    /// The window of the exact tiers, and the taper at the start.
+    /// The window of the exact tiers, and the taper at the start unless that is given.
     pub window: Window,
+    /// The taper at the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub taper: Option<Window>,
     /// Periodic or symmetric window.
     pub symmetry: WindowSymmetry,
     /// Scaling of power.
@@ -30,6 +33,13 @@ pub struct ModelSection {
     pub open_segments: Option<Vec<usize>>,
     /// Logit of a gate that starts open.
     pub open_logit: f64,
+    /// Gain from each neighbouring bin at the start, relative to the bin's own; 0.018 unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub neighbour_gain: Option<f64>,
+    /// Weight of the products with both neighbouring bins at the start, from −1 to 1, if bins take them; they do not
+    /// unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub product_weight: Option<f64>,
     /// Number of gains, each for as many neighbouring bins; one per bin unless given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gains: Option<usize>,
@@ -45,12 +55,15 @@ impl Default for ModelSection {
             hop: 128,
             k: 16,
             window: Window::Hann,
+            taper: None,
             symmetry: WindowSymmetry::Periodic,
             scaling: Scaling::Power,
             detrend: Detrend::None,
             segments: 8,
             open_segments: None,
             open_logit: 3.0,
+            neighbour_gain: None,
+            product_weight: None,
             gains: None,
             band: None,
         }
@@ -79,11 +92,13 @@ impl ModelSection {
             .with_segments(self.segments)
             .with_open_segments(self.open_segments.clone())
             .with_k(self.k)
-            .with_window(self.window)
+            .with_window(self.taper.unwrap_or(self.window))
             .with_symmetry(self.symmetry)
             .with_scaling(self.scaling)
             .with_detrend(self.detrend)
             .with_open_logit(self.open_logit)
+            .with_neighbour_gain(self.neighbour_gain)
+            .with_product_weight(self.product_weight)
             .with_gains(self.gains)
             .with_band(self.band)
     }

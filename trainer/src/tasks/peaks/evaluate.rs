@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use burn::tensor::{Device, FloatDType, Tensor};
 use firefly_models::{ArgumentError, Band, LearnedWelchPeaks, Peaks, Tier};
-use firefly_ops::welch_peaks;
+use firefly_ops::{learned_welch_peaks, welch_peaks};
 
 use super::ModelSection;
 use super::predicted_times::{self, CalibratedDevices, microseconds_by_device};
@@ -59,12 +59,14 @@ pub fn compare(
         .map(|(band, segments)| exact_candidate(section, segments, band, &calibrated, device))
         .collect();
     for (name, model) in learned {
-        let gates = model.hard_gates();
+        // The arguments of the operation do not change from call to call, as in `firefly peaks`.
+        let parameters = model.try_parameters(&model.hard_gates())?;
+        let (options, k) = (model.options(), model.config().k);
         candidates.push(ComparedModel {
             name: name.clone(),
             kind: ModelKind::Learned,
             butterflies: model.count_open_butterflies(),
-            peaks: Box::new(move |signal| model.try_forward(signal, &gates)),
+            peaks: Box::new(move |signal| learned_welch_peaks(signal, parameters.clone(), &options, k)),
             predicted: microseconds_by_device(&calibrated, predicted_times::of_model(model)),
         });
     }

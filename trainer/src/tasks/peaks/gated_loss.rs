@@ -33,6 +33,7 @@ pub(super) fn freeze(mut model: LearnedWelchPeaks, config: &PeaksConfig) -> Lear
     model.gate_logits = model.gate_logits.set_require_grad(learned(Parameters::Gates));
     model.segment_logits = model.segment_logits.set_require_grad(learned(Parameters::Segments));
     model.log_gain = model.log_gain.set_require_grad(learned(Parameters::Gain));
+    model.product_weights = model.product_weights.map(|weights| weights.set_require_grad(learned(Parameters::Gain)));
     model
 }
 

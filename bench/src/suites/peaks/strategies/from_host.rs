@@ -2,7 +2,7 @@
 
 use burn::tensor::TensorData;
 use firefly_models::WelchPeaks;
-use firefly_ops::{ArgumentError, HostMemory, HostPeaks, host_chunks};
+use firefly_ops::{ArgumentError, HostPeaks, host_chunks};
 
 use crate::harness::routine::{Routine, RoutineError, RoutineOutput, checksum};
 use crate::harness::strategy::BenchStrategy;
@@ -37,28 +37,23 @@ struct HostFramesRoutine<'a> {
     peaks: HostPeaks,
 }
 
-fn chunks(
-    inputs: &FrameInputs,
-    set: usize,
-    memory: HostMemory,
-) -> Result<impl Iterator<Item = TensorData>, ArgumentError> {
-    host_chunks(&inputs.host()[set], inputs.row(set, 0).len(), memory)
+fn chunks(inputs: &FrameInputs, set: usize) -> Result<impl Iterator<Item = TensorData>, ArgumentError> {
+    host_chunks(&inputs.host()[set], inputs.row(set, 0).len(), inputs.device())
 }
 
 impl Routine for HostFramesRoutine<'_> {
     fn restore(&mut self, set: usize) {
         let Some(pinned) = &mut self.pinned else { return };
         pinned.clear();
-        if let Ok(chunks) = chunks(self.inputs, set, HostMemory::Pinned) {
+        if let Ok(chunks) = chunks(self.inputs, set) {
             pinned.extend(chunks);
-            self.inputs.device().staging(pinned.iter_mut());
         }
     }
 
     fn run(&mut self, set: usize) -> Result<(), RoutineError> {
         self.peaks = match &mut self.pinned {
             Some(chunks) => self.model.try_forward_from_host(std::mem::take(chunks))?,
-            None => self.model.try_forward_from_host(chunks(self.inputs, set, HostMemory::Pageable)?)?,
+            None => self.model.try_forward_from_host(chunks(self.inputs, set)?)?,
         };
         Ok(())
     }

@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 
 use super::sum_over_segment;
-use crate::gpu::complex::{ComplexBuffers, square};
+use crate::gpu::complex::{ComplexBuffers, dot, square};
 use crate::gpu::segments::plan::SegmentLayout;
 
 /// Power of each row, `[rows, bins]`: a unit per bin sums over the row's transforms.
@@ -50,15 +50,49 @@ pub fn sum_squares(
     into[at as usize] = scale * sum;
 }
 
-/// Turns transforms X of single segments into their gradients 2·weight·grad·X, with `grad` that of the weighted sum of
-/// squares; 0 above Nyquist, for segments of weight 0 and for rows that are not active. A unit per value.
+/// Products of each bin of single segments with the bin above, `[rows, bins − 1]`: a unit per product sums
+/// 2·weight·Re X\[k\] X*\[k+1\] over the row's segments, and scales it.
+#[cube(launch)]
+pub fn sum_products(
+    outputs: &ComplexBuffers,
+    weights: &[f32],
+    factor: &[f32],
+    into: &mut [f32],
+    rows: u32,
+    #[comptime] layout: SegmentLayout,
+) {
+    let products = comptime!(layout.bins() - 1);
+    let at = ABSOLUTE_POS as u32;
+    if at >= rows * products {
+        terminate!();
+    }
+    let (row, bin) = (at / products, at % products);
+    let mut sum = 0.0f32;
+    for segment in 0..comptime!(layout.segments) {
+        // As for squares, a segment of weight 0 adds nothing.
+        let weight = weights[segment as usize];
+        if weight != 0.0f32 {
+            let start = (row * comptime!(layout.segments) + segment) as usize * comptime!(layout.n as usize);
+            sum += weight * dot(outputs, start + bin as usize, start + bin as usize + 1);
+        }
+    }
+    into[at as usize] = 2.0f32 * factor[0] * sum;
+}
+
+/// The gradients of single segments' transforms X from `grad`, that of the weighted sum of squares, and, if they are
+/// taken, `products`, that of the weighted sum of Re X\[k\] X*\[k+1\]: weight·(2·grad\[k\]·X\[k\] +
+/// products\[k\]·X\[k+1\] + products\[k−1\]·X\[k−1\]); 0 above Nyquist, for segments of weight 0 and for rows that are
+/// not active. A unit per value.
 #[cube(launch)]
 pub fn weight_bins(
-    outputs: &mut ComplexBuffers,
+    outputs: &ComplexBuffers,
     weights: &[f32],
     active: &[u32],
     grad: &[f32],
+    products: &[f32],
+    into: &mut ComplexBuffers,
     rows: u32,
+    #[comptime] with_products: bool,
     #[comptime] layout: SegmentLayout,
 ) {
     let place = ABSOLUTE_POS as u32;
@@ -69,17 +103,31 @@ pub fn weight_bins(
         terminate!();
     }
     let bins = comptime!(layout.bins());
-    // The derivative of weight·grad·|X|². What has none is set to 0, not multiplied by it, since it may not be finite.
+    // What has no gradient is set to 0, not multiplied by it, since it may not be finite.
     let weight = weights[segment as usize];
     let at = place as usize;
+    let mut re = 0.0f32;
+    let mut im = 0.0f32;
     if k < bins && weight != 0.0f32 && active[row as usize] != 0 {
         let by = 2.0f32 * weight * grad[(row * bins + k) as usize];
-        outputs.re[at] *= by;
-        outputs.im[at] *= by;
-    } else {
-        outputs.re[at] = 0.0f32;
-        outputs.im[at] = 0.0f32;
+        re = by * outputs.re[at];
+        im = by * outputs.im[at];
+        if comptime!(with_products) {
+            let first = row * comptime!(bins - 1);
+            if k + 1 < bins {
+                let by = weight * products[(first + k) as usize];
+                re += by * outputs.re[at + 1];
+                im += by * outputs.im[at + 1];
+            }
+            if k > 0 {
+                let by = weight * products[(first + k - 1) as usize];
+                re += by * outputs.re[at - 1];
+                im += by * outputs.im[at - 1];
+            }
+        }
     }
+    into.re[at] = re;
+    into.im[at] = im;
 }
 
 /// Multiplies paired transforms by 2·factor·grad/segments, which is real and even over all n bins. A unit per value.
@@ -105,15 +153,17 @@ pub fn filter_bins(
     outputs.im[at as usize] *= by;
 }
 
-/// Per segment of every row, the sum over bins of gradient times square, `[rows, segments]`; 0 for rows that are not
-/// active. `layout.units` units per segment.
+/// Per segment of every row, the sum over bins of gradient times square, and of gradient times product if they are
+/// taken, `[rows, segments]`; 0 for rows that are not active. `layout.units` units per segment.
 #[cube(launch)]
 pub fn sum_bins(
     outputs: &ComplexBuffers,
     active: &[u32],
     grad: &[f32],
+    products: &[f32],
     into: &mut [f32],
     rows: u32,
+    #[comptime] with_products: bool,
     #[comptime] layout: SegmentLayout,
 ) {
     let units = comptime!(layout.units);
@@ -128,6 +178,11 @@ pub fn sum_bins(
             for bin in range_stepped(t, bins, units) {
                 let at = slot as usize * comptime!(layout.n as usize) + bin as usize;
                 sum += grad[(row * bins + bin) as usize] * square(outputs, at);
+                if comptime!(with_products) {
+                    if bin + 1 < bins {
+                        sum += products[(row * comptime!(bins - 1) + bin) as usize] * dot(outputs, at, at + 1);
+                    }
+                }
             }
         }
     }

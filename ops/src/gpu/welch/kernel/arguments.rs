@@ -16,7 +16,7 @@ pub struct WelchInput {
     pub twiddles: Box<[Complex]>,
     /// The factor of the scaling; read where the plan is scaled.
     pub factor: Box<[f32]>,
-    /// `[bins, 3]`; read where the plan is gained.
+    /// `[bins, taps]`; read where the plan has a gain.
     pub gain: Box<[f32]>,
 }
 

@@ -23,7 +23,7 @@ pub fn welch(input: &WelchInput, output: &mut WelchOutput, shape: LaunchShape, #
         samples: Array::new(comptime!(samples_per_unit(&plan))),
     };
     // The gain of every bin, loaded once: rows read it again and again.
-    if comptime!(plan.gained) {
+    if comptime!(plan.gain_taps > 0) {
         for at in range_stepped(UNIT_POS_X, comptime!(plan.gain_len() as u32), comptime!(plan.team * plan.teams)) {
             memory.gain[at as usize] = input.gain[at as usize];
         }

@@ -1,17 +1,18 @@
-//! The gain of learned power: every bin from its neighbours and itself.
+//! The gain of learned power: every bin from its neighbours and itself, and perhaps from products with its neighbours.
 
 use cubecl::prelude::*;
 
+use super::products::products_below;
 use super::team::{TeamIndex, TeamMemory, wait};
 use crate::gpu::neighbours::neighbours;
 use crate::gpu::welch::plan::FusedWelchPlan;
-use crate::ops::GAIN_TAPS;
 
 /// Applies the gain to the bins t + units·c of a unit, in `power`, and to the Nyquist bin behind them, which is unit
-/// 0's, and stores them at `memory.power[at..]`.
+/// 0's, and stores them at `memory.power[at..]`. `products` are those of the bins with the bins above.
 #[cube]
 pub fn apply_gain(
     power: &mut Array<f32>,
+    products: &Array<f32>,
     memory: &mut TeamMemory,
     at: u32,
     unit: &TeamIndex,
@@ -25,19 +26,25 @@ pub fn apply_gain(
     } else {
         neighbours_from_memory(&*power, memory, at, &mut below, &mut above, unit, plan);
     }
+    let below_products = products_below(products, memory, at, unit, plan);
     #[unroll]
     for c in 0..comptime!(half + 1) {
         let i = comptime!(c as usize);
         // Units other than 0 have no Nyquist bin; what they compute of it is not stored.
-        let taps = (bin_of(unit, c, plan) * comptime!(GAIN_TAPS as u32)) as usize;
+        let taps = (bin_of(unit, c, plan) * comptime!(plan.gain_taps as u32)) as usize;
         power[i] = memory.gain[taps] * below[i] + memory.gain[taps + 1] * power[i] + memory.gain[taps + 2] * above[i];
+        if comptime!(plan.has_products()) {
+            // The Nyquist bin has the product with the bin below it on both sides.
+            let own = if comptime!(c < half) { products[i] } else { below_products[i] };
+            power[i] += memory.gain[taps + 3] * below_products[i] + memory.gain[taps + 4] * own;
+        }
     }
     store_bins(&*power, memory, at, unit, plan);
 }
 
 /// The bin of value `c` of a unit: the Nyquist bin behind all others.
 #[cube]
-fn bin_of(unit: &TeamIndex, #[comptime] c: u32, #[comptime] plan: FusedWelchPlan) -> u32 {
+pub fn bin_of(unit: &TeamIndex, #[comptime] c: u32, #[comptime] plan: FusedWelchPlan) -> u32 {
     let half = comptime!(plan.layout.values / 2);
     let units = comptime!(plan.layout.units());
     if comptime!(c < half) { unit.t + comptime!(c * units) } else { comptime!(half * units).runtime() }

@@ -1,12 +1,14 @@
 //! Device code of Welch power and peaks in one launch.
 //!
 //! Per row: `samples` loads a pair of segments and applies the window, `stockham` transforms it (with `short_transform`
-//! in registers), `row_power` sums and folds the squares, and `select` writes the strongest bins.
+//! in registers), `row_power` sums and folds the squares (`products` the products of neighbours, which `gain` may take), and
+//! `select` writes the strongest bins.
 
 mod arguments;
 mod fused;
 mod gain;
 mod peak;
+mod products;
 mod row_power;
 mod samples;
 mod select;

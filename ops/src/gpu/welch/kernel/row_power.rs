@@ -4,6 +4,7 @@ use cubecl::prelude::*;
 
 use super::arguments::{LaunchShape, WelchInput};
 use super::gain::apply_gain;
+use super::products::{add_products, fold_products};
 use super::samples::{apply_window, load_samples, samples_per_unit, second_segment_at};
 use super::stockham::{bin_position, transform};
 use super::team::{TeamIndex, TeamMemory, exchange_base, wait};
@@ -30,7 +31,16 @@ pub fn load_first_pair(
     load_samples(memory, input, start, hop, 0u32, to, plan);
 }
 
-/// The squares of one row, summed over its segments: value c is that of bin t + units·c of the paired transforms.
+/// The squares of one row, summed over its segments, and the products of neighbours where the gain takes them.
+#[derive(CubeType)]
+pub struct RowSums {
+    /// Value c is the square of bin t + units·c of the paired transforms.
+    pub squares: Array<f32>,
+    /// Value c is the product of that bin with the bin above.
+    pub products: Array<f32>,
+}
+
+/// The sums of one row.
 ///
 /// With half overlap, the samples of the next pair are loaded as soon as those of a pair are windowed, and at the end
 /// those of the row that starts at `next`, so that the loads overlap the transforms.
@@ -44,14 +54,20 @@ pub fn sum_segments(
     hop: u32,
     unit: &TeamIndex,
     #[comptime] plan: FusedWelchPlan,
-) -> Array<f32> {
+) -> RowSums {
     let values = comptime!(plan.layout.values);
     let pairs = comptime!(plan.segments / 2);
     let odd = comptime!(plan.segments % 2 == 1);
-    let mut sums = Array::<f32>::new(comptime!(values as usize));
+    let mut sums = RowSums {
+        squares: Array::<f32>::new(comptime!(values as usize)),
+        products: Array::<f32>::new(comptime!(if plan.has_products() { values as usize } else { 1 })),
+    };
     #[unroll]
     for c in 0..values {
-        sums[comptime!(c as usize)] = 0.0f32;
+        sums.squares[comptime!(c as usize)] = 0.0f32;
+        if comptime!(plan.has_products()) {
+            sums.products[comptime!(c as usize)] = 0.0f32;
+        }
     }
     let mut z = registers(values);
     // Two real segments are one complex transform, whose squares sum to those of both once they are folded.
@@ -78,7 +94,7 @@ pub fn sum_segments(
             }
         }
         transform(&mut z, memory, input, tables, unit, plan);
-        add_squares(&mut sums, &z, plan);
+        add_spectrum(&mut sums, &z, memory, unit, plan);
     }
     // The last segment of an odd number, with an imaginary part of 0.
     if comptime!(odd) {
@@ -92,7 +108,7 @@ pub fn sum_segments(
             load_first_pair(memory, input, next, hop, plan);
         }
         transform(&mut z, memory, input, tables, unit, plan);
-        add_squares(&mut sums, &z, plan);
+        add_spectrum(&mut sums, &z, memory, unit, plan);
     }
     sums
 }
@@ -106,14 +122,23 @@ fn keep_shared_samples(memory: &mut TeamMemory, #[comptime] plan: FusedWelchPlan
     }
 }
 
-/// Adds the squares of a transform.
+/// Adds the squares of a transform, and its products of neighbours.
 #[cube]
-fn add_squares(sums: &mut Array<f32>, z: &ComplexArray, #[comptime] plan: FusedWelchPlan) {
+fn add_spectrum(
+    sums: &mut RowSums,
+    z: &ComplexArray,
+    memory: &mut TeamMemory,
+    unit: &TeamIndex,
+    #[comptime] plan: FusedWelchPlan,
+) {
     #[unroll]
     for c in 0..comptime!(plan.layout.values) {
         let at = comptime!(bin_position(c, plan.layout));
-        let sum = sums[comptime!(c as usize)];
-        sums[comptime!(c as usize)] = fma(z.im[at], z.im[at], fma(z.re[at], z.re[at], sum));
+        let sum = sums.squares[comptime!(c as usize)];
+        sums.squares[comptime!(c as usize)] = fma(z.im[at], z.im[at], fma(z.re[at], z.re[at], sum));
+    }
+    if comptime!(plan.has_products()) {
+        add_products(&mut sums.products, z, memory, unit, plan);
     }
 }
 
@@ -166,7 +191,7 @@ fn segment_means(
 #[cube]
 pub fn fold_one_sided(
     memory: &mut TeamMemory,
-    sums: &Array<f32>,
+    sums: &RowSums,
     at: u32,
     tables: &UnitTables,
     unit: &TeamIndex,
@@ -174,6 +199,7 @@ pub fn fold_one_sided(
 ) {
     let units = comptime!(plan.layout.units());
     let values = comptime!(plan.layout.values);
+    let squares = &sums.squares;
     let t = unit.t;
     let mirrored = (units - t) % units;
     let base = exchange_base(unit, plan);
@@ -182,29 +208,30 @@ pub fn fold_one_sided(
         wait(plan.barrier);
         #[unroll]
         for c in 0..values {
-            memory.exchange[(base + t + comptime!(c * units)) as usize] = complex(sums[comptime!(c as usize)], 0.0f32);
+            memory.exchange[(base + t + comptime!(c * units)) as usize] =
+                complex(squares[comptime!(c as usize)], 0.0f32);
         }
         wait(plan.barrier);
     }
     // With a gain, the unit's bins t + units·c, and behind them the Nyquist bin, which is unit 0's, wait for it;
     // without one they are stored at once.
-    let mut power = Array::<f32>::new(comptime!(if plan.gained { values as usize / 2 + 1 } else { 1 }));
+    let mut power = Array::<f32>::new(comptime!(if plan.gain_taps > 0 { values as usize / 2 + 1 } else { 1 }));
     #[unroll]
     for c in 0..comptime!(values / 2) {
         // The mirror image of bin t + units·c is value values − 1 − c of unit units − t; of unit 0, its own value
         // values − c.
-        let own = if comptime!(c == 0) { f32::new(0.0) } else { sums[comptime!((values - c) as usize)] };
+        let own = if comptime!(c == 0) { f32::new(0.0) } else { squares[comptime!((values - c) as usize)] };
         let mut image = own;
         if comptime!(units > 1) {
             let other = if comptime!(plan.shuffles) {
-                plane_shuffle(sums[comptime!((values - 1 - c) as usize)], unit.lane - t + mirrored)
+                plane_shuffle(squares[comptime!((values - 1 - c) as usize)], unit.lane - t + mirrored)
             } else {
                 memory.exchange[(base + mirrored + comptime!((values - 1 - c) * units)) as usize].extract(0usize)
             };
             image = select(t == 0, own, other);
         }
-        let own_power = (sums[comptime!(c as usize)] + image) * tables.factor;
-        if comptime!(plan.gained) {
+        let own_power = (squares[comptime!(c as usize)] + image) * tables.factor;
+        if comptime!(plan.gain_taps > 0) {
             power[comptime!(c as usize)] = own_power;
         } else {
             memory.power[(at + t + comptime!(c * units)) as usize] = own_power;
@@ -212,10 +239,11 @@ pub fn fold_one_sided(
     }
     // The Nyquist bin is its own mirror image.
     let half = comptime!(values as usize / 2);
-    let nyquist = sums[half] * tables.factor;
-    if comptime!(plan.gained) {
+    let nyquist = squares[half] * tables.factor;
+    if comptime!(plan.gain_taps > 0) {
         power[half] = nyquist;
-        apply_gain(&mut power, memory, at, unit, plan);
+        let products = fold_products(&sums.products, memory, tables.factor, unit, plan);
+        apply_gain(&mut power, &products, memory, at, unit, plan);
     } else if t == 0 {
         memory.power[(at + comptime!(plan.layout.n / 2)) as usize] = nyquist;
     }

@@ -37,7 +37,7 @@ pub struct TeamMemory {
     pub exchange: Shared<[Complex]>,
     /// Power of the rows that a team takes at a time, after the gain if there is one: `power_stride` per row.
     pub power: Shared<[f32]>,
-    /// The gain of the bins, `[bins, 3]`; not filled where the plan is not gained.
+    /// The gain of the bins, `[bins, taps]`; not filled where the plan has none.
     pub gain: Shared<[f32]>,
     /// Samples of a pair of segments.
     pub samples: Array<f32>,
