@@ -3,7 +3,10 @@
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use super::kernel::{self, Divisor, FrameShapeLaunch, SCALING_UNITS, Skipped, WindowInputLaunch, WindowOutputLaunch};
+use super::kernel::{
+    self, Divisor, FrameShapeLaunch, SCALING_UNITS, Skipped, SumGradientBuffersLaunch, WindowInputLaunch,
+    WindowOutputLaunch,
+};
 use super::plan::{CUBE_UNITS, SegmentBatch};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{GpuDevice, buffer, cubes, elements, empty, floats, hop_in_32_bits};
@@ -131,11 +134,11 @@ pub struct SumGradients {
 }
 
 impl SumGradients {
-    /// Both as kernel arguments, and whether there are products; without them, the second one is not read.
-    fn buffers(&self, batch: &SegmentBatch<'_>) -> (BufferArg, BufferArg, bool) {
+    /// Both as a kernel argument.
+    fn buffers(&self, batch: &SegmentBatch<'_>) -> SumGradientBuffersLaunch {
         let products = self.products.as_ref().map(|products| floats(products, batch.products()));
-        let is_given = products.is_some();
-        (floats(&self.power, batch.bins()), products.unwrap_or_else(|| floats(&self.power, 1)), is_given)
+        let products = products.unwrap_or_else(|| floats(&self.power, 1));
+        SumGradientBuffersLaunch::new(floats(&self.power, batch.bins()), products)
     }
 }
 
@@ -150,7 +153,6 @@ pub fn weighted_gradient(
     grad: &SumGradients,
 ) -> ComplexRows {
     let into = ComplexRows::empty(&device.client, batch.values());
-    let (power, products, with_products) = grad.buffers(batch);
     let (cubes, units) = elements(device, batch.values());
     kernel::weight_bins::launch(
         &device.client,
@@ -159,11 +161,10 @@ pub fn weighted_gradient(
         outputs.buffers(batch.values()),
         floats(weights, batch.options.segments),
         buffer::<u32>(active, batch.frames.rows),
-        power,
-        products,
+        grad.buffers(batch),
         into.buffers(batch.values()),
         batch.frames.rows as u32,
-        with_products,
+        grad.products.is_some(),
         batch.layout(),
     );
     into
@@ -201,7 +202,6 @@ pub fn weight_gradients(
     grad: &SumGradients,
 ) -> Handle {
     let layout = batch.layout();
-    let (power, products, with_products) = grad.buffers(batch);
     let into = empty(&device.client, batch.segments());
     kernel::sum_bins::launch(
         &device.client,
@@ -209,11 +209,10 @@ pub fn weight_gradients(
         CubeDim::new_1d(CUBE_UNITS),
         outputs.buffers(batch.values()),
         buffer::<u32>(active, batch.frames.rows),
-        power,
-        products,
+        grad.buffers(batch),
         floats(&into, batch.segments()),
         batch.frames.rows as u32,
-        with_products,
+        grad.products.is_some(),
         layout,
     );
     into

@@ -6,7 +6,7 @@ use super::devices::{noise, read, upload};
 use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform};
 use crate::gpu::device::empty;
 use crate::gpu::learned::{LearnedGradients, LearnedWeights, learned_welch_psd, learned_welch_psd_backward};
-use crate::gpu::welch::{WelchGradients, welch_peaks, welch_psd, welch_psd_backward};
+use crate::gpu::welch::{GainedEstimate, WelchGradients, gained_peaks, welch_peaks, welch_psd, welch_psd_backward};
 use crate::gpu::{ComplexRows, DeviceFrames, GpuDevice, PeakBuffers, SearchedRows, top_k};
 use crate::ops::{POWER_TAPS, PRODUCT_TAPS};
 use crate::options::{Band, WelchOptions};
@@ -43,6 +43,12 @@ pub fn outputs(device: &GpuDevice, options: &WelchOptions, rows: usize) -> Vec<V
     learned_welch_psd(device, &frames, &learned, &learned_power, options).unwrap();
     learned_welch_psd(device, &frames, &with_products, &product_power, options).unwrap();
     let peaks = || PeakBuffers { bins: new(rows * k), power: new(rows * k), k };
+    let gained = [&learned, &with_products].map(|learned| {
+        let into = peaks();
+        let (window, gain, taps) = (&learned.window, &learned.gain, learned.taps);
+        let estimate = GainedEstimate { window, gain, taps, first: 0, options: *options };
+        gained_peaks(device, &frames, &estimate, &into).then_some(into.power)
+    });
     let (fused, in_band, searched) = (peaks(), peaks(), peaks());
     welch_peaks(device, &frames, &window, &fused, options).unwrap();
     // A part of the bins, which of short segments are so few that they are ranked.
@@ -77,6 +83,7 @@ pub fn outputs(device: &GpuDevice, options: &WelchOptions, rows: usize) -> Vec<V
 
     [power, learned_power, product_power, fused.power, in_band.power, searched.power, of_welch.signal, of_welch.window]
         .into_iter()
+        .chain(gained.into_iter().flatten())
         .chain(of_learned.into_iter().flatten())
         .chain(transforms)
         .map(|handle| read(device, &handle))

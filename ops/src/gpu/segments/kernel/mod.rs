@@ -8,7 +8,7 @@ mod windowing;
 use cubecl::prelude::*;
 
 pub use scaling_factor::{Divisor, SCALING_UNITS, add_scaling_gradient, find_scaling_factor};
-pub use segment_power::{filter_bins, sum_bins, sum_products, sum_squares, weight_bins};
+pub use segment_power::{SumGradientBuffersLaunch, filter_bins, sum_bins, sum_products, sum_squares, weight_bins};
 pub use window_gradients::{FrameShapeLaunch, overlap_add, segment_means, window_sums};
 pub use windowing::{Skipped, WindowInputLaunch, WindowOutputLaunch, window_segments};
 

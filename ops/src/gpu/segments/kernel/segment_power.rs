@@ -79,8 +79,16 @@ pub fn sum_products(
     into[at as usize] = 2.0f32 * factor[0] * sum;
 }
 
-/// The gradients of single segments' transforms X from `grad`, that of the weighted sum of squares, and, if they are
-/// taken, `products`, that of the weighted sum of Re X\[k\] X*\[k+1\]: weight·(2·grad\[k\]·X\[k\] +
+/// Gradients of weighted sums over segments.
+#[derive(CubeType, CubeLaunch)]
+pub struct SumGradientBuffers {
+    /// Of the squares, `[rows, bins]`.
+    pub power: Box<[f32]>,
+    /// Of the products Re X\[k\] X*\[k+1\], `[rows, bins − 1]`; not read where there are none.
+    pub products: Box<[f32]>,
+}
+
+/// The gradients of single segments' transforms X from those of the sums: weight·(2·power\[k\]·X\[k\] +
 /// products\[k\]·X\[k+1\] + products\[k−1\]·X\[k−1\]); 0 above Nyquist, for segments of weight 0 and for rows that are
 /// not active. A unit per value.
 #[cube(launch)]
@@ -88,8 +96,7 @@ pub fn weight_bins(
     outputs: &ComplexBuffers,
     weights: &[f32],
     active: &[u32],
-    grad: &[f32],
-    products: &[f32],
+    grad: &SumGradientBuffers,
     into: &mut ComplexBuffers,
     rows: u32,
     #[comptime] with_products: bool,
@@ -109,18 +116,18 @@ pub fn weight_bins(
     let mut re = 0.0f32;
     let mut im = 0.0f32;
     if k < bins && weight != 0.0f32 && active[row as usize] != 0 {
-        let by = 2.0f32 * weight * grad[(row * bins + k) as usize];
+        let by = 2.0f32 * weight * grad.power[(row * bins + k) as usize];
         re = by * outputs.re[at];
         im = by * outputs.im[at];
         if comptime!(with_products) {
             let first = row * comptime!(bins - 1);
             if k + 1 < bins {
-                let by = weight * products[(first + k) as usize];
+                let by = weight * grad.products[(first + k) as usize];
                 re += by * outputs.re[at + 1];
                 im += by * outputs.im[at + 1];
             }
             if k > 0 {
-                let by = weight * products[(first + k - 1) as usize];
+                let by = weight * grad.products[(first + k - 1) as usize];
                 re += by * outputs.re[at - 1];
                 im += by * outputs.im[at - 1];
             }
@@ -159,8 +166,7 @@ pub fn filter_bins(
 pub fn sum_bins(
     outputs: &ComplexBuffers,
     active: &[u32],
-    grad: &[f32],
-    products: &[f32],
+    grad: &SumGradientBuffers,
     into: &mut [f32],
     rows: u32,
     #[comptime] with_products: bool,
@@ -177,10 +183,10 @@ pub fn sum_bins(
         if active[row as usize] != 0 {
             for bin in range_stepped(t, bins, units) {
                 let at = slot as usize * comptime!(layout.n as usize) + bin as usize;
-                sum += grad[(row * bins + bin) as usize] * square(outputs, at);
+                sum += grad.power[(row * bins + bin) as usize] * square(outputs, at);
                 if comptime!(with_products) {
                     if bin + 1 < bins {
-                        sum += products[(row * comptime!(bins - 1) + bin) as usize] * dot(outputs, at, at + 1);
+                        sum += grad.products[(row * comptime!(bins - 1) + bin) as usize] * dot(outputs, at, at + 1);
                     }
                 }
             }
