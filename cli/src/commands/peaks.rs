@@ -50,7 +50,8 @@ pub struct PeaksArgs {
     #[command(flatten)]
     input: InputOptions,
     /// Model: ultra, fast or reference (1, 2 or 8 segments per frame), auto (fast, by the strategy that is predicted to be
-    /// fastest), universal (2 of the 8 segments of reference, for signals of any kind), or the folder of a run of `firefly train`
+    /// fastest), universal (2 of the 8 segments of reference, for signals of any kind), or the folder of a run of
+    /// `firefly train`
     #[arg(long, default_value = "fast")]
     model: ModelName,
     #[command(flatten)]

@@ -22,8 +22,8 @@ const SHORTEST_EXACT: usize = 64;
 ///
 /// Every candidate segment is multiplied by the taper and goes through a butterfly transform with a gate on each
 /// butterfly; the power of the segments is averaged with the segments' gates as weights; the power of each bin becomes
-/// a combination of itself and its two neighbours, perhaps with the products with both. With exact twiddles, open gates and no gain from neighbours
-/// this is the estimate of [`WelchPeaks`](crate::WelchPeaks).
+/// a combination of itself and its two neighbours, perhaps with the products with both. With exact twiddles, open gates
+/// and no gain from neighbours this is the estimate of [`WelchPeaks`](crate::WelchPeaks).
 ///
 /// Both results, peaks by [`forward`](Self::forward) and power by [`psd`](Self::psd), are computed with the [`Gates`]
 /// that the caller passes:
@@ -285,9 +285,9 @@ impl LearnedWelchPeaks {
         self.config.options()
     }
 
-    /// Gains from the bin below, the bin itself and the bin above to each bin, `[bins, 3]`, and from
-    /// the products with both neighbours if there are any, `[bins, 5]`. With products the gains act on two-sided spectra:
-    /// those at the ends of the spectrum, and beside them, are half or twice the parameters.
+    /// Gains from the bin below, the bin itself and the bin above to each bin, `[bins, 3]`, and from the products with
+    /// both neighbours if there are any, `[bins, 5]`. With products the gains act on two-sided spectra: those at the ends
+    /// of the spectrum, and beside them, are half or twice the parameters.
     pub fn gain(&self) -> Tensor<2> {
         let power = self.log_gain.val().exp();
         let of_bins = |gain: Tensor<2>| {

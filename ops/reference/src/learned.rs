@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(apply_gain(&[1.0, 2.0, 5.0], &[7.0, 8.0], 3, &gain), [78.0, 176.0, 269.0]);
     }
 
-    /// |Y[k] + v Y[k+1]|²/2 + |Y[k] + v Y[k−1]|²/2, for a rectangular window, is half the power of two other windows:
+    /// |Y[k] + v Y[k+1]|²/2 + |Y[k] + v Y[k−1]|²/2, for a rectangular window, is the mean power of two other windows,
     /// 1 + v exp(∓2πi j/n).
     #[test]
     fn products_make_two_windows_of_one() {

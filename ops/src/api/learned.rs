@@ -46,9 +46,9 @@ pub struct LearnedParameters {
     /// Weight of each segment's power, `[segments]`, not negative; a segment of weight 0 is not computed.
     pub weights: Tensor<1>,
     /// Factors of the bin below, the bin itself and the bin above in each bin's power, `[bins, 3]`. With `[bins, 5]`,
-    /// the others are factors of the products of the bin with the bin below and with the bin above, `2 Re Y[k−1] Y*[k]`
-    /// and `2 Re Y[k] Y*[k+1]`, summed as power is: what two windows tell of a bin with the transform of one. At the
-    /// ends of the spectrum, the missing neighbour is the mirrored one.
+    /// the last two are factors of the products of the bin with the bin below and with the bin above, `2 Re Y[k−1] Y*[k]`
+    /// and `2 Re Y[k] Y*[k+1]`, summed as power is. At the ends of the spectrum, the missing neighbour is the mirrored
+    /// one.
     pub gain: Tensor<2>,
 }
 

@@ -10,8 +10,7 @@ use crate::options::WelchOptions;
 /// Every segment, detrended and windowed, goes through the transform as the real part of its input. With Y_s the
 /// transform's output for segment s: P\[k\] = scale · Σ_s weights\[s\] c_k |Y_s\[k\]|² for k = 0..=n/2, scale and c_k
 /// as for [`welch_psd`](crate::cpu::welch_psd), and C\[k\] the same sum of 2 Re Y_s\[k\] Y_s*\[k+1\]; then the gain is
-/// applied. Exact twiddles, open gates, weights 1 /
-/// segments and no gain (or a gain of (0, 1, 0)) give the Welch power.
+/// applied. Exact twiddles, open gates, weights 1 / segments and no gain (or a gain of (0, 1, 0)) give the Welch power.
 ///
 /// With exact twiddles and open gates, segments that have one weight share transforms in pairs, as in the Welch power,
 /// and gradients of signal, window and gain go back through those.

@@ -7,11 +7,12 @@ use crate::gpu::neighbours::{neighbours, products_beside};
 use crate::gpu::reduce::RowBlockShape;
 use crate::ops::{POWER_TAPS, PRODUCT_TAPS};
 
-/// What a gain of `taps` factors per bin combines: power `[rows, bins]`, and products of bins with the bins above,
-/// `[rows, bins − 1]`, which are not read where it takes none.
+/// Inputs of a gain of `taps` factors per bin, or their gradients.
 #[derive(CubeType, CubeLaunch)]
 pub struct GainInput {
+    /// `[rows, bins]`.
     pub power: Box<[f32]>,
+    /// Products of bins with the bins above, `[rows, bins − 1]`; neither read nor written where the gain takes none.
     pub products: Box<[f32]>,
 }
 

@@ -30,7 +30,7 @@ pub struct LearnedWeights {
     pub taps: usize,
 }
 
-/// What the gain combines.
+/// Inputs of the gain.
 #[derive(Debug)]
 pub(super) struct GainInputs {
     /// `[rows, bins]`.
