@@ -228,11 +228,7 @@ impl ModelRequest {
 
 /// The learned estimate for signals of any kind, with the options of an exact one.
 fn universal(estimate: &EstimateOptions, k: usize, rate: f64) -> LearnedWelchPeaksConfig {
-    LearnedWelchPeaksConfig::universal(estimate.n_fft())
-        .with_hop(Some(estimate.hop()))
-        .with_scaling(estimate.scaling().at(rate))
-        .with_detrend(estimate.detrend())
-        .with_k(k)
+    LearnedWelchPeaksConfig::universal_for(&estimate.config(Tier::Reference, k, rate))
 }
 
 /// The end of a description that names the band, if there is one.

@@ -103,7 +103,7 @@ impl PeaksWorkload {
         let mut size = self.size;
         if strategy == Strategy::Learned {
             let learned = self.learned.filter(|learned| learned.exact)?;
-            size.options = WelchOptions::new(size.options.n_fft, learned.segments);
+            size.options = WelchOptions::new(size.options.n_fft, learned.timed_segments());
         }
         device.latencies.get(strategy.name())?.predict(&size.coordinates())
     }
@@ -179,7 +179,7 @@ mod tests {
     fn only_sparse_learned_models_are_candidates() {
         let device = Preset::Cuda.profile();
         let with = |batch, open| {
-            let learned = Some(LearnedSize { open, all: 1000, segments: 2, exact: false });
+            let learned = Some(LearnedSize { open, all: 1000, segments: 2, exact: false, products: false });
             PeaksWorkload { learned, ..workload(batch) }.predict(Strategy::Learned, &device)
         };
         assert_eq!((with(8, 250), with(8, 1000)), (None, None));
@@ -197,11 +197,13 @@ mod tests {
         };
         let table = LatencyTable::new(PEAKS_AXES.map(axis).to_vec(), vec![1000.0, 8000.0]).unwrap();
         let device = DeviceProfile { latencies: [("learned".to_string(), table)].into(), ..Preset::Cuda.profile() };
-        let with = |segments, exact| {
-            let learned = Some(LearnedSize { open: 1000, all: 1000, segments, exact });
-            PeaksWorkload { learned, ..workload(8) }.predict(Strategy::Learned, &device)
-        };
+        let of = |learned| PeaksWorkload { learned: Some(learned), ..workload(8) }.predict(Strategy::Learned, &device);
+        let model = |segments, exact| LearnedSize { open: 1000, all: 1000, segments, exact, products: false };
+        let with = |segments, exact| of(model(segments, exact));
         assert!((with(1, true).unwrap() - 1000.0).abs() < 1e-6 && (with(8, true).unwrap() - 8000.0).abs() < 1e-6);
+        // Products of one segment take a transform of its own, as long as that of two.
+        assert_eq!(of(LearnedSize { products: true, ..model(1, true) }), with(2, true));
+        assert_eq!(of(LearnedSize { products: true, ..model(2, true) }), with(2, true));
         // Learned butterflies take another time, which calibration does not measure.
         assert_eq!(with(1, false), None);
         assert_eq!(workload(8).predict(Strategy::Learned, &device), None);

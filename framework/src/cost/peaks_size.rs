@@ -80,12 +80,20 @@ pub struct LearnedSize {
     pub segments: usize,
     /// Whether it runs on the kernels of exact estimates, as the models that calibration measures do.
     pub exact: bool,
+    /// Whether its gain takes products of neighbouring bins.
+    pub products: bool,
 }
 
 impl LearnedSize {
     /// Whether so few butterflies are open that the published rules make the model a candidate.
     pub const fn is_sparse(&self) -> bool {
         self.open * LEARNED_SPARSITY < self.all
+    }
+
+    /// Segments of the model without products that takes as long: with products, a segment alone is transformed as a
+    /// pair is.
+    pub(super) const fn timed_segments(&self) -> usize {
+        if self.products { self.segments.next_multiple_of(2) } else { self.segments }
     }
 }
 

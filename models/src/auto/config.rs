@@ -35,7 +35,10 @@ pub struct AutoWelchPeaksConfig {
     /// its segments.
     #[config(default = "Vec::new()")]
     pub tiers: Vec<Tier>,
-    /// Candidate strategies.
+    /// Candidate strategies. If `Learned` is the only one, the model is
+    /// [`LearnedWelchPeaksConfig::universal_for`](crate::LearnedWelchPeaksConfig::universal_for) the estimate, unless
+    /// [`with_learned`](super::AutoWelchPeaks::with_learned) replaces it; among others, it is a candidate with the model
+    /// that `with_learned` adds.
     #[config(default = "EXACT.to_vec()")]
     pub strategies: Vec<Strategy>,
     /// Whether published thresholds on the batch decide instead of predicted times.
@@ -50,6 +53,11 @@ pub struct AutoWelchPeaksConfig {
 }
 
 impl AutoWelchPeaksConfig {
+    /// Whether a learned model is the only candidate.
+    pub(super) fn is_learned(&self) -> bool {
+        self.strategies == [Strategy::Learned]
+    }
+
     /// The same configuration with the candidates of a published name, such as `fused`, or of an alias.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use firefly_ops::{ArgumentError, Peaks, WelchOptions, top_k};
 use super::AutoWelchPeaksConfig;
 use super::request::{PlanRequest, Selection};
 use crate::expect_valid;
-use crate::learned_welch_peaks::LearnedWelchPeaks;
+use crate::learned_welch_peaks::{LearnedWelchPeaks, LearnedWelchPeaksConfig};
 use crate::tier::Tier;
 use crate::welch_peaks::WelchPeaks;
 
@@ -116,18 +116,18 @@ impl AutoWelchPeaks {
             Ok([of(ultra)?, of(fast)?, of(reference)?])
         };
         let (exact, on_host) = (per_tier(device)?, per_tier(&Device::flex())?);
-        Ok(Self { exact, learned: None, on_host, config, learned_size: None, cache: Arc::default() })
+        let universal = config.is_learned().then(|| LearnedWelchPeaksConfig::universal_for(&config.peaks));
+        let model = Self { exact, learned: None, on_host, config, learned_size: None, cache: Arc::default() };
+        match universal {
+            Some(universal) => Ok(model.with_learned(universal.try_init(device)?)),
+            None => Ok(model),
+        }
     }
 
     /// The same module with a learned model on the same device, which is a candidate where the configuration has the
     /// strategy `Learned`.
     pub fn with_learned(self, learned: LearnedWelchPeaks) -> Self {
-        let learned_size = Some(LearnedSize {
-            open: learned.count_open_butterflies(),
-            all: learned.all_butterflies(),
-            segments: learned.count_open_segments(),
-            exact: learned.runs_as_exact(),
-        });
+        let learned_size = Some(learned.size());
         Self { learned: Some(learned), learned_size, cache: Arc::default(), ..self }
     }
 
@@ -179,8 +179,7 @@ impl AutoWelchPeaks {
     /// Peaks of each frame of `signal`, as [`forward`](Self::forward).
     ///
     /// # Errors
-    /// [`ArgumentError`] if the frames are too short for the selected tier or on another device, and for the strategy
-    /// `Learned` without a learned model.
+    /// [`ArgumentError`] if the frames are too short for the selected tier or learned model, or on another device.
     pub fn try_forward<const D: usize>(&self, signal: Tensor<D>) -> Result<Peaks<D>, ArgumentError> {
         let direct = tracks_gradients(&signal.device()) || signal.dtype() != DType::F32;
         let device = signal.device();
@@ -210,10 +209,7 @@ impl AutoWelchPeaks {
                 )
             }
             Strategy::Learned => {
-                let learned = self.learned.as_ref().ok_or_else(|| {
-                    let expected = "given one by with_learned";
-                    ArgumentError::new("AutoWelchPeaks", "strategy", "learned without a model", expected)
-                })?;
+                let learned = self.learned.as_ref().expect("a learned model is selected only if there is one");
                 learned.try_forward(signal, &learned.hard_gates())
             }
         }

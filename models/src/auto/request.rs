@@ -124,8 +124,7 @@ impl PlanRequest<'_> {
             .with_learned(self.learned);
         let predicted = workload.predict(strategy, self.device);
         // A learned model that is the only candidate runs, sparse or not.
-        let forced = self.config.strategies == [Strategy::Learned];
-        let nanoseconds = if forced { predicted.unwrap_or(f64::NAN) } else { predicted? };
+        let nanoseconds = if self.config.is_learned() { predicted.unwrap_or(f64::NAN) } else { predicted? };
         Some(Candidate { tier, strategy, nanoseconds })
     }
 
@@ -170,8 +169,7 @@ impl PlanRequest<'_> {
                 }
             }
         }
-        let forced = self.config.strategies == [Strategy::Learned];
-        if forced || (self.config.strategies.contains(&Strategy::Learned) && self.learned.is_some()) {
+        if self.config.strategies.contains(&Strategy::Learned) && self.learned.is_some() {
             pairs.push((configured, Strategy::Learned));
         }
         pairs
@@ -222,7 +220,9 @@ mod tests {
 
     fn request<'a>(config: &'a AutoWelchPeaksConfig, device: &'a DeviceProfile, batch: usize) -> PlanRequest<'a> {
         let on_host = device.name == "cpu";
-        PlanRequest { config, batch, frame: 1152, on_host, direct: false, learned: None, device }
+        let size = LearnedSize { open: 2, all: 8, segments: 2, exact: true, products: true };
+        let learned = config.is_learned().then_some(size);
+        PlanRequest { config, batch, frame: 1152, on_host, direct: false, learned, device }
     }
 
     fn select(name: &str, preset: Preset, batch: usize) -> Selection {
@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(by_thresholds(Preset::Cuda, 8192), (Tier::Fast, Strategy::Fused));
         let (config, device) = (config("legacy"), Preset::Cuda.profile());
         let with = |open| {
-            let learned = Some(LearnedSize { open, all: 100, segments: 8, exact: false });
+            let learned = Some(LearnedSize { open, all: 100, segments: 8, exact: false, products: false });
             let request = PlanRequest { learned, ..request(&config, &device, 8192) };
             request.select().selected.strategy
         };

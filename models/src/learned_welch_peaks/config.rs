@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use burn::config::Config;
 use firefly_ops::{ArgumentError, Band, Detrend, Scaling, WelchOptions, Window, WindowSymmetry};
 
-use crate::welch_peaks::validate;
+use crate::welch_peaks::{WelchPeaksConfig, validate};
 
 /// Largest number of candidate segments.
 const MAX_SEGMENTS: usize = 65_536;
@@ -104,6 +104,17 @@ impl LearnedWelchPeaksConfig {
             .with_neighbour_gain(Some(UNIVERSAL_NEIGHBOUR_GAIN))
             .with_product_weight(Some(-1.0))
             .with_gains(Some(1))
+    }
+
+    /// [`universal`](Self::universal) in place of an exact estimate: with the length of its segments, their hop, its
+    /// scaling and detrending, as many peaks, and its band. The tier and the window of `exact` have no effect.
+    pub fn universal_for(exact: &WelchPeaksConfig) -> Self {
+        Self::universal(exact.n_fft)
+            .with_hop(exact.hop)
+            .with_k(exact.k)
+            .with_band(exact.band)
+            .with_scaling(exact.scaling)
+            .with_detrend(exact.detrend)
     }
 
     /// Options of the Welch estimate over all candidate segments.

@@ -4,6 +4,7 @@ use std::f64::consts::SQRT_2;
 
 use burn::module::{Module, Param};
 use burn::tensor::{Device, FloatDType, Int, Tensor, TensorData};
+use firefly_framework::cost::LearnedSize;
 use firefly_ops::{
     ArgumentError, Direction, LearnedParameters, Peaks, Scaling, WelchOptions, exact_twiddles, learned_welch_peaks,
     learned_welch_psd,
@@ -273,6 +274,18 @@ impl LearnedWelchPeaks {
     /// Number of butterflies per frame with every gate open.
     pub fn all_butterflies(&self) -> usize {
         self.options().butterflies()
+    }
+
+    /// What the time of the model depends on, besides its options. Reads twiddles and gates back, which waits for the
+    /// device.
+    pub fn size(&self) -> LearnedSize {
+        LearnedSize {
+            open: self.count_open_butterflies(),
+            all: self.all_butterflies(),
+            segments: self.count_open_segments(),
+            exact: self.runs_as_exact(),
+            products: self.product_weights.is_some(),
+        }
     }
 
     /// Configuration of the model.

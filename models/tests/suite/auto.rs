@@ -80,8 +80,11 @@ fn a_forced_learned_model_runs() {
     let device = Device::flex();
     let learned = LearnedWelchPeaksConfig::new().with_n_fft(64).with_k(5).init(&device);
     let expected = values(learned.forward(frames(96), &learned.hard_gates()));
+    // Without a model, that of the estimate for signals of any kind, which takes frames of eight segments.
     let model = published("learned").init(&device);
-    assert!(model.try_forward(frames(96)).unwrap_err().to_string().contains("learned without a model"));
+    let universal = LearnedWelchPeaksConfig::universal_for(&config()).init(&device);
+    assert_eq!(values(model.forward(frames(288))), values(universal.forward(frames(288), &universal.hard_gates())));
+    assert!(model.try_forward(frames(96)).unwrap_err().to_string().contains("96 samples"));
     let model = model.with_learned(learned);
     assert_eq!(values(model.forward(frames(96))), expected);
     assert_eq!(model.select(BATCH, 96, false).selected.to_string(), "fast learned");

@@ -23,59 +23,85 @@ impl<V: Register> ColumnSource<V> for SplitColumns<'_, V> {
     }
 }
 
+/// Real values, a register of lanes for each column.
+pub(in crate::cpu) trait RealSource<V: Register>: Copy {
+    /// Column `c`.
+    fn column(&self, c: usize) -> V;
+}
+
+/// Samples of one segment of each row.
+#[derive(Clone, Copy)]
+pub(in crate::cpu) struct Samples<'a, V: Register> {
+    token: V::Token,
+    rows: [&'a [V::Array]; 2],
+}
+
+impl<'a, V: Register> Samples<'a, V> {
+    /// `rows` have `columns * L` samples, if they count.
+    #[inline(always)]
+    pub fn new(token: V::Token, [first, second]: [&'a [f32]; 2], columns: usize) -> Self {
+        Self { token, rows: [&V::arrays(first)[..columns], &V::arrays(second)[..columns]] }
+    }
+
+    /// The samples times a window `[columns]`.
+    #[inline(always)]
+    pub fn windowed(self, window: &'a [V]) -> Windowed<'a, V> {
+        Windowed { samples: self, window }
+    }
+}
+
+impl<V: Register> RealSource<V> for Samples<'_, V> {
+    #[inline(always)]
+    fn column(&self, c: usize) -> V {
+        V::load_rows(self.token, [&self.rows[0][c], &self.rows[1][c]])
+    }
+}
+
 /// Windowed samples of one segment of each row.
 #[derive(Clone, Copy)]
 pub(in crate::cpu) struct Windowed<'a, V: Register> {
-    samples: [&'a [V::Array]; 2],
+    samples: Samples<'a, V>,
     window: &'a [V],
 }
 
-impl<'a, V: Register> Windowed<'a, V> {
-    /// `samples` are those of each row; `window` has a register for each `LANES` of them.
+impl<V: Register> RealSource<V> for Windowed<'_, V> {
     #[inline(always)]
-    pub fn new([first, second]: [&'a [f32]; 2], window: &'a [V]) -> Self {
-        let samples = [&V::arrays(first)[..window.len()], &V::arrays(second)[..window.len()]];
-        Self { samples, window }
-    }
-
-    #[inline(always)]
-    fn register(&self, at: usize) -> V {
-        let window = self.window[at];
-        window * V::load_rows(window.token(), [&self.samples[0][at], &self.samples[1][at]])
+    fn column(&self, c: usize) -> V {
+        self.window[c] * self.samples.column(c)
     }
 }
 
 /// Two segments, the second as the imaginary part.
 #[derive(Clone, Copy)]
-pub(in crate::cpu) struct SegmentPair<'a, V: Register>(pub Windowed<'a, V>, pub Windowed<'a, V>);
+pub(in crate::cpu) struct SegmentPair<S>(pub S, pub S);
 
-impl<V: Register> ColumnSource<V> for SegmentPair<'_, V> {
+impl<V: Register, S: RealSource<V>> ColumnSource<V> for SegmentPair<S> {
     #[inline(always)]
     fn column(&self, c: usize) -> Complex<V> {
-        Complex { re: self.0.register(c), im: self.1.register(c) }
+        Complex { re: self.0.column(c), im: self.1.column(c) }
     }
 }
 
 /// One segment, its imaginary part zero.
 #[derive(Clone, Copy)]
-pub(in crate::cpu) struct Single<'a, V: Register>(pub Windowed<'a, V>);
+pub(in crate::cpu) struct Single<S>(pub S);
 
-impl<V: Register> ColumnSource<V> for Single<'_, V> {
+impl<V: Register, S: RealSource<V>> ColumnSource<V> for Single<S> {
     #[inline(always)]
     fn column(&self, c: usize) -> Complex<V> {
-        let re = self.0.register(c);
+        let re = self.0.column(c);
         Complex { re, im: V::splat(re.token(), 0.0) }
     }
 }
 
 /// One segment, its samples real and imaginary parts in turn.
 #[derive(Clone, Copy)]
-pub(in crate::cpu) struct Interleaved<'a, V: Register>(pub Windowed<'a, V>);
+pub(in crate::cpu) struct Interleaved<S>(pub S);
 
-impl<V: Register> ColumnSource<V> for Interleaved<'_, V> {
+impl<V: Register, S: RealSource<V>> ColumnSource<V> for Interleaved<S> {
     #[inline(always)]
     fn column(&self, c: usize) -> Complex<V> {
-        let (re, im) = V::deinterleave(self.0.register(2 * c), self.0.register(2 * c + 1));
+        let (re, im) = V::deinterleave(self.0.column(2 * c), self.0.column(2 * c + 1));
         Complex { re, im }
     }
 }

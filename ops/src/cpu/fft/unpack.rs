@@ -2,30 +2,80 @@
 
 use crate::cpu::isa::register::{Complex, Register};
 
-/// The power `[n / 2 + 1]` of pairs of segments, for each row of a register, from `sums` `[n / L]` of |Z|².
-#[inline(always)]
-pub(in crate::cpu) fn fold_pairs<V: Register>(token: V::Token, sums: &[V], factor: f32, power: &mut [&mut [f32]; 2]) {
-    // Z = X₁ + i X₂ of two real segments: |Z[k]|² + |Z[n-k]|² = 2 (|X₁[k]|² + |X₂[k]|²), and an interior bin
-    // counts twice.
-    let half = sums.len() / 2;
-    let factors = V::splat(token, factor);
-    let (lower, upper) = sums.split_at(half);
-    // Bins n - k to n - k - L + 1 are a reversed register, short of its lane 0, and lane 0 of the register above it.
-    let mut above = lower[0];
-    for (c, (&lower, &upper)) in lower.iter().zip(upper.iter().rev()).enumerate() {
-        store_rows((lower + upper.mirror(above)) * factors, power, c * V::LANES);
-        above = upper;
+/// Consumer of the bins of each row of a register, `L` at a time.
+pub(in crate::cpu) trait BinSink<V: Register> {
+    /// Takes the power of bins `L * column` to `L * (column + 1) - 1`, and their products with the bins above, which
+    /// are zero where only power is computed. Columns come in order.
+    fn store(&mut self, column: usize, power: V, products: V);
+
+    /// Takes the power of Nyquist, lane 0 of each row, after all columns.
+    fn finish(&mut self, nyquist: V);
+}
+
+/// Stores power `[n / 2 + 1]`.
+pub(in crate::cpu) struct StoreBins<'a, 'r> {
+    pub power: &'a mut [&'r mut [f32]; 2],
+}
+
+impl<V: Register> BinSink<V> for StoreBins<'_, '_> {
+    #[inline(always)]
+    fn store(&mut self, column: usize, power: V, _products: V) {
+        store_rows(power, self.power, column * V::LANES);
     }
-    // DC and Nyquist have no mirrored bin.
-    let (first, last) = (first_lanes(lower[0]), first_lanes(upper[0]));
-    for (row, power) in power.iter_mut().take(V::ROWS).enumerate() {
-        power[0] = first[row] * factor;
-        power[half * V::LANES] = last[row] * factor;
+
+    #[inline(always)]
+    fn finish(&mut self, nyquist: V) {
+        store_last(nyquist, self.power);
     }
 }
 
-/// The power `[n / 2 + 1]` of a pair of segments, for each row of a register, stored to `power` or added to it, and
-/// likewise the products `[n / 2 / L]` of the bins with the bins above, 2 Re X\[k\] X*\[k+1\].
+/// Stores power `[n / 2 + 1]` and products `[n / 2 / L]`, or adds to them.
+pub(in crate::cpu) struct StoreSums<'a, 'r, V> {
+    pub power: &'a mut [&'r mut [f32]; 2],
+    pub products: &'a mut [V],
+    /// Whether the sums are added to.
+    pub adds: bool,
+}
+
+impl<V: Register> BinSink<V> for StoreSums<'_, '_, V> {
+    #[inline(always)]
+    fn store(&mut self, column: usize, mut power: V, mut products: V) {
+        if self.adds {
+            power = power + load_rows(power.token(), self.power, column * V::LANES);
+            products = products + self.products[column];
+        }
+        store_rows(power, self.power, column * V::LANES);
+        self.products[column] = products;
+    }
+
+    #[inline(always)]
+    fn finish(&mut self, mut nyquist: V) {
+        if self.adds {
+            nyquist = nyquist + load_last(nyquist.token(), self.power);
+        }
+        store_last(nyquist, self.power);
+    }
+}
+
+/// The power of pairs of segments, for each row of a register, from `sums` `[n / L]` of |Z|².
+#[inline(always)]
+pub(in crate::cpu) fn fold_pairs<V: Register>(token: V::Token, sums: &[V], factor: f32, mut bins: impl BinSink<V>) {
+    // Z = X₁ + i X₂ of two real segments: |Z[k]|² + |Z[n-k]|² = 2 (|X₁[k]|² + |X₂[k]|²), and an interior bin
+    // counts twice.
+    let (factors, zero) = (V::splat(token, factor), V::splat(token, 0.0));
+    let (lower, upper) = sums.split_at(sums.len() / 2);
+    // Bins n - k to n - k - L + 1 are a reversed register, short of its lane 0, and lane 0 of the register above it.
+    // DC has no mirrored bin.
+    let mut above = zero;
+    for (c, (&lower, &upper)) in lower.iter().zip(upper.iter().rev()).enumerate() {
+        bins.store(c, (lower + upper.mirror(above)) * factors, zero);
+        above = upper;
+    }
+    bins.finish(upper[0] * factors);
+}
+
+/// The power of a pair of segments, for each row of a register, and the products of the bins with the bins above,
+/// 2 Re X\[k\] X*\[k+1\].
 ///
 /// `spectrum` `[n / L]` is the transform of one segment plus i times the other.
 #[inline(always)]
@@ -33,26 +83,16 @@ pub(in crate::cpu) fn unpack_pair<V: Register>(
     token: V::Token,
     spectrum: &[Complex<V>],
     factor: f32,
-    add: bool,
-    power: &mut [&mut [f32]; 2],
-    products: &mut [V],
+    mut bins: impl BinSink<V>,
 ) {
     // As in `fold_pairs`, for the products too: Re Z[k] Z*[k+1] of a bin and of its mirror image is twice their sum.
     let half = spectrum.len() / 2;
     let factors = V::splat(token, factor);
     let (lower, upper) = spectrum.split_at(half);
-    let products = &mut products[..half];
-    // DC and Nyquist are overwritten by the registers below; what is added to is read first.
-    let last = half * V::LANES;
-    let mut ends = [[0.0; 2]; 2];
-    if add {
-        for (ends, power) in ends.iter_mut().zip(&*power).take(V::ROWS) {
-            *ends = [power[0], power[last]];
-        }
-    }
-    // Bins n - k downwards, for bins k upwards.
+    // Bins n - k downwards, for bins k upwards. DC is its own mirror image in products, and has none in power.
     let mut above = upper[half - 1];
     let (mut z, mut image) = (lower[0], mirror(above, lower[0]));
+    let mut image_of_power = mirror(above, Complex::zero(token));
     for c in 0..half {
         // Of the registers above the last ones, only the Nyquist bin is used, which is its own mirror image.
         let (z_above, image_above) = if c + 1 < half {
@@ -63,25 +103,13 @@ pub(in crate::cpu) fn unpack_pair<V: Register>(
         } else {
             (upper[0], upper[0])
         };
-        let squares = factors * z.product_plus(z, image.product(image));
+        let squares = z.product_plus(z, image_of_power.product(image_of_power));
         let of_image = image.product(shifted_down(image, image_above));
-        let product = factors * z.product_plus(shifted_down(z, z_above), of_image);
-        let at = c * V::LANES;
-        if add {
-            store_rows(load_rows::<V>(token, power, at) + squares, power, at);
-            products[c] = products[c] + product;
-        } else {
-            store_rows(squares, power, at);
-            products[c] = product;
-        }
-        (z, image) = (z_above, image_above);
+        let products = z.product_plus(shifted_down(z, z_above), of_image);
+        bins.store(c, factors * squares, factors * products);
+        (z, image, image_of_power) = (z_above, image_above, image_above);
     }
-    // DC and Nyquist have no mirrored bin.
-    let (dc, nyquist) = (first_lanes(lower[0].product(lower[0])), first_lanes(upper[0].product(upper[0])));
-    for (row, power) in power.iter_mut().take(V::ROWS).enumerate() {
-        power[0] = ends[row][0] + dc[row] * factor;
-        power[last] = ends[row][1] + nyquist[row] * factor;
-    }
+    bins.finish(factors * upper[0].product(upper[0]));
 }
 
 /// [`Register::mirror`] of both parts.
@@ -175,9 +203,23 @@ pub(in crate::cpu) fn load_rows<V: Register>(token: V::Token, [first, second]: &
     }
 }
 
+/// Stores lane 0 of each row as its last value.
+#[inline(always)]
+pub(in crate::cpu) fn store_last<V: Register>(value: V, rows: &mut [&mut [f32]; 2]) {
+    for (value, row) in first_lanes(value).into_iter().zip(rows).take(V::ROWS) {
+        row[row.len() - 1] = value;
+    }
+}
+
+/// The last values of rows in reverse: the last of each in its lane 0.
+#[inline(always)]
+pub(in crate::cpu) fn load_last<V: Register>(token: V::Token, rows: &[&mut [f32]; 2]) -> V {
+    load_rows::<V>(token, rows, rows[0].len() - V::LANES).reverse()
+}
+
 /// Lane 0 of each row.
 #[inline(always)]
-pub(in crate::cpu) fn first_lanes<V: Register>(value: V) -> [f32; 2] {
+fn first_lanes<V: Register>(value: V) -> [f32; 2] {
     let mut rows = [V::Array::default(); 2];
     let [first, second] = &mut rows;
     value.store_rows([first, second]);

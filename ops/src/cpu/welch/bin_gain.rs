@@ -1,6 +1,6 @@
 //! Gain of the bins on rows of power, and perhaps on products of neighbours, a register of bins at a time.
 
-use crate::cpu::fft::unpack::{first_lanes, load_rows, store_rows};
+use crate::cpu::fft::unpack::{BinSink, load_last, load_rows, store_last, store_rows};
 use crate::cpu::isa::lines::{Line, lines_for, take_registers};
 use crate::cpu::isa::register::Register;
 use crate::cpu::learned::gain::{POWER_TAPS, PRODUCT_TAPS, taps_of};
@@ -20,15 +20,6 @@ impl<'a, V: Register> RowGain<'a, V> {
         match taps_of(gain, bins) {
             PRODUCT_TAPS => Self::Products(BinGain::new(token, gain, memory)),
             _ => Self::Power(BinGain::new(token, gain, memory)),
-        }
-    }
-
-    /// As [`BinGain::apply`].
-    #[inline(always)]
-    pub fn apply<const N: usize>(&self, token: V::Token, power: [&mut [f32]; 2], products: &[V]) {
-        match self {
-            Self::Power(gain) => gain.apply::<N>(token, power, products),
-            Self::Products(gain) => gain.apply::<N>(token, power, products),
         }
     }
 }
@@ -64,48 +55,111 @@ impl<'a, V: Register, const T: usize> BinGain<'a, V, T> {
         Self { taps, nyquist }
     }
 
-    /// Applies the gain to the power `[bins]` of each row of a register, in place, and to `products` `[n / 2 / L]` if it
-    /// takes them; `N` is twice `bins - 1`, if the code is compiled for that alone, or 0.
+    /// A sink that applies the gain and stores the result to `power` `[bins]` of each row of a register.
+    ///
+    /// What the sink takes is added to the sums of earlier segments: the `products` `[n / 2 / L]` and what `power` holds,
+    /// if there are any, or nothing where `products` is empty. `N` is twice `bins - 1`, if the code is compiled for that
+    /// alone, or 0.
+    #[inline(always)]
+    pub fn sink<'s, 'r, const N: usize>(
+        &'s self,
+        token: V::Token,
+        power: &'s mut [&'r mut [f32]; 2],
+        products: &'s [V],
+    ) -> GainedBins<'s, 'r, V, T> {
+        let zero = V::splat(token, 0.0);
+        let (below, here) = ([zero; 2], [zero; 2]);
+        let columns = if N > 0 { N / 2 / V::LANES } else { self.taps.len() / T };
+        GainedBins {
+            taps: &self.taps.as_chunks::<T>().0[..columns],
+            nyquist: &self.nyquist,
+            power,
+            products,
+            below,
+            here,
+        }
+    }
+}
+
+impl<V: Register> BinGain<'_, V, POWER_TAPS> {
+    /// Applies the gain to the power `[bins]` of each row of a register, in place; `N` is twice `bins - 1`, if the code
+    /// is compiled for that alone, or 0.
     ///
     /// Power is loaded by the registers that it was stored by, and neighbours are moved between registers: a load that
     /// straddles two registers would wait until both are in the cache.
     #[inline(always)]
-    pub fn apply<const N: usize>(&self, token: V::Token, power: [&mut [f32]; 2], products: &[V]) {
-        let columns = if N > 0 { N / 2 / V::LANES } else { self.taps.len() / T };
-        let last = columns * V::LANES;
-        let [first, second] = power;
-        let second = if V::ROWS == 1 { second } else { &mut second[..last + 1] };
-        let mut power = [&mut first[..last + 1], second];
-        // Nyquist in lane 0, and the bin below it in lane 1.
-        let nyquist = load_rows::<V>(token, &power, last + 1 - V::LANES).reverse();
-        let mut here = load_rows::<V>(token, &power, 0);
-        // The spectrum is mirrored at its ends: the bin below DC is bin 1, here in the last lane.
-        let mut before = here.mirror(here);
-        let products = if T == PRODUCT_TAPS { &products[..columns] } else { &[] };
-        // The product of the bin below DC with DC is that of DC with bin 1, here in the last lane.
-        let mut products_before = if T == PRODUCT_TAPS { products[0].reverse() } else { here };
-        for (c, taps) in self.taps[..columns * T].as_chunks::<T>().0.iter().enumerate() {
-            let after = if c + 1 < columns { load_rows(token, &power, (c + 1) * V::LANES) } else { nyquist };
-            let neighbours = [here.shifted_up(before), here.shifted_down(after)];
-            let mut gained = combined(here, neighbours, taps);
-            if T == PRODUCT_TAPS {
-                let product = products[c];
-                gained = plus_products(gained, [product.shifted_up(products_before), product], taps);
-                products_before = product;
-            }
-            store_rows(gained, &mut power, c * V::LANES);
-            (before, here) = (here, after);
+    pub fn apply<const N: usize>(&self, token: V::Token, power: &mut [&mut [f32]; 2]) {
+        let zero = V::splat(token, 0.0);
+        let nyquist = load_last(token, power);
+        let mut bins = self.sink::<N>(token, power, &[]);
+        for c in 0..bins.taps.len() {
+            let power = load_rows(token, bins.power, c * V::LANES);
+            bins.store(c, power, zero);
         }
-        let neighbour = nyquist.shifted_down(nyquist);
-        let mut gained = combined(nyquist, [neighbour, neighbour], &self.nyquist);
+        bins.finish(nyquist);
+    }
+}
+
+/// Bins with their gain, each of which waits for the column above: power and products of a column.
+pub(super) struct GainedBins<'s, 'r, V, const T: usize> {
+    taps: &'s [[V; T]],
+    nyquist: &'s [V; T],
+    power: &'s mut [&'r mut [f32]; 2],
+    /// Those of earlier segments.
+    products: &'s [V],
+    /// The column before the last one taken.
+    below: [V; 2],
+    /// The last column taken.
+    here: [V; 2],
+}
+
+impl<V: Register, const T: usize> GainedBins<'_, '_, V, T> {
+    /// Power of the last column taken after the gain; `above` is the power of the column above it.
+    #[inline(always)]
+    fn gained(&self, above: V, taps: &[V; T]) -> V {
+        let [[power_below, products_below], [power, products]] = [self.below, self.here];
+        let neighbours = [power.shifted_up(power_below), power.shifted_down(above)];
+        let gained = combined(power, neighbours, taps);
         if T == PRODUCT_TAPS {
-            let product = products_before.reverse();
-            gained = plus_products(gained, [product, product], &self.nyquist);
+            plus_products(gained, [products.shifted_up(products_below), products], taps)
+        } else {
+            gained
         }
-        let gained = first_lanes(gained);
-        for (gained, power) in gained.into_iter().zip(power).take(V::ROWS) {
-            power[last] = gained;
+    }
+}
+
+impl<V: Register, const T: usize> BinSink<V> for GainedBins<'_, '_, V, T> {
+    #[inline(always)]
+    fn store(&mut self, column: usize, mut power: V, mut products: V) {
+        if !self.products.is_empty() {
+            power = power + load_rows(power.token(), self.power, column * V::LANES);
+            products = products + self.products[column];
         }
+        self.below = if column == 0 {
+            // The spectrum is mirrored at its ends: the bin below DC is bin 1, and the product of the two is that of DC
+            // with bin 1, here in the last lanes.
+            [power.mirror(power), products.reverse()]
+        } else {
+            store_rows(self.gained(power, &self.taps[column - 1]), self.power, (column - 1) * V::LANES);
+            self.here
+        };
+        self.here = [power, products];
+    }
+
+    #[inline(always)]
+    fn finish(&mut self, mut nyquist: V) {
+        if !self.products.is_empty() {
+            nyquist = nyquist + load_last(nyquist.token(), self.power);
+        }
+        let last = self.taps.len() - 1;
+        store_rows(self.gained(nyquist, &self.taps[last]), self.power, last * V::LANES);
+        // The bin beyond Nyquist is the one below it.
+        let [power, products] = [self.here[0].reverse(), self.here[1].reverse()];
+        let mut gained = combined(nyquist, [power, power], self.nyquist);
+        if T == PRODUCT_TAPS {
+            gained = plus_products(gained, [products, products], self.nyquist);
+        }
+        store_last(gained, self.power);
     }
 }
 

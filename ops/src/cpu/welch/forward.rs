@@ -5,8 +5,8 @@ use crate::cpu::fft::passes::{column_passes, lane_pass, load_pass};
 use crate::cpu::fft::plan::{FftPlan, MIN_N, MIN_N_SIXTEEN_LANES, MIN_N_TWO_ROWS, shortest, width};
 use crate::cpu::fft::prefetch::{INPUT_DISTANCE, Prefetcher};
 use crate::cpu::fft::sink::{AddPower, StorePower, StoreSpectrum};
-use crate::cpu::fft::source::{Interleaved, SegmentPair, Single, Windowed};
-use crate::cpu::fft::unpack::{fold_pairs, unpack_pair, unpack_real};
+use crate::cpu::fft::source::{Interleaved, Samples, SegmentPair, Single};
+use crate::cpu::fft::unpack::{StoreBins, StoreSums, fold_pairs, unpack_pair, unpack_real};
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_registers, take_values, with_lines};
 use crate::cpu::isa::register::MAX_LANES;
 use crate::cpu::isa::register::{Complex, Lanewise, Register};
@@ -116,8 +116,8 @@ impl<'a> WelchCall<'a> {
         let n = self.options.n_fft;
         let rows = if n <= MAX_TWO_ROW_N { 2 } else { 1 };
         let gain = self.gain.map_or(0, |gain| gain_lines(gain, self.options.bins(), rows));
-        // Products take whole spectra in place of half ones, and half as many values as a segment.
-        let buffers = if self.has_products { 9 } else { 7 };
+        // Products take whole spectra in place of half ones and of sums, and half as many values as a segment.
+        let buffers = if self.has_products { 8 } else { 7 };
         buffers * rows * lines_for(n) + lines_for((MAX_LANES + 1) * self.stride()) + gain
     }
 
@@ -213,10 +213,7 @@ impl WelchKernel<'_> {
             let is_last = (index + V::ROWS) * frame_len >= frames.len();
             let is_full = peaks.is_some() && row + V::ROWS == tile_rows;
             let mut power = beside::<V>(&mut tile[row * stride..], stride, bins, spare, alone);
-            rows.compute([frame, if alone { frame } else { next }], &mut power);
-            if let Some(gain) = &gain {
-                gain.apply::<N>(token, power, rows.products);
-            }
+            rows.compute([frame, if alone { frame } else { next }], gain.as_ref(), &mut power);
             // Search a full tile, or the last one, for the peaks of all its rows at once.
             if let Some(peaks) = &mut peaks
                 && (is_last || is_full)
@@ -259,9 +256,11 @@ struct RowPowerBuffers<'a, V: Register, const N: usize> {
     halves: Option<&'static FftPlan>,
     /// `[n]`.
     window: &'a [V],
+    /// Whether the window is 1 everywhere.
+    is_rectangular: bool,
     /// `[n]`.
     work: &'a mut [Complex<V>],
-    /// `[n]`.
+    /// `[n]` but where the gain takes products.
     sums: &'a mut [V],
     /// `[n / 2]`, or `[n]` where the gain takes products.
     spectrum: &'a mut [Complex<V>],
@@ -283,7 +282,7 @@ impl<'a, V: Register, const N: usize> RowPowerBuffers<'a, V, N> {
             *register = V::load(token, values);
         }
         let work = take_complexes(token, &mut memory, columns);
-        let sums = take_registers(token, &mut memory, columns);
+        let sums = take_registers(token, &mut memory, if call.has_products { 0 } else { columns });
         let spectrum = take_complexes(token, &mut memory, if call.has_products { columns } else { columns / 2 });
         let products = take_registers(token, &mut memory, if call.has_products { columns / 2 } else { 0 });
         let detrended = take_values(&mut memory, 2 * V::ROWS * n);
@@ -291,17 +290,18 @@ impl<'a, V: Register, const N: usize> RowPowerBuffers<'a, V, N> {
         let is_sparse = 4 * call.segments.samples(call.options) < 3 * call.frame_len;
         let sparse = is_sparse.then(|| INPUT_DISTANCE.next_multiple_of(call.frame_len));
         let pairs = FftPlan::of::<V>(n);
-        Self { token, call, pairs, halves, window, work, sums, spectrum, products, detrended, sparse }
+        let is_rectangular = call.window.iter().all(|&value| value == 1.0);
+        Self { token, call, pairs, halves, window, is_rectangular, work, sums, spectrum, products, detrended, sparse }
     }
 
-    /// One-sided power of a frame for each row of a register, and products where the gain takes them.
+    /// One-sided power of a frame for each row of a register, with the gain, if there is one.
     #[inline(always)]
-    fn compute(&mut self, frames: [&[f32]; 2], power: &mut [&mut [f32]; 2]) {
+    fn compute(&mut self, frames: [&[f32]; 2], gain: Option<&RowGain<'_, V>>, power: &mut [&mut [f32]; 2]) {
         let token = self.token;
         let &WelchCall { options, segments, factor, has_products, frame_len, .. } = self.call;
         let columns = if N > 0 { N / V::LANES } else { self.window.len() };
         let (window, work) = (&self.window[..columns], &mut self.work[..columns]);
-        let sums = &mut self.sums[..columns];
+        let sums = &mut self.sums[..if has_products { 0 } else { columns }];
         let spectrum = &mut self.spectrum[..if has_products { columns } else { columns / 2 }];
         let starts = frames.map(<[f32]>::as_ptr);
         let mut prefetched = 0;
@@ -323,37 +323,55 @@ impl<'a, V: Register, const N: usize> RowPowerBuffers<'a, V, N> {
             };
             // Load pass: window two segments as one complex vector, or an odd last one as a real vector.
             let (x, y) = self.detrended.split_at_mut(V::ROWS * options.n_fft);
-            let x = Windowed::new(segment_of_rows::<V>(token, options, frames, segments.index(first), x), window);
+            let x = segment_of_rows::<V>(token, options, frames, segments.index(first), x);
+            let x = Samples::<V>::new(token, x, columns);
             if first + 1 < segments.count {
-                let second = segments.index(first + 1);
-                let y = Windowed::new(segment_of_rows::<V>(token, options, frames, second, y), window);
-                load_pass(token, self.pairs, SegmentPair(x, y), work, &mut prefetcher);
+                let y = segment_of_rows::<V>(token, options, frames, segments.index(first + 1), y);
+                let y = Samples::new(token, y, columns);
+                if self.is_rectangular {
+                    load_pass(token, self.pairs, SegmentPair(x, y), work, &mut prefetcher);
+                } else {
+                    let pair = SegmentPair(x.windowed(window), y.windowed(window));
+                    load_pass(token, self.pairs, pair, work, &mut prefetcher);
+                }
             } else if let (Some(halves), false) = (self.halves, has_products) {
                 // The last segment of an odd number: a transform of half the length gives its power directly.
                 let work = &mut work[..columns / 2];
-                load_pass(token, halves, Interleaved(x), work, &mut prefetcher);
+                load_pass(token, halves, Interleaved(x.windowed(window)), work, &mut prefetcher);
                 column_passes(token, halves, work, &mut prefetcher);
                 lane_pass(token, halves, work, StoreSpectrum(spectrum), &mut prefetcher);
                 if first > 0 {
-                    fold_pairs(token, sums, factor, power);
+                    fold_pairs(token, sums, factor, StoreBins { power });
                 }
-                return unpack_real(token, spectrum, halves.half_turn(token), factor, first > 0, power);
+                unpack_real(token, spectrum, halves.half_turn(token), factor, first > 0, power);
+                if let Some(RowGain::Power(gain)) = gain {
+                    gain.apply::<N>(token, power);
+                }
+                return;
             } else {
-                load_pass(token, self.pairs, Single(x), work, &mut prefetcher);
+                load_pass(token, self.pairs, Single(x.windowed(window)), work, &mut prefetcher);
             }
             column_passes(token, self.pairs, work, &mut prefetcher);
             // Lane pass: |Z|² into the sums over pairs of segments, or the spectrum, for the products.
-            if has_products {
+            if let Some(RowGain::Products(gain)) = gain {
                 lane_pass(token, self.pairs, work, StoreSpectrum(spectrum), &mut prefetcher);
-                unpack_pair(token, spectrum, factor, first > 0, power, self.products);
+                if first + 2 < segments.count {
+                    let products = &mut *self.products;
+                    unpack_pair(token, spectrum, factor, StoreSums { power, products, adds: first > 0 });
+                } else {
+                    let earlier = if first > 0 { &*self.products } else { &[] };
+                    unpack_pair(token, spectrum, factor, gain.sink::<N>(token, power, earlier));
+                }
             } else if first == 0 {
                 lane_pass(token, self.pairs, work, StorePower(sums), &mut prefetcher);
             } else {
                 lane_pass(token, self.pairs, work, AddPower(sums), &mut prefetcher);
             }
         }
-        if !has_products {
-            fold_pairs(token, sums, factor, power);
+        match gain {
+            None => fold_pairs(token, sums, factor, StoreBins { power }),
+            Some(RowGain::Power(gain)) => fold_pairs(token, sums, factor, gain.sink::<N>(token, power, &[])),
+            Some(RowGain::Products(_)) => {}
         }
     }
 }

@@ -46,17 +46,16 @@ pub(super) fn exact(options: WelchOptions, k: usize, device: &DeviceProfile) -> 
 pub(super) fn learned(options: WelchOptions, segments: usize, k: usize, device: &DeviceProfile) -> Option<f64> {
     let all = options.butterflies();
     let open = options.with_segments(segments).butterflies();
-    let size = LearnedSize { open, all, segments, exact: true };
+    let size = LearnedSize { open, all, segments, exact: true, products: false };
     per_frame(workload(options, k).with_learned(Some(size)), Strategy::Learned, device)
 }
 
-/// The same of a trained model, as a function of the device; `None` of one that does not run as an exact estimate, takes
-/// products of neighbouring bins, or finds peaks in a part of the bins.
+/// The same of a trained model, as a function of the device; `None` of one that does not run as an exact estimate, or
+/// finds peaks in a part of the bins.
 pub(super) fn of_model(model: &LearnedWelchPeaks) -> impl Fn(&DeviceProfile) -> Option<f64> + use<> {
     let (options, k) = (model.options(), model.config().k);
-    let is_measured = options.band.is_none() && model.product_weights.is_none() && model.runs_as_exact();
-    let segments = is_measured.then(|| model.count_open_segments());
-    move |device| learned(options, segments?, k, device)
+    let size = options.band.is_none().then(|| model.size());
+    move |device| per_frame(workload(options, k).with_learned(Some(size?)), Strategy::Learned, device)
 }
 
 fn workload(options: WelchOptions, k: usize) -> PeaksWorkload {
