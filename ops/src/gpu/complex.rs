@@ -2,6 +2,8 @@
 //!
 //! Products are written with `fma`, because not every compiler contracts them.
 
+use cubecl::intrinsic;
+use cubecl::ir::dialect::vector::CompositeInsertOp;
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
@@ -13,10 +15,13 @@ pub(super) type Complex = Vector<f32, Const<2>>;
 /// A complex value from its parts.
 #[cube]
 pub(super) fn complex(re: f32, im: f32) -> Complex {
-    let mut z = Complex::empty();
-    z.insert(0usize, re);
-    z.insert(1usize, im);
-    z
+    // A value, where `insert` would change a variable: compilers take time for every variable of a kernel.
+    intrinsic!(|scope| {
+        let twice = Complex::__expand_new(scope, re).read_value(scope);
+        let im = im.read_value(scope);
+        let insert = CompositeInsertOp::new(scope.ctx_mut(), twice, im, 1usize);
+        scope.register_with_result(&insert).into()
+    })
 }
 
 /// x*.
@@ -75,32 +80,20 @@ pub(super) fn plus_dot(z: f32, x: Complex, y: Complex) -> f32 {
     fma(x.extract(0usize), y.extract(0usize), fma(x.extract(1usize), y.extract(1usize), z))
 }
 
-/// Complex values in the registers of a unit: arrays that are indexed with constants only.
+/// Complex variables in the registers of a unit: arrays that are indexed with constants only.
 #[derive(CubeType)]
 pub(super) struct ComplexArray {
     pub re: Array<f32>,
     pub im: Array<f32>,
 }
 
-/// Registers for `count` complex values, uninitialised.
+/// `count` complex variables, uninitialised.
 #[cube]
 pub(super) fn registers(#[comptime] count: u32) -> ComplexArray {
     ComplexArray { re: Array::new(comptime!(count as usize)), im: Array::new(comptime!(count as usize)) }
 }
 
-#[cube]
-impl ComplexArray {
-    /// Overwrites the values from `first` on with `count` others.
-    pub fn overwrite(&mut self, #[comptime] first: u32, values: &ComplexValues, #[comptime] count: u32) {
-        #[unroll]
-        for at in 0..count {
-            self.re[comptime!((first + at) as usize)] = values.re[comptime!(at as usize)];
-            self.im[comptime!((first + at) as usize)] = values.im[comptime!(at as usize)];
-        }
-    }
-}
-
-/// `count` complex zeros in registers.
+/// `count` complex variables that are zero.
 #[cube]
 pub(super) fn zeros(#[comptime] count: u32) -> ComplexArray {
     let mut zeros = registers(count);
@@ -112,8 +105,9 @@ pub(super) fn zeros(#[comptime] count: u32) -> ComplexArray {
     zeros
 }
 
-/// Complex values of a unit that are assigned once, in order. Unlike arrays they are no variables: compilers take time
-/// for every variable and every line of a kernel that it could be used in.
+/// Complex values of a unit. Unlike arrays they are no variables, because compilers take time for every variable and
+/// every line of a kernel that it could be used in. So they can't be changed in a branch or a loop whose condition the
+/// kernel computes.
 #[derive(CubeType)]
 pub(super) struct ComplexValues {
     pub re: Sequence<f32>,
@@ -127,10 +121,35 @@ impl ComplexValues {
         ComplexValues { re: Sequence::new(), im: Sequence::new() }
     }
 
+    /// The values of an array.
+    pub fn of(array: &ComplexArray, #[comptime] count: u32) -> Self {
+        let mut values = ComplexValues::none();
+        #[unroll]
+        for at in 0..count {
+            values.push(array.re[comptime!(at as usize)], array.im[comptime!(at as usize)]);
+        }
+        values
+    }
+
     /// Adds a value behind the others.
     pub fn push(&mut self, re: f32, im: f32) {
         self.re.push(re);
         self.im.push(im);
+    }
+
+    /// Puts another value in the place of value `at`, or behind the others.
+    pub fn set(&mut self, #[comptime] at: usize, re: f32, im: f32) {
+        self.re.insert(at, re);
+        self.im.insert(at, im);
+    }
+
+    /// Overwrites the values from `first` on with `count` others.
+    pub fn overwrite(&mut self, #[comptime] first: u32, values: &ComplexValues, #[comptime] count: u32) {
+        #[unroll]
+        for at in 0..count {
+            let (re, im) = (values.re[comptime!(at as usize)], values.im[comptime!(at as usize)]);
+            self.set(comptime!((first + at) as usize), re, im);
+        }
     }
 }
 

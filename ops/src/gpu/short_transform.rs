@@ -1,11 +1,10 @@
 //! Short transforms over values in a unit's registers.
 //!
-//! Values stand in arrays that are indexed with constants only, so that compilers keep them in registers. Products are
-//! written with `fma`, because not every compiler contracts them.
+//! Products are written with `fma`, because not every compiler contracts them.
 
 use cubecl::prelude::*;
 
-use crate::gpu::complex::{Complex, ComplexArray, ComplexValues, complex};
+use crate::gpu::complex::{Complex, ComplexValues, complex};
 
 /// Largest prime radix: the registers that a unit needs grow with it, and operations per value too.
 pub const MAX_PRIME: u32 = 31;
@@ -13,7 +12,7 @@ pub const MAX_PRIME: u32 = 31;
 /// Transforms the `radix` values at `base`, `base + stride`, … in place; output `m` is left at position
 /// [`output_position`]`(m, radix)`. No prime factor of the radix is greater than [`MAX_PRIME`].
 #[cube]
-pub fn transform_radix(z: &mut ComplexArray, #[comptime] base: u32, #[comptime] stride: u32, #[comptime] radix: u32) {
+pub fn transform_radix(z: &mut ComplexValues, #[comptime] base: u32, #[comptime] stride: u32, #[comptime] radix: u32) {
     let first = comptime!(first_radix(radix));
     let rest = comptime!(radix / first);
     // Transforms of the first radix over values `rest` apart, then the rotation of each output.
@@ -73,18 +72,16 @@ pub fn operations(radix: u32) -> u32 {
 }
 
 #[cube]
-fn transform2(z: &mut ComplexArray, #[comptime] base: u32, #[comptime] stride: u32) {
+fn transform2(z: &mut ComplexValues, #[comptime] base: u32, #[comptime] stride: u32) {
     let (a, b) = comptime!((base as usize, (base + stride) as usize));
     let (ar, ai) = (z.re[a], z.im[a]);
     let (br, bi) = (z.re[b], z.im[b]);
-    z.re[a] = ar + br;
-    z.im[a] = ai + bi;
-    z.re[b] = ar - br;
-    z.im[b] = ai - bi;
+    z.set(a, ar + br, ai + bi);
+    z.set(b, ar - br, ai - bi);
 }
 
 #[cube]
-fn transform4(z: &mut ComplexArray, #[comptime] base: u32, #[comptime] stride: u32) {
+fn transform4(z: &mut ComplexValues, #[comptime] base: u32, #[comptime] stride: u32) {
     let a = comptime!(base as usize);
     let b = comptime!((base + stride) as usize);
     let c = comptime!((base + 2 * stride) as usize);
@@ -93,21 +90,17 @@ fn transform4(z: &mut ComplexArray, #[comptime] base: u32, #[comptime] stride: u
     let (tr, ti) = (z.re[a] - z.re[c], z.im[a] - z.im[c]);
     let (ur, ui) = (z.re[b] + z.re[d], z.im[b] + z.im[d]);
     let (vr, vi) = (z.re[b] - z.re[d], z.im[b] - z.im[d]);
-    z.re[a] = sr + ur;
-    z.im[a] = si + ui;
+    z.set(a, sr + ur, si + ui);
     // t − iv and t + iv: a multiplication by i exchanges the parts.
-    z.re[b] = tr + vi;
-    z.im[b] = ti - vr;
-    z.re[c] = sr - ur;
-    z.im[c] = si - ui;
-    z.re[d] = tr - vi;
-    z.im[d] = ti + vr;
+    z.set(b, tr + vi, ti - vr);
+    z.set(c, sr - ur, si - ui);
+    z.set(d, tr - vi, ti + vr);
 }
 
 /// Transform of an odd prime number of values. Values k and radix − k come in pairs, whose sums meet cosines and whose
 /// differences meet sines: outputs m and radix − m differ in the sign of the latter.
 #[cube]
-fn transform_odd(z: &mut ComplexArray, #[comptime] base: u32, #[comptime] stride: u32, #[comptime] radix: u32) {
+fn transform_odd(z: &mut ComplexValues, #[comptime] base: u32, #[comptime] stride: u32, #[comptime] radix: u32) {
     let half = comptime!((radix - 1) / 2);
     // First half: sums and differences of the pairs; the sum of all values is output 0.
     let mut sums = ComplexValues::none();
@@ -124,8 +117,7 @@ fn transform_odd(z: &mut ComplexArray, #[comptime] base: u32, #[comptime] stride
         gaps.push(z.re[a] - z.re[b], z.im[a] - z.im[b]);
         totals.push(totals.re[pair] + sums.re[pair], totals.im[pair] + sums.im[pair]);
     }
-    z.re[comptime!(base as usize)] = totals.re[comptime!(half as usize)];
-    z.im[comptime!(base as usize)] = totals.im[comptime!(half as usize)];
+    z.set(comptime!(base as usize), totals.re[comptime!(half as usize)], totals.im[comptime!(half as usize)]);
     // Second half: outputs m and radix − m from an even part e, value 0 and the sums times cosines, and an odd part o,
     // the differences times sines, which both of them take, times -i and i.
     #[unroll]
@@ -151,16 +143,14 @@ fn transform_odd(z: &mut ComplexArray, #[comptime] base: u32, #[comptime] stride
         let (or, oi) = (odd.re[comptime!(last - 1)], odd.im[comptime!(last - 1)]);
         let a = comptime!((base + m * stride) as usize);
         let b = comptime!((base + (radix - m) * stride) as usize);
-        z.re[a] = er + oi;
-        z.im[a] = ei - or;
-        z.re[b] = er - oi;
-        z.im[b] = ei + or;
+        z.set(a, er + oi, ei - or);
+        z.set(b, er - oi, ei + or);
     }
 }
 
 /// Multiplies value `at` by exp(-2πi·turn/of); quarters of a turn take no multiplication.
 #[cube]
-fn rotate(z: &mut ComplexArray, #[comptime] at: u32, #[comptime] turn: u32, #[comptime] of: u32) {
+fn rotate(z: &mut ComplexValues, #[comptime] at: u32, #[comptime] turn: u32, #[comptime] of: u32) {
     // Which turn it is, is known as the kernel is compiled: only one branch is left.
     let at = comptime!(at as usize);
     let eighths = comptime!(8 * (turn % of) / of);
@@ -168,22 +158,18 @@ fn rotate(z: &mut ComplexArray, #[comptime] at: u32, #[comptime] turn: u32, #[co
     let (x, y) = (z.re[at], z.im[at]);
     if comptime!(exact && eighths == 0) {
     } else if comptime!(exact && eighths == 2) {
-        z.re[at] = y;
-        z.im[at] = -x;
+        z.set(at, y, -x);
     } else if comptime!(exact && eighths == 4) {
-        z.re[at] = -x;
-        z.im[at] = -y;
+        z.set(at, -x, -y);
     } else if comptime!(exact && eighths == 6) {
-        z.re[at] = -y;
-        z.im[at] = x;
+        z.set(at, -y, x);
     } else {
         // Any other turn: (x + iy)(c − is), each part with one rounding less by a fused product.
         let c = comptime!(cosine(turn, of));
         let s = comptime!(sine(turn, of));
         let c = f32::new(c);
         let s = f32::new(s);
-        z.re[at] = fma(y, s, x * c);
-        z.im[at] = fma(y, c, -(x * s));
+        z.set(at, fma(y, s, x * c), fma(y, c, -(x * s)));
     }
 }
 

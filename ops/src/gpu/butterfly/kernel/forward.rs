@@ -10,7 +10,7 @@ use super::index::{
 };
 use super::packed::PackedButterfly;
 use crate::gpu::butterfly::plan::ButterflyLaunchPlan;
-use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, product, registers};
+use crate::gpu::complex::{Complex, ComplexBuffers, ComplexValues, complex, product};
 
 /// The butterflies of a forward launch. Of the three only those that the kind has are read.
 #[derive(CubeType, CubeLaunch)]
@@ -38,7 +38,7 @@ pub fn forward(
     let mut exchange = Shared::<[Complex]>::new_slice(comptime!(plan.exchange_len() as usize));
     let values = comptime!(1u32 << plan.log2_values);
     // The unit's values of all its rows, one row after another.
-    let mut z = registers(comptime!(plan.rows_per_unit << plan.log2_values));
+    let mut z = ComplexValues::none();
 
     let passes = comptime!(plan.passes());
     #[unroll]
@@ -47,9 +47,7 @@ pub fn forward(
             // Read the tile from device memory.
             #[unroll]
             for row_of_unit in 0..comptime!(plan.rows_per_unit) {
-                if index.later.row + row_of_unit < rows {
-                    load(&mut z, input, &index, row_of_unit, plan, kind);
-                }
+                load(&mut z, input, &index, row_of_unit, rows, plan, kind);
             }
         } else {
             // Read what other units wrote at the end of the pass before, once all of them have.
@@ -60,8 +58,7 @@ pub fn forward(
                 let at =
                     shared_offset(&index, i, pass, plan) + comptime!(row_of_unit * plan.groups() * plan.tile_stride());
                 let value = exchange[at as usize];
-                z.re[comptime!(held as usize)] = value.extract(0usize);
-                z.im[comptime!(held as usize)] = value.extract(1usize);
+                z.set(comptime!(held as usize), value.extract(0usize), value.extract(1usize));
             }
             // No unit may overwrite the exchange before all have read it.
             if comptime!(pass + 1 < passes) {
@@ -97,27 +94,29 @@ fn row_start(index: &UnitIndex, #[comptime] row_of_unit: u32, #[comptime] plan: 
 /// Loads the first pass's values of a unit's row number `row_of_unit`.
 #[cube]
 fn load(
-    z: &mut ComplexArray,
+    z: &mut ComplexValues,
     input: &ComplexBuffers,
     index: &UnitIndex,
     #[comptime] row_of_unit: u32,
+    rows: u32,
     #[comptime] plan: ButterflyLaunchPlan,
     #[comptime] kind: ButterflyKind,
 ) {
-    let start = row_start(index, row_of_unit, plan);
+    // A unit past the last row loads that one again, and writes nothing.
+    let row = min(index.later.row + row_of_unit, rows - 1);
+    let start = row as usize * comptime!(1usize << plan.log2_n);
     #[unroll]
     for i in 0..comptime!(1u32 << plan.log2_values) {
         let at = start + input_offset(index, i, plan) as usize;
         let held = comptime!(((row_of_unit << plan.log2_values) + i) as usize);
-        z.re[held] = input.re[at];
-        z.im[held] = if comptime!(kind.real) { 0.0f32.runtime() } else { input.im[at] };
+        z.set(held, input.re[at], if comptime!(kind.real) { 0.0f32.runtime() } else { input.im[at] });
     }
 }
 
 /// Computes the stages of a pass on a unit's values.
 #[cube]
 fn stages_of_pass(
-    z: &mut ComplexArray,
+    z: &mut ComplexValues,
     tables: &ForwardTables,
     index: &UnitIndex,
     #[comptime] pass: u32,
@@ -173,7 +172,7 @@ fn stages_of_pass(
 /// One butterfly on the values `a` and `b` of a unit: (a, b) becomes g·(a + w·b, a − w·b) + (1 − g)·(a, b).
 #[cube]
 fn butterfly(
-    z: &mut ComplexArray,
+    z: &mut ComplexValues,
     #[comptime] a: usize,
     #[comptime] b: usize,
     w: Complex,
@@ -185,14 +184,10 @@ fn butterfly(
     let (tr, ti) = product(wr, wi, br, bi);
     if comptime!(gated) {
         // In this form a gate of 1 gives a + t and a − t exactly, and a gate of 0 leaves finite values unchanged.
-        z.re[a] = fma(g, tr, ar);
-        z.im[a] = fma(g, ti, ai);
-        z.re[b] = fma(g, ar - tr, fma(-g, br, br));
-        z.im[b] = fma(g, ai - ti, fma(-g, bi, bi));
+        z.set(a, fma(g, tr, ar), fma(g, ti, ai));
+        z.set(b, fma(g, ar - tr, fma(-g, br, br)), fma(g, ai - ti, fma(-g, bi, bi)));
     } else {
-        z.re[a] = ar + tr;
-        z.im[a] = ai + ti;
-        z.re[b] = ar - tr;
-        z.im[b] = ai - ti;
+        z.set(a, ar + tr, ai + ti);
+        z.set(b, ar - tr, ai - ti);
     }
 }

@@ -4,7 +4,7 @@ use cubecl::prelude::*;
 
 use super::row_convolution::{transform, write_spectrum};
 use super::samples::{RowPosition, SampleForm, Samples, load_pairs};
-use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, plus_times_conjugate, registers, zeros};
+use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, ComplexValues, complex, plus_times_conjugate, zeros};
 use crate::gpu::short_transform::output_position;
 use crate::gpu::transform::kernel::{Sequence, has_short_transform, mirrored, own_sequence, padded, short_transform};
 use crate::gpu::transform::launch_plan::TransformLaunchPlan;
@@ -60,8 +60,6 @@ pub fn add_products(
     let plan = comptime!(form.launch);
     let mut exchange = Shared::<[Complex]>::new_slice(comptime!(plan.exchange_len() as usize));
     let values = comptime!(plan.layout.values());
-    let mut x = registers(values);
-    let mut g = registers(values);
     let mut own_sums = ProductSums { direct: zeros(values), crossed: zeros(values) };
     let own = own_sequence(shape.blocks * shape.channels, comptime!(plan.input), plan);
     let (block, channel) = (own.row / shape.channels, own.row % shape.channels);
@@ -72,6 +70,7 @@ pub fn add_products(
         let element = block * shape.elements + turn;
         let row = min(element, shape.batch - 1) * shape.channels + channel;
         // The spectrum of the signal's row, then that of the gradient's, each in registers.
+        let (mut x, mut g) = (ComplexValues::none(), ComplexValues::none());
         let position = RowPosition { first: row * shape.stride, first_factor: 0u32 };
         load_pairs(&mut x, &input.signal, &input.signal, &position, &own, unscaled);
         transform(&mut x, &mut exchange, &input.table, &own, 0u32, plan);
@@ -89,8 +88,8 @@ pub fn add_products(
 #[cube]
 fn add(
     sums: &mut ProductSums,
-    x: &ComplexArray,
-    g: &ComplexArray,
+    x: &ComplexValues,
+    g: &ComplexValues,
     exchange: &Shared<[Complex]>,
     sequence: &Sequence,
     is_row: bool,

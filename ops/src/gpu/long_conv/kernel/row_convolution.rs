@@ -4,7 +4,7 @@ use cubecl::prelude::*;
 
 use super::samples::{Presence, RowPosition, SampleForm, Samples, SamplesExpand, by_parts, load_pairs, pair};
 use super::spectrum::convolved;
-use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, ComplexValues, complex, registers, times};
+use crate::gpu::complex::{Complex, ComplexBuffers, ComplexValues, complex, times};
 use crate::gpu::long_conv::plan::{FactorKind, RowsPlan};
 use crate::gpu::short_transform::{output_position, root_of_unity};
 use crate::gpu::transform::kernel::{
@@ -46,7 +46,7 @@ pub struct RowsShape {
 pub fn convolve_rows(input: &RowsInput, output: &mut Samples, shape: RowsShape, #[comptime] plan: RowsPlan) {
     let launch = comptime!(plan.launch);
     let mut exchange = Shared::<[Complex]>::new_slice(comptime!(launch.exchange_len() as usize));
-    let mut z = registers(comptime!(launch.layout.values()));
+    let mut z = ComplexValues::none();
     let own = own_sequence(shape.batch * shape.channels, comptime!(launch.input), launch);
     // The rows of a channel are next to each other in the grid, so that they share its spectrum in the cache.
     let (channel, element) = (own.row / shape.batch, own.row % shape.batch);
@@ -69,7 +69,7 @@ pub fn convolve_rows(input: &RowsInput, output: &mut Samples, shape: RowsShape, 
 /// The passes of one transform, from pass `first` of the launch on.
 #[cube]
 pub fn transform(
-    z: &mut ComplexArray,
+    z: &mut ComplexValues,
     exchange: &mut Shared<[Complex]>,
     table: &[Complex],
     sequence: &Sequence,
@@ -97,7 +97,7 @@ pub fn transform(
 /// images of their bins.
 #[cube]
 pub fn write_spectrum(
-    z: &ComplexArray,
+    z: &ComplexValues,
     exchange: &mut Shared<[Complex]>,
     sequence: &Sequence,
     #[comptime] plan: TransformLaunchPlan,
@@ -112,7 +112,7 @@ pub fn write_spectrum(
 /// the order of the inputs of the second transform's first pass, which takes the same values.
 #[cube]
 fn multiply_spectrum(
-    z: &mut ComplexArray,
+    z: &mut ComplexValues,
     exchange: &mut Shared<[Complex]>,
     input: &RowsInput,
     channel: u32,
@@ -162,7 +162,7 @@ fn multiply_spectrum(
 /// Stores the outputs of the second transform, whose parts are exchanged: the first `n` samples, times factors.
 #[cube]
 fn store_pairs(
-    z: &ComplexArray,
+    z: &ComplexValues,
     factors: &Samples,
     output: &mut Samples,
     position: &RowPosition,

@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::complex::{Complex, ComplexArray, complex};
+use crate::gpu::complex::{Complex, ComplexValues, complex};
 use crate::gpu::transform::kernel::{Sequence, short_transform};
 use crate::gpu::transform::launch_plan::TransformLaunchPlan;
 
@@ -28,7 +28,7 @@ pub struct RowPosition {
 /// Loads the inputs of a unit's short transforms of the first pass, times factors: samples past the `n` of a row are 0.
 #[cube]
 pub fn load_pairs(
-    z: &mut ComplexArray,
+    z: &mut ComplexValues,
     values: &Samples,
     factors: &Samples,
     position: &RowPosition,
@@ -51,8 +51,7 @@ pub fn load_pairs(
             if comptime!(form.has_factors) {
                 value = by_parts(value, pair(factors, position.first_factor, at, presence, form.n));
             }
-            z.re[held] = value.extract(0usize);
-            z.im[held] = value.extract(1usize);
+            z.set(held, value.extract(0usize), value.extract(1usize));
         }
     }
 }

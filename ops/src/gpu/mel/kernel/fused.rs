@@ -7,7 +7,7 @@ use super::arguments::{
     BandShape, FrameInput, FrameSamples, FrameSamplesExpand, MelFrameShape, PairBuffers, SampleBuffers, SparseRows,
     first_band, formed, frame_sample, frame_sample_of_pairs, is_inner, sample_place, sparse_row,
 };
-use crate::gpu::complex::{Complex, ComplexArray, complex, registers, times};
+use crate::gpu::complex::{Complex, ComplexArray, ComplexValues, complex, registers, times};
 use crate::gpu::mel::plan::{FusedMelPlan, RowPadding};
 use crate::gpu::transform::kernel::{
     Sequence, mirrored, own_sequence, padded, root, run_passes, short_transform, write_exchange,
@@ -75,8 +75,11 @@ fn frame_magnitudes(
     frames: &MelFrameShape,
     #[comptime] plan: FusedMelPlan,
 ) {
-    let mut z = registers(comptime!(plan.launch.layout.values()));
-    load_frame(&mut z, input, own, frames, plan);
+    // Variables, since they are loaded in a branch.
+    let values = comptime!(plan.launch.layout.values());
+    let mut samples = registers(values);
+    load_frame(&mut samples, input, own, frames, plan);
+    let mut z = ComplexValues::of(&samples, values);
     run_passes(&mut z, exchange, &input.table, own, own, plan.launch);
     // The spectrum goes to shared memory, once all units have read what they need of the last exchange.
     sync_cube();

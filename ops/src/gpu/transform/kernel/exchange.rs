@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 
 use super::sequence::{Sequence, has_short_transform, padded, short_transform};
-use crate::gpu::complex::{Complex, ComplexArray, complex};
+use crate::gpu::complex::{Complex, ComplexValues, complex};
 use crate::gpu::short_transform::output_position;
 use crate::gpu::transform::launch_plan::TransformLaunchPlan;
 
@@ -11,7 +11,7 @@ use crate::gpu::transform::launch_plan::TransformLaunchPlan;
 /// the block that the `before` earlier short transforms next to it share. The outputs of the last pass are in order.
 #[cube]
 pub fn write_exchange(
-    z: &ComplexArray,
+    z: &ComplexValues,
     exchange: &mut Shared<[Complex]>,
     sequence: &Sequence,
     #[comptime] pass: u32,
@@ -46,7 +46,7 @@ pub fn write_exchange(
 /// Reads the inputs of a pass.
 #[cube]
 pub fn read_exchange(
-    z: &mut ComplexArray,
+    z: &mut ComplexValues,
     exchange: &mut Shared<[Complex]>,
     sequence: &Sequence,
     #[comptime] pass: u32,
@@ -68,8 +68,7 @@ pub fn read_exchange(
                 sequence.base + padded(j + comptime!(m * span), plan)
             };
             let value = exchange[at as usize];
-            z.re[comptime!((q * radix + m) as usize)] = value.extract(0usize);
-            z.im[comptime!((q * radix + m) as usize)] = value.extract(1usize);
+            z.set(comptime!((q * radix + m) as usize), value.extract(0usize), value.extract(1usize));
         }
     }
 }

@@ -8,14 +8,14 @@ use super::roots::root;
 use super::sequence::{Sequence, has_short_transform, mirrored, padded, sequence_at, short_transform};
 use super::sink::finished;
 use super::source::{bin, unfolded};
-use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, conjugate, times};
+use crate::gpu::complex::{Complex, ComplexBuffers, ComplexValues, complex, conjugate, times};
 use crate::gpu::short_transform::output_position;
 use crate::gpu::transform::launch_plan::{Fold, TransformLaunchPlan};
 
 /// Stores the half spectrum of a sequence: through the exchange memory, where units find the mirror images of bins.
 #[cube]
 pub fn store_folded(
-    z: &ComplexArray,
+    z: &ComplexValues,
     exchange: &mut Shared<[Complex]>,
     table: &[Complex],
     output: &mut TransformOutput,
@@ -104,7 +104,7 @@ fn store_folded_bin(
 /// the mirror images, too.
 #[cube]
 pub fn store_folded_columns(
-    z: &ComplexArray,
+    z: &ComplexValues,
     exchange: &mut Shared<[Complex]>,
     table: &[Complex],
     output: &mut TransformOutput,
@@ -172,7 +172,7 @@ fn store_folded_pair(
 /// so that every bin is read once.
 #[cube]
 pub fn load_unfolded(
-    z: &mut ComplexArray,
+    z: &mut ComplexValues,
     exchange: &mut Shared<[Complex]>,
     input: &TransformInput,
     table: &[Complex],
@@ -218,8 +218,11 @@ pub fn load_unfolded(
                 let k = j + comptime!(m * span);
                 let held = comptime!((q * radix + m) as usize);
                 let is_present = min(k, comptime!(plan.points) - k) < shape.samples;
-                z.re[held] = select(is_present, z.re[held], 0.0f32.runtime());
-                z.im[held] = select(is_present, z.im[held], 0.0f32.runtime());
+                z.set(
+                    held,
+                    select(is_present, z.re[held], 0.0f32.runtime()),
+                    select(is_present, z.im[held], 0.0f32.runtime()),
+                );
             }
         }
     }

@@ -12,7 +12,7 @@ use super::fold::{load_unfolded, store_folded, store_folded_columns};
 use super::sequence::{Sequence, own_sequence, short_transform};
 use super::sink::{store_outputs, store_staged};
 use super::source::{load_inputs, load_staged};
-use crate::gpu::complex::{Complex, ComplexArray, ComplexValues, product, registers};
+use crate::gpu::complex::{Complex, ComplexValues, product};
 use crate::gpu::short_transform::{output_position, transform_radix};
 use crate::gpu::transform::launch_plan::{RowForm, TransformLaunchPlan};
 
@@ -29,7 +29,7 @@ pub fn transform_sequences(
     #[comptime] plan: TransformLaunchPlan,
 ) {
     let mut exchange = Shared::<[Complex]>::new_slice(comptime!(plan.exchange_len() as usize));
-    let mut z = registers(comptime!(plan.layout.values()));
+    let mut z = ComplexValues::none();
     // Units are spread over sequences as these lie in the input, and from the first exchange on as they lie in the
     // output: adjacent units then read and write adjacent values of device memory.
     let read = own_sequence(shape.rows, plan.input, plan);
@@ -60,7 +60,7 @@ pub fn transform_sequences(
 /// those of sequence `own`.
 #[cube]
 pub fn run_passes(
-    z: &mut ComplexArray,
+    z: &mut ComplexValues,
     exchange: &mut Shared<[Complex]>,
     table: &[Complex],
     read: &Sequence,
@@ -97,7 +97,7 @@ pub fn run_passes(
 /// Computes the short transforms of a pass: the twiddles of its inputs, then transforms in registers.
 #[cube]
 pub fn short_transforms(
-    z: &mut ComplexArray,
+    z: &mut ComplexValues,
     table: &[Complex],
     sequence: &Sequence,
     #[comptime] pass: u32,
@@ -127,8 +127,7 @@ pub fn short_transforms(
                     powers.push(re, im);
                 }
                 let (re, im) = product(z.re[held], z.im[held], powers.re[power], powers.im[power]);
-                z.re[held] = re;
-                z.im[held] = im;
+                z.set(held, re, im);
             }
         }
         // The transform itself exchanges nothing: its values are the unit's own.
@@ -146,7 +145,7 @@ fn is_loaded(m: u32, radix: u32) -> bool {
 /// the inputs of the second transform's first pass, which takes the same values.
 #[cube]
 fn multiply_filter(
-    z: &mut ComplexArray,
+    z: &mut ComplexValues,
     table: &[Complex],
     sequence: &Sequence,
     #[comptime] pass: u32,

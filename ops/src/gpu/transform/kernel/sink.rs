@@ -6,14 +6,14 @@ use super::arguments::{TransformOutput, TransformOutputExpand, TransformShape};
 use super::exchange::write_exchange;
 use super::roots::root;
 use super::sequence::{Sequence, has_short_transform, is_mode, mode_of, padded, sequence_at, short_transform};
-use crate::gpu::complex::{Complex, ComplexArray, complex, times};
+use crate::gpu::complex::{Complex, ComplexValues, complex, times};
 use crate::gpu::short_transform::output_position;
 use crate::gpu::transform::launch_plan::{RowForm, TransformLaunchPlan};
 
 /// Stores the outputs of a unit's short transforms of the last pass.
 #[cube]
 pub fn store_outputs(
-    z: &ComplexArray,
+    z: &ComplexValues,
     table: &[Complex],
     output: &mut TransformOutput,
     sequence: &Sequence,
@@ -50,7 +50,7 @@ pub fn store_outputs(
 /// The same through the exchange memory.
 #[cube]
 pub fn store_staged(
-    z: &ComplexArray,
+    z: &ComplexValues,
     exchange: &mut Shared<[Complex]>,
     table: &[Complex],
     output: &mut TransformOutput,

@@ -6,13 +6,13 @@ use super::arguments::{TransformInput, TransformInputExpand, TransformShape};
 use super::exchange::read_exchange;
 use super::roots::root;
 use super::sequence::{Sequence, is_mode, mode_of, padded, sequence_at, short_transform};
-use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, complex, times};
+use crate::gpu::complex::{Complex, ComplexBuffers, ComplexValues, complex, times};
 use crate::gpu::transform::launch_plan::{RowForm, TransformLaunchPlan};
 
 /// Loads the inputs of a unit's short transforms of the first pass.
 #[cube]
 pub fn load_inputs(
-    z: &mut ComplexArray,
+    z: &mut ComplexValues,
     input: &TransformInput,
     table: &[Complex],
     sequence: &Sequence,
@@ -33,8 +33,7 @@ pub fn load_inputs(
             } else {
                 load(input, table, sequence.row, first + comptime!(m * span * plan.input.stride), shape, plan)
             };
-            z.re[comptime!((q * radix + m) as usize)] = value.extract(0usize);
-            z.im[comptime!((q * radix + m) as usize)] = value.extract(1usize);
+            z.set(comptime!((q * radix + m) as usize), value.extract(0usize), value.extract(1usize));
         }
     }
 }
@@ -42,7 +41,7 @@ pub fn load_inputs(
 /// The same through the exchange memory.
 #[cube]
 pub fn load_staged(
-    z: &mut ComplexArray,
+    z: &mut ComplexValues,
     exchange: &mut Shared<[Complex]>,
     input: &TransformInput,
     table: &[Complex],

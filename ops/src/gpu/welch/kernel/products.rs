@@ -5,7 +5,7 @@ use cubecl::prelude::*;
 use super::gain::bin_of;
 use super::stockham::bin_position;
 use super::team::{TeamIndex, TeamMemory, exchange_base, wait};
-use crate::gpu::complex::{ComplexArray, complex, plus_dot};
+use crate::gpu::complex::{ComplexValues, complex, plus_dot};
 use crate::gpu::welch::plan::FusedWelchPlan;
 
 /// Adds Re Z\[k\] Z*\[k+1\] for the bins k = t + units·c of a unit to `products`; after the last bin comes the first. The
@@ -13,7 +13,7 @@ use crate::gpu::welch::plan::FusedWelchPlan;
 #[cube]
 pub fn add_products(
     products: &mut Array<f32>,
-    z: &ComplexArray,
+    z: &ComplexValues,
     memory: &mut TeamMemory,
     unit: &TeamIndex,
     #[comptime] plan: FusedWelchPlan,

@@ -9,7 +9,7 @@ use super::samples::{apply_window, load_samples, samples_per_unit, second_segmen
 use super::stockham::{bin_position, transform};
 use super::team::{TeamIndex, TeamMemory, exchange_base, wait};
 use super::unit_tables::UnitTables;
-use crate::gpu::complex::{ComplexArray, complex, registers};
+use crate::gpu::complex::{ComplexValues, complex};
 use crate::gpu::welch::plan::FusedWelchPlan;
 
 /// Offset of this unit's first sample of a row; past the last row, of the last row.
@@ -69,7 +69,6 @@ pub fn sum_segments(
             sums.products[comptime!(c as usize)] = 0.0f32;
         }
     }
-    let mut z = registers(values);
     // Two real segments are one complex transform, whose squares sum to those of both once they are folded.
     for pair in 0..pairs {
         if comptime!(!plan.half_overlap) {
@@ -77,6 +76,7 @@ pub fn sum_segments(
             load_samples(memory, input, at, hop, 0u32, comptime!(2 * values), plan);
         }
         let means = segment_means(memory, unit, true, plan);
+        let mut z = ComplexValues::none();
         apply_window(&mut z, &*memory, input, tables, unit, &means, true, plan);
         // Prefetch the next pair, the odd segment, or the next row.
         if comptime!(plan.half_overlap) {
@@ -103,6 +103,7 @@ pub fn sum_segments(
             load_samples(memory, input, at, hop, 0u32, values, plan);
         }
         let means = segment_means(memory, unit, false, plan);
+        let mut z = ComplexValues::none();
         apply_window(&mut z, &*memory, input, tables, unit, &means, false, plan);
         if comptime!(plan.half_overlap) {
             load_first_pair(memory, input, next, hop, plan);
@@ -126,7 +127,7 @@ fn keep_shared_samples(memory: &mut TeamMemory, #[comptime] plan: FusedWelchPlan
 #[cube]
 fn add_spectrum(
     sums: &mut RowSums,
-    z: &ComplexArray,
+    z: &ComplexValues,
     memory: &mut TeamMemory,
     unit: &TeamIndex,
     #[comptime] plan: FusedWelchPlan,

@@ -5,7 +5,7 @@ use cubecl::prelude::*;
 use super::arguments::WelchInput;
 use super::team::{TeamIndex, TeamMemory};
 use super::unit_tables::UnitTables;
-use crate::gpu::complex::ComplexArray;
+use crate::gpu::complex::ComplexValues;
 use crate::gpu::welch::plan::{FusedWelchPlan, TableStore};
 
 /// Samples in a unit's registers: both segments of a pair, which share half of them with half overlap.
@@ -41,7 +41,7 @@ pub fn load_samples(
 /// is none.
 #[cube]
 pub fn apply_window(
-    z: &mut ComplexArray,
+    z: &mut ComplexValues,
     memory: &TeamMemory,
     input: &WelchInput,
     tables: &UnitTables,
@@ -63,11 +63,12 @@ pub fn apply_window(
         } else {
             input.window[sample]
         };
-        z.re[at] = (memory.samples[at] - means[0]) * weight;
+        let first = (memory.samples[at] - means[0]) * weight;
         if comptime!(pair) {
-            z.im[at] = (memory.samples[comptime!(second_segment_at(m, &plan))] - means[1]) * weight;
+            let second = (memory.samples[comptime!(second_segment_at(m, &plan))] - means[1]) * weight;
+            z.set(at, first, second);
         } else {
-            z.im[at] = 0.0f32;
+            z.set(at, first, 0.0f32);
         }
     }
 }

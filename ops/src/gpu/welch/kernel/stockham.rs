@@ -8,7 +8,7 @@ use cubecl::prelude::*;
 use super::arguments::WelchInput;
 use super::team::{TeamIndex, TeamMemory, exchange_base, wait};
 use super::unit_tables::UnitTables;
-use crate::gpu::complex::{ComplexArray, complex};
+use crate::gpu::complex::{ComplexValues, complex};
 use crate::gpu::short_transform::{output_position, transform_radix};
 use crate::gpu::welch::layout::TransformLayout;
 use crate::gpu::welch::plan::{FusedWelchPlan, TableStore};
@@ -17,7 +17,7 @@ use crate::gpu::welch::plan::{FusedWelchPlan, TableStore};
 /// [`bin_position`]`(c)` after.
 #[cube]
 pub fn transform(
-    z: &mut ComplexArray,
+    z: &mut ComplexValues,
     memory: &mut TeamMemory,
     input: &WelchInput,
     tables: &UnitTables,
@@ -53,8 +53,7 @@ pub fn transform(
                     };
                     let (c, s) = (w.extract(0usize), w.extract(1usize));
                     let (x, y) = (z.re[at], z.im[at]);
-                    z.re[at] = fma(x, c, -(y * s));
-                    z.im[at] = fma(x, s, y * c);
+                    z.set(at, fma(x, c, -(y * s)), fma(x, s, y * c));
                 }
             }
             // The transform itself exchanges nothing: its values are the unit's own.
@@ -79,8 +78,7 @@ pub fn transform(
             for c in 0..layout.values {
                 let value =
                     memory.exchange[(to + comptime!(padded(c * layout.units(), layout.units(), layout))) as usize];
-                z.re[comptime!(c as usize)] = value.extract(0usize);
-                z.im[comptime!(c as usize)] = value.extract(1usize);
+                z.set(comptime!(c as usize), value.extract(0usize), value.extract(1usize));
             }
         }
     }
