@@ -52,6 +52,11 @@ pub enum Operation {
         /// The axis.
         axis: usize,
     },
+    /// The elements along each of `axes` in reverse.
+    Flip {
+        /// The axes.
+        axes: Vec<usize>,
+    },
     /// Another element type.
     Cast,
     /// A constant tensor of one value.
@@ -64,6 +69,8 @@ pub enum Operation {
     Multiply,
     /// The elementwise quotient.
     Divide,
+    /// Every element with the opposite sign.
+    Negate,
     /// Every element plus the value.
     AddScalar(f64),
     /// Every element minus the value.
@@ -146,6 +153,7 @@ impl Operation {
                 | Self::Subtract
                 | Self::Multiply
                 | Self::Divide
+                | Self::Negate
                 | Self::AddScalar(_)
                 | Self::SubtractScalar(_)
                 | Self::MultiplyScalar(_)
@@ -181,12 +189,14 @@ impl Operation {
             Self::Unfold { .. } => "unfold",
             Self::AssignSlice { .. } => "assign slice",
             Self::Concatenate { .. } => "concatenate",
+            Self::Flip { .. } => "flip",
             Self::Cast => "cast",
             Self::Fill(_) => "fill",
             Self::Add => "add",
             Self::Subtract => "subtract",
             Self::Multiply => "multiply",
             Self::Divide => "divide",
+            Self::Negate => "negate",
             Self::AddScalar(_) => "add scalar",
             Self::SubtractScalar(_) => "subtract scalar",
             Self::MultiplyScalar(_) => "multiply by scalar",

@@ -40,6 +40,7 @@ fn base(base: &BaseOperationIr) -> Option<Operation> {
             Operation::AssignSlice { slices: slices(&assign.ranges, &assign.tensor.shape.to_vec()) }
         }
         BaseOperationIr::Cat(cat) => Operation::Concatenate { axis: cat.dim },
+        BaseOperationIr::Flip(flip) => Operation::Flip { axes: flip.axes.clone() },
         BaseOperationIr::Cast(_) => Operation::Cast,
         BaseOperationIr::Ones(_) => Operation::Fill(1.0),
         BaseOperationIr::Zeros(_) => Operation::Fill(0.0),
@@ -53,6 +54,7 @@ fn numeric(numeric: &NumericOperationIr) -> Option<Operation> {
         NumericOperationIr::Sub(_) => Operation::Subtract,
         NumericOperationIr::Mul(_) => Operation::Multiply,
         NumericOperationIr::Div(_) => Operation::Divide,
+        NumericOperationIr::Neg(_) => Operation::Negate,
         NumericOperationIr::AddScalar(scalar) => Operation::AddScalar(value(scalar.rhs)),
         NumericOperationIr::SubScalar(scalar) => Operation::SubtractScalar(value(scalar.rhs)),
         NumericOperationIr::MulScalar(scalar) => Operation::MultiplyScalar(value(scalar.rhs)),

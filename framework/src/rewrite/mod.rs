@@ -8,6 +8,8 @@
 //! [`SpectralConvRule`] finds the layer of a Fourier neural operator in the same way.
 //!
 //! [`LongConvRule`] does the same for products of spectra that make a causal convolution: `long_conv` replaces them.
+//! [`ComplexFftRule`] makes one complex transform of two real ones that were put together to one, as Burn's are, which
+//! the other rules then find.
 //!
 //! ```
 //! use burn::tensor::{Device, Tensor};
@@ -27,6 +29,7 @@
 //! ```
 
 mod abstract_value;
+mod complex_fft_rule;
 mod constants;
 mod convolution_values;
 mod elementwise;
@@ -45,6 +48,7 @@ mod spectral_nodes;
 mod welch_peaks_rule;
 mod welch_psd_rule;
 
+pub use complex_fft_rule::ComplexFftRule;
 pub use long_conv_rule::LongConvRule;
 pub use mel_rule::MelRule;
 pub use operation_costs::register_costs;

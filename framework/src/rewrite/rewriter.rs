@@ -1,7 +1,7 @@
 //! Rewriter: applies rules to a graph where the fusion gate passes.
 
 use super::rewrite_rule::{Replacement, Rule};
-use super::{LongConvRule, MelRule, SpectralConvRule, WelchPeaksRule, WelchPsdRule, register_costs};
+use super::{ComplexFftRule, LongConvRule, MelRule, SpectralConvRule, WelchPeaksRule, WelchPsdRule, register_costs};
 use crate::cost::FusionDecision;
 use crate::graph::{Graph, ValueId};
 use crate::movement::{MovementOptions, count};
@@ -61,6 +61,7 @@ impl<'a> Rewriter<'a> {
 
     /// The same rewriter with Firefly's rules.
     pub fn with_spectral_rules(mut self) -> Self {
+        self.register(ComplexFftRule);
         self.register(WelchPeaksRule);
         self.register(WelchPsdRule);
         self.register(MelRule);

@@ -35,6 +35,14 @@ pub fn real_transform_length(name: &str, scalars: &[ScalarIr]) -> Option<usize> 
     }
 }
 
+/// The transform of complex rows, or of the columns of complex matrices, without factors.
+pub fn complex_fft_operation(points: usize, direction: Direction, of_columns: bool) -> Operation {
+    let options = FftOptions::new(points, direction);
+    let descriptor =
+        if of_columns { OpDescriptor::ComplexFftColumns { options } } else { OpDescriptor::ComplexFft { options } };
+    Operation::Custom { name: descriptor.name().into(), scalars: descriptor.scalars() }
+}
+
 /// `spectral_conv` as a node: input and both parts of the weights to the output.
 pub fn spectral_conv_operation() -> Operation {
     let descriptor = OpDescriptor::SpectralConv {};

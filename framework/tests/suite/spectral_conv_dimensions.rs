@@ -173,6 +173,14 @@ fn layers_of_images_in_several_formulations_are_found() {
         let rows = ifft(assigned(corners(&all, 5), [0, 5]), None, 2, Norm::Backward).unwrap();
         burn::signal::irfft(rows.re, rows.im, 3, Some(16))
     });
+    // The inverse transform of columns as the conjugate of that of the conjugate.
+    found("Burn's transforms alone", IMAGE, |image| {
+        let (re, im) = burn::signal::rfft(image, 3, None);
+        let (re, im) = burn::signal::cfft(re, im, 2, None);
+        let low = assigned(corners(&ComplexTensor::new(re, im), 5), [0, 5]);
+        let (re, im) = burn::signal::cfft(low.re, -low.im, 2, None);
+        burn::signal::irfft(re / 8.0, -im / 8.0, 3, Some(16))
+    });
 }
 
 #[test]

@@ -9,3 +9,4 @@ mod transform;
 mod value;
 
 pub use rule::SpectralConvRule;
+pub(super) use transform::{Fft, FftKind};
