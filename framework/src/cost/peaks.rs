@@ -103,7 +103,7 @@ impl PeaksWorkload {
         let mut size = self.size;
         if strategy == Strategy::Learned {
             let learned = self.learned.filter(|learned| learned.exact)?;
-            size.options = WelchOptions::new(size.options.n_fft, learned.timed_segments());
+            size.options = WelchOptions::new(size.options.n_fft, learned.timed_segments(device.peaks.gpu));
         }
         device.latencies.get(strategy.name())?.predict(&size.coordinates())
     }
@@ -201,9 +201,14 @@ mod tests {
         let model = |segments, exact| LearnedSize { open: 1000, all: 1000, segments, exact, products: false };
         let with = |segments, exact| of(model(segments, exact));
         assert!((with(1, true).unwrap() - 1000.0).abs() < 1e-6 && (with(8, true).unwrap() - 8000.0).abs() < 1e-6);
-        // Products of one segment take a transform of its own, as long as that of two.
-        assert_eq!(of(LearnedSize { products: true, ..model(1, true) }), with(2, true));
-        assert_eq!(of(LearnedSize { products: true, ..model(2, true) }), with(2, true));
+        // On a host, products of one segment take a transform as long as that of two.
+        let host = DeviceProfile { latencies: device.latencies.clone(), ..Preset::Cpu.profile() };
+        let with_products = |segments, device: &DeviceProfile| {
+            let learned = Some(LearnedSize { products: true, ..model(segments, true) });
+            PeaksWorkload { learned, ..workload(8) }.predict(Strategy::Learned, device)
+        };
+        assert_eq!([1, 2].map(|segments| with_products(segments, &host)), [2, 2].map(|segments| with(segments, true)));
+        assert_eq!(with_products(1, &device), with(1, true));
         // Learned butterflies take another time, which calibration does not measure.
         assert_eq!(with(1, false), None);
         assert_eq!(workload(8).predict(Strategy::Learned, &device), None);

@@ -90,10 +90,10 @@ impl LearnedSize {
         self.open * LEARNED_SPARSITY < self.all
     }
 
-    /// Segments of the model without products that takes as long: with products, a segment alone is transformed as a
-    /// pair is.
-    pub(super) const fn timed_segments(&self) -> usize {
-        if self.products { self.segments.next_multiple_of(2) } else { self.segments }
+    /// Segments of the model without products that takes as long. On a host, a segment alone is transformed as a pair
+    /// is for its products, and in half the time without them.
+    pub(super) const fn timed_segments(&self, on_gpu: bool) -> usize {
+        if self.products && !on_gpu { self.segments.next_multiple_of(2) } else { self.segments }
     }
 }
 

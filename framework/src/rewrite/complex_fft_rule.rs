@@ -10,10 +10,10 @@ use crate::graph::{AxisSlice, Graph, Node, Operation, ValueId};
 
 /// Rule that replaces a complex Fourier transform made of two real ones by one complex transform.
 ///
-/// Recognised is what `burn::signal::cfft` does: it transforms the real and the imaginary part as real values, mirrors
-/// both half spectra (each with its reversed conjugate behind it), and adds the second one times i to the first one.
-/// The same on a conjugated input with a conjugated result is an inverse transform without a factor. Left alone are
-/// transforms that cut or pad their input, and a model in which something else reads the half spectra too.
+/// Recognised pattern: that of `burn::signal::cfft` in f32, which transforms the real and the imaginary part as real
+/// values, completes both half spectra by their reversed conjugates, and adds the second one times i to the first one.
+/// With an imaginary part that is negated before and directly after, it is an inverse transform without a factor.
+/// Transforms that cut or pad their input are left alone, and models in which something else reads the half spectra.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ComplexFftRule;
 
@@ -48,7 +48,8 @@ fn replace(spectra: &HalfSpectra<'_>, index: usize) -> Option<Replacement> {
     };
     let sum = graph.nodes().iter().position(is_imaginary)?;
     let im = graph.nodes()[sum].outputs[0];
-    if !matches!(graph.get(x.input).dtype, DType::F32 | DType::F64) {
+    // On GPUs, Firefly's transforms have no f64.
+    if graph.get(x.input).dtype != DType::F32 {
         return None;
     }
 

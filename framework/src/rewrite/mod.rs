@@ -8,8 +8,8 @@
 //! [`SpectralConvRule`] finds the layer of a Fourier neural operator in the same way.
 //!
 //! [`LongConvRule`] does the same for products of spectra that make a causal convolution: `long_conv` replaces them.
-//! [`ComplexFftRule`] makes one complex transform of two real ones that were put together to one, as Burn's are, which
-//! the other rules then find.
+//! [`ComplexFftRule`] replaces a complex transform that consists of two real ones, as Burn's does; the other rules then
+//! find it.
 //!
 //! ```
 //! use burn::tensor::{Device, Tensor};

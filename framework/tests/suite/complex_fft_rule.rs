@@ -51,6 +51,12 @@ fn forward<const D: usize>([re, im]: Parts<D>, dim: usize) -> Parts<D> {
     cfft(re, im, dim, None).into()
 }
 
+/// Both parts of the spectra of 16 points, from those of the half spectra.
+fn mirrored(re: Tensor<2>, im: Tensor<2>) -> (Tensor<2>, Tensor<2>) {
+    let image = |part: Tensor<2>| part.narrow(1, 1, 7).flip([1]);
+    (Tensor::cat(vec![re.clone(), image(re)], 1), Tensor::cat(vec![im.clone(), -image(im)], 1))
+}
+
 #[test]
 fn complex_transforms_along_any_axis_are_found() {
     const ROWS: [&str; 1] = ["firefly::complex_fft"];
@@ -61,6 +67,18 @@ fn complex_transforms_along_any_axis_are_found() {
     found([2, 5, 8], &ROWS, |parts| forward(parts, 2));
     found([2, 8, 5], &COLUMNS, |parts| forward(parts, 1));
     found([4, 3, 2, 5], &COLUMNS, |parts| forward(parts, 0));
+    found([16], &ROWS, |parts| forward(parts, 0));
+    found([3, 1], &ROWS, |parts| forward(parts, 1));
+    found([3, 4], &ROWS, |parts| forward(parts, 1));
+    found([3, 16], &ROWS, |[re, _]| cfft(re.clone(), re, 1, None).into());
+    // The sum before the difference.
+    found([3, 16], &ROWS, |[re, im]| {
+        let (xr, xi) = rfft(re, 1, None);
+        let (yr, yi) = rfft(im, 1, None);
+        let ((xr, xi), (yr, yi)) = (mirrored(xr, xi), mirrored(yr, yi));
+        let im = yr + xi;
+        [xr - yi, im]
+    });
 }
 
 #[test]
@@ -84,10 +102,6 @@ fn conjugated_transforms_are_inverse_ones() {
 
 #[test]
 fn near_misses_of_complex_transforms_are_left_alone() {
-    let mirrored = |re: Tensor<2>, im: Tensor<2>| {
-        let image = |part: Tensor<2>| part.narrow(1, 1, 7).flip([1]);
-        (Tensor::cat(vec![re.clone(), image(re)], 1), Tensor::cat(vec![im.clone(), -image(im)], 1))
-    };
     left_alone("half spectra that something else reads", |[re, im]| {
         let (xr, xi) = rfft(re, 1, None);
         let (yr, yi) = rfft(im, 1, None);

@@ -36,8 +36,9 @@ pub struct AutoWelchPeaksConfig {
     #[config(default = "Vec::new()")]
     pub tiers: Vec<Tier>,
     /// Candidate strategies. If `Learned` is the only one, the model is
-    /// [`LearnedWelchPeaksConfig::universal_for`](crate::LearnedWelchPeaksConfig::universal_for) the estimate, unless
-    /// [`with_learned`](super::AutoWelchPeaks::with_learned) replaces it; among others, it is a candidate with the model
+    /// [`LearnedWelchPeaksConfig::universal_for`](crate::LearnedWelchPeaksConfig::universal_for) the estimate, whatever
+    /// its tier and window, and takes frames of eight segments, unless
+    /// [`with_learned`](super::AutoWelchPeaks::with_learned) replaces it. Among others, it is a candidate with the model
     /// that `with_learned` adds.
     #[config(default = "EXACT.to_vec()")]
     pub strategies: Vec<Strategy>,

@@ -105,9 +105,9 @@ pub(super) fn zeros(#[comptime] count: u32) -> ComplexArray {
     zeros
 }
 
-/// Complex values of a unit. Unlike arrays they are no variables, because compilers take time for every variable and
-/// every line of a kernel that it could be used in. So they can't be changed in a branch or a loop whose condition the
-/// kernel computes.
+/// Complex values of a unit that are no variables, since compilers take time for every variable of an array and every
+/// line of a kernel that it could be used in. Hence they can't be changed in a branch or a loop whose condition the
+/// kernel computes, and only [`none`](Self::none) may be bound by `let mut`, which makes variables of what it binds.
 #[derive(CubeType)]
 pub(super) struct ComplexValues {
     pub re: Sequence<f32>,
@@ -121,20 +121,18 @@ impl ComplexValues {
         ComplexValues { re: Sequence::new(), im: Sequence::new() }
     }
 
-    /// The values of an array.
-    pub fn of(array: &ComplexArray, #[comptime] count: u32) -> Self {
-        let mut values = ComplexValues::none();
-        #[unroll]
-        for at in 0..count {
-            values.push(array.re[comptime!(at as usize)], array.im[comptime!(at as usize)]);
-        }
-        values
-    }
-
     /// Adds a value behind the others.
     pub fn push(&mut self, re: f32, im: f32) {
         self.re.push(re);
         self.im.push(im);
+    }
+
+    /// Adds the first `count` values of an array behind the others.
+    pub fn append(&mut self, array: &ComplexArray, #[comptime] count: u32) {
+        #[unroll]
+        for at in 0..count {
+            self.push(array.re[comptime!(at as usize)], array.im[comptime!(at as usize)]);
+        }
     }
 
     /// Puts another value in the place of value `at`, or behind the others.

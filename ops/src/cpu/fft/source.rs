@@ -37,7 +37,7 @@ pub(in crate::cpu) struct Samples<'a, V: Register> {
 }
 
 impl<'a, V: Register> Samples<'a, V> {
-    /// `rows` have `columns * L` samples, if they count.
+    /// `rows` have `columns * L` samples, as far as the register has rows.
     #[inline(always)]
     pub fn new(token: V::Token, [first, second]: [&'a [f32]; 2], columns: usize) -> Self {
         Self { token, rows: [&V::arrays(first)[..columns], &V::arrays(second)[..columns]] }

@@ -12,7 +12,7 @@ pub(in crate::cpu) trait BinSink<V: Register> {
     fn finish(&mut self, nyquist: V);
 }
 
-/// Stores power `[n / 2 + 1]`.
+/// Sink that stores power `[n / 2 + 1]`.
 pub(in crate::cpu) struct StoreBins<'a, 'r> {
     pub power: &'a mut [&'r mut [f32]; 2],
 }
@@ -29,7 +29,7 @@ impl<V: Register> BinSink<V> for StoreBins<'_, '_> {
     }
 }
 
-/// Stores power `[n / 2 + 1]` and products `[n / 2 / L]`, or adds to them.
+/// Sink that stores power `[n / 2 + 1]` and products `[n / 2 / L]`, or adds to what is stored.
 pub(in crate::cpu) struct StoreSums<'a, 'r, V> {
     pub power: &'a mut [&'r mut [f32]; 2],
     pub products: &'a mut [V],
@@ -57,7 +57,7 @@ impl<V: Register> BinSink<V> for StoreSums<'_, '_, V> {
     }
 }
 
-/// The power of pairs of segments, for each row of a register, from `sums` `[n / L]` of |Z|².
+/// Passes the power of pairs of segments to `bins`, for each row of a register, from `sums` `[n / L]` of |Z|².
 #[inline(always)]
 pub(in crate::cpu) fn fold_pairs<V: Register>(token: V::Token, sums: &[V], factor: f32, mut bins: impl BinSink<V>) {
     // Z = X₁ + i X₂ of two real segments: |Z[k]|² + |Z[n-k]|² = 2 (|X₁[k]|² + |X₂[k]|²), and an interior bin
@@ -74,8 +74,8 @@ pub(in crate::cpu) fn fold_pairs<V: Register>(token: V::Token, sums: &[V], facto
     bins.finish(upper[0] * factors);
 }
 
-/// The power of a pair of segments, for each row of a register, and the products of the bins with the bins above,
-/// 2 Re X\[k\] X*\[k+1\].
+/// Passes the power of a pair of segments to `bins`, for each row of a register, and the products of the bins with the
+/// bins above, 2 Re X\[k\] X*\[k+1\].
 ///
 /// `spectrum` `[n / L]` is the transform of one segment plus i times the other.
 #[inline(always)]

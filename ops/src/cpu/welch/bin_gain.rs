@@ -100,7 +100,8 @@ impl<V: Register> BinGain<'_, V, POWER_TAPS> {
     }
 }
 
-/// Bins with their gain, each of which waits for the column above: power and products of a column.
+/// Sink that applies a gain. A column is stored once the one above it is there, which its gain takes too; a column is
+/// kept as its power and its products.
 pub(super) struct GainedBins<'s, 'r, V, const T: usize> {
     taps: &'s [[V; T]],
     nyquist: &'s [V; T],

@@ -148,8 +148,9 @@ impl ButterflyTransform {
             (None, false) => (buffer::<u32>(table, self.log2_n() as usize), buffer::<[f32; 4]>(&self.twiddles, 1)),
         };
         let twiddles = buffer::<[f32; 2]>(&self.twiddles, if self.roots { self.n / 2 } else { self.butterflies() });
-        // SAFETY: a unit accesses values of its own tile only, tiles are of the rows that the buffers hold as `buffers`
-        // checked, and stages and butterflies are those of the transform. Loops have constant bounds.
+        // SAFETY: a unit reads values of its own tile, or past the last row of the same tile of that row, and writes its
+        // own only. Tiles are of the rows that the buffers hold as `buffers` checked, and stages and butterflies are
+        // those of the transform. Loops have constant bounds.
         unsafe {
             launch!(
                 device,

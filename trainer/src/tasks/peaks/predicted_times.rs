@@ -42,11 +42,18 @@ pub(super) fn exact(options: WelchOptions, k: usize, device: &DeviceProfile) -> 
     per_frame(workload(options, k), Strategy::Fused, device)
 }
 
-/// The same of a learned model that runs as an exact estimate, with `segments` open segments of those of `options`.
-pub(super) fn learned(options: WelchOptions, segments: usize, k: usize, device: &DeviceProfile) -> Option<f64> {
+/// The same of a learned model that runs as an exact estimate, with `segments` open segments of those of `options`,
+/// whose gain takes products of neighbouring bins or not.
+pub(super) fn learned(
+    options: WelchOptions,
+    segments: usize,
+    products: bool,
+    k: usize,
+    device: &DeviceProfile,
+) -> Option<f64> {
     let all = options.butterflies();
     let open = options.with_segments(segments).butterflies();
-    let size = LearnedSize { open, all, segments, exact: true, products: false };
+    let size = LearnedSize { open, all, segments, exact: true, products };
     per_frame(workload(options, k).with_learned(Some(size)), Strategy::Learned, device)
 }
 
@@ -93,7 +100,9 @@ mod tests {
         let (options, device) = (WelchOptions::new(64, 8), device());
         let close = |time: Option<f64>, batch: f64| (time.unwrap() * BATCH as f64 / batch - 1.0).abs() < 1e-9;
         assert!(close(exact(options, 4, &device), 8e3) && close(exact(options.with_segments(1), 4, &device), 1e3));
-        assert!(close(learned(options, 1, 4, &device), 2e3));
+        assert!(close(learned(options, 1, false, 4, &device), 2e3));
+        // Products of a segment alone take a transform as long as that of two.
+        assert!(close(learned(options, 1, true, 4, &device), 4e3));
         let config = LearnedWelchPeaksConfig::new().with_n_fft(64).with_k(4);
         let model = config.init(&Device::flex());
         assert!(close(of_model(&model)(&device), 2e3 * model.count_open_segments() as f64));

@@ -17,8 +17,9 @@ pub(super) fn complete(loss: &mut LossSection, model: &ModelSection) -> Result<(
         let name: DeviceName = device.parse().map_err(|error| failed(format!("the name of a device: {error}")))?;
         let profile =
             predicted_times::profile(name.id()).map_err(|error| failed(format!("a calibrated device: {error}")))?;
-        let options = model.learned().options();
-        let time = |segments| predicted_times::learned(options, segments, model.k, profile.as_ref()?);
+        let learned = model.learned();
+        let (options, products) = (learned.options(), learned.product_weight.is_some());
+        let time = |segments| predicted_times::learned(options, segments, products, model.k, profile.as_ref()?);
         let times: Option<Vec<f64>> = (1..=model.segments).map(time).collect();
         let hint = || failed("a calibrated device: run `firefly-bench calibrate` with `--device` first".into());
         loss.segment_times = times.ok_or_else(hint)?;

@@ -79,7 +79,8 @@ fn frame_magnitudes(
     let values = comptime!(plan.launch.layout.values());
     let mut samples = registers(values);
     load_frame(&mut samples, input, own, frames, plan);
-    let mut z = ComplexValues::of(&samples, values);
+    let mut z = ComplexValues::none();
+    z.append(&samples, values);
     run_passes(&mut z, exchange, &input.table, own, own, plan.launch);
     // The spectrum goes to shared memory, once all units have read what they need of the last exchange.
     sync_cube();
