@@ -3,6 +3,8 @@
 use burn::tensor::DType;
 use firefly_ops::Direction;
 
+use super::abstract_value::SpectrumPart;
+use super::operands::{only_reader, reshaped};
 use super::spectral_conv::{Fft, FftKind};
 use super::spectral_nodes::complex_fft_operation;
 use super::{Replacement, Rule};
@@ -34,15 +36,15 @@ fn replace(spectra: &HalfSpectra<'_>, index: usize) -> Option<Replacement> {
     let graph = spectra.graph;
     let (Operation::Subtract, &[xr, yi], &[re]) = parts(&graph.nodes()[index]) else { return None };
     // With X and Y the transforms of both parts, X + iY has the parts Re X − Im Y and Im X + Re Y.
-    let (x, y) = (spectra.mirrored(xr, Part::Real)?, spectra.mirrored(yi, Part::Imaginary)?);
+    let (x, y) = (spectra.mirrored(xr, SpectrumPart::Real)?, spectra.mirrored(yi, SpectrumPart::Imaginary)?);
     if x == y || x.fft != y.fft || graph.get(x.input).shape != graph.get(y.input).shape {
         return None;
     }
     let is_imaginary = |node: &Node| {
         let (Operation::Add, &[left, right], _) = parts(node) else { return false };
         let is_sum = |xi, yr| {
-            spectra.mirrored(xi, Part::Imaginary).as_ref() == Some(&x)
-                && spectra.mirrored(yr, Part::Real).as_ref() == Some(&y)
+            spectra.mirrored(xi, SpectrumPart::Imaginary).as_ref() == Some(&x)
+                && spectra.mirrored(yr, SpectrumPart::Real).as_ref() == Some(&y)
         };
         is_sum(left, right) || is_sum(right, left)
     };
@@ -81,14 +83,14 @@ fn complex_transform(
     let of_columns = fft.axis + 1 < shape.len();
     let rows = if of_columns { vec![before, fft.points, after] } else { vec![before, fft.points] };
     let operation = complex_fft_operation(fft.points, direction, of_columns);
-    if shape == rows {
-        return vec![Node::new(operation, inputs.to_vec(), outputs.to_vec())];
+    let mut nodes = Vec::new();
+    let inputs = inputs.map(|input| reshaped(graph, &mut nodes, input, &rows));
+    let transformed = if shape == rows { outputs } else { [0, 1].map(|_| graph.computed(&rows, dtype)) };
+    nodes.push(Node::new(operation, inputs.to_vec(), transformed.to_vec()));
+    if shape != rows {
+        let reshape = |(from, to)| Node::new(Operation::Reshape, vec![from], vec![to]);
+        nodes.extend(transformed.into_iter().zip(outputs).map(reshape));
     }
-    let [reshaped, transformed] = [0, 1].map(|_| [0, 1].map(|_| graph.computed(&rows, dtype)));
-    let reshape = |(from, to): (&ValueId, &ValueId)| Node::new(Operation::Reshape, vec![*from], vec![*to]);
-    let mut nodes: Vec<Node> = inputs.iter().zip(&reshaped).map(reshape).collect();
-    nodes.push(Node::new(operation, reshaped.to_vec(), transformed.to_vec()));
-    nodes.extend(transformed.iter().zip(&outputs).map(reshape));
     nodes
 }
 
@@ -99,17 +101,8 @@ fn parts(node: &Node) -> (&Operation, &[ValueId], &[ValueId]) {
 
 /// The node that negates a value, and its output, if nothing else reads the value.
 fn only_negation(graph: &Graph, value: ValueId) -> Option<(usize, ValueId)> {
-    let mut readers = graph.nodes().iter().enumerate().filter(|(_, node)| node.inputs.contains(&value));
-    let ((index, reader), None) = (readers.next()?, readers.next()) else { return None };
-    let is_only = reader.operation == Operation::Negate && !graph.outputs().contains(&value);
-    is_only.then(|| (index, reader.outputs[0]))
-}
-
-/// Part of a spectrum.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
-    Real,
-    Imaginary,
+    let (index, reader) = only_reader(graph, value)?;
+    (reader.operation == Operation::Negate).then(|| (index, reader.outputs[0]))
 }
 
 /// Transform of all values of its input, as real ones, to half spectra.
@@ -138,11 +131,11 @@ impl HalfSpectra<'_> {
     }
 
     /// The transform of which a value is one part of the half spectrum.
-    fn half(&self, value: ValueId, part: Part) -> Option<HalfTransform> {
+    fn half(&self, value: ValueId, part: SpectrumPart) -> Option<HalfTransform> {
         let node = self.producer(value)?;
         let fft = Fft::of(self.graph, node)?;
         let (&[input], &[re, im]) = (&node.inputs[..], &node.outputs[..]) else { return None };
-        let is_part = value == if part == Part::Real { re } else { im };
+        let is_part = value == if part == SpectrumPart::Real { re } else { im };
         let is_whole = fft.kind == FftKind::Real && fft.scale == 1.0;
         let is_whole = is_whole && self.graph.get(input).shape[fft.axis] == fft.points;
         (is_part && is_whole).then_some(HalfTransform { fft, input, outputs: [re, im] })
@@ -150,7 +143,7 @@ impl HalfSpectra<'_> {
 
     /// The transform of which a value is one part of the whole spectrum: a half spectrum, and behind it the bins between
     /// its ends, reversed and conjugated.
-    fn mirrored(&self, value: ValueId, part: Part) -> Option<HalfTransform> {
+    fn mirrored(&self, value: ValueId, part: SpectrumPart) -> Option<HalfTransform> {
         let node = self.producer(value)?;
         let &Operation::Concatenate { axis } = &node.operation else {
             // Up to two points, there is nothing between the ends.
@@ -158,7 +151,7 @@ impl HalfSpectra<'_> {
         };
         let &[half, image] = &node.inputs[..] else { return None };
         let transform = self.half(half, part).filter(|transform| transform.fft.axis == axis)?;
-        let reversed = if part == Part::Imaginary { self.negated(image)? } else { image };
+        let reversed = if part == SpectrumPart::Imaginary { self.negated(image)? } else { image };
         let flip = self.producer(reversed)?;
         let between = self.producer(flip.inputs[0])?;
         let Operation::Slice { slices } = &between.operation else { return None };

@@ -3,6 +3,7 @@
 use firefly_ops::descriptor::OpDescriptor;
 
 use super::convolution_values::{ConvolutionValue, ConvolutionValues, SpectraPair};
+use super::operands::{only_reader, reshaped};
 use super::{Replacement, Rule};
 use crate::graph::{Graph, Node, Operation, ValueId};
 
@@ -96,8 +97,7 @@ struct Gate {
 
 /// The gate of a convolution, if all that reads it is a product with factors of its shape.
 fn gate(graph: &Graph, convolution: ValueId) -> Option<Gate> {
-    let mut readers = graph.nodes().iter().enumerate().filter(|(_, node)| node.inputs.contains(&convolution));
-    let ((node, reader), None) = (readers.next()?, readers.next()) else { return None };
+    let (node, reader) = only_reader(graph, convolution)?;
     let (Operation::Multiply, &[left, right], &[output]) = (&reader.operation, &reader.inputs[..], &reader.outputs[..])
     else {
         return None;
@@ -105,15 +105,5 @@ fn gate(graph: &Graph, convolution: ValueId) -> Option<Gate> {
     let factors = if left == convolution { right } else { left };
     let [gated, gate] = [convolution, factors].map(|id| graph.get(id));
     let is_gate = factors != convolution && gated.shape == gate.shape && gated.dtype == gate.dtype;
-    (is_gate && !graph.outputs().contains(&convolution)).then_some(Gate { node, factors, output })
-}
-
-/// A value in another shape.
-fn reshaped(graph: &mut Graph, nodes: &mut Vec<Node>, value: ValueId, shape: &[usize]) -> ValueId {
-    if graph.get(value).shape == shape {
-        return value;
-    }
-    let reshaped = graph.computed(shape, graph.get(value).dtype);
-    nodes.push(Node::new(Operation::Reshape, vec![value], vec![reshaped]));
-    reshaped
+    is_gate.then_some(Gate { node, factors, output })
 }

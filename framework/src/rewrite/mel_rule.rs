@@ -6,6 +6,7 @@ use firefly_ops::{LogGuard, LogUnit, Logarithm, MelOptions, SpectrumKind, StftOp
 
 use super::abstract_value::{AxisRole, PowerSpectrum, SpectrumPart, ValueKind};
 use super::interpretation::Interpretation;
+use super::operands::only_reader;
 use super::spectral_nodes::mel_operation;
 use super::{Replacement, Rule, constants, mel_bands, operands};
 use crate::graph::{Graph, Node, Operation, ValueId};
@@ -152,13 +153,6 @@ impl Tail {
         }
         best
     }
-}
-
-/// The node that reads a value, if it is the only one, and the value is no output.
-fn only_reader(graph: &Graph, value: ValueId) -> Option<(usize, &Node)> {
-    let mut readers = graph.nodes().iter().enumerate().filter(|(_, node)| node.inputs.contains(&value));
-    let reader = readers.next()?;
-    (readers.next().is_none() && !graph.outputs().contains(&value)).then_some(reader)
 }
 
 /// The graph with one operation in place of a product and its logarithm.

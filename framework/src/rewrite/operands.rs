@@ -1,4 +1,4 @@
-//! Inputs of operations that replace others: signals and windows in the shapes that the operations take.
+//! Values around operations that replace others: inputs in the shapes that the operations take, and what reads a value.
 
 use burn::tensor::{DType, TensorData};
 
@@ -25,15 +25,24 @@ pub fn window(
     dtype: DType,
 ) -> Option<ValueId> {
     let Some(window) = window else { return Some(graph.constant(ones(length, dtype)?)) };
-    if graph.get(window).dtype != dtype {
-        return None;
+    (graph.get(window).dtype == dtype).then(|| reshaped(graph, nodes, window, &[length]))
+}
+
+/// A value in another shape.
+pub fn reshaped(graph: &mut Graph, nodes: &mut Vec<Node>, value: ValueId, shape: &[usize]) -> ValueId {
+    if graph.get(value).shape == shape {
+        return value;
     }
-    if graph.get(window).shape == [length] {
-        return Some(window);
-    }
-    let line = graph.computed(&[length], dtype);
-    nodes.push(Node::new(Operation::Reshape, vec![window], vec![line]));
-    Some(line)
+    let reshaped = graph.computed(shape, graph.get(value).dtype);
+    nodes.push(Node::new(Operation::Reshape, vec![value], vec![reshaped]));
+    reshaped
+}
+
+/// The node that reads a value, if it is the only one, and the value is no output.
+pub fn only_reader(graph: &Graph, value: ValueId) -> Option<(usize, &Node)> {
+    let mut readers = graph.nodes().iter().enumerate().filter(|(_, node)| node.inputs.contains(&value));
+    let (Some(reader), None) = (readers.next(), readers.next()) else { return None };
+    (!graph.outputs().contains(&value)).then_some(reader)
 }
 
 fn ones(length: usize, dtype: DType) -> Option<TensorData> {

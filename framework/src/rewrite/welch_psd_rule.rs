@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use firefly_ops::{Scaling, WelchOptions};
 
 use super::interpretation::Interpretation;
+use super::operands::only_reader;
 use super::power_estimate::{PowerEstimate, TOLERANCE};
 use super::spectral_nodes::welch_psd_operation;
 use super::{Replacement, Rule, constants};
@@ -43,10 +44,8 @@ impl Rule for WelchPsdRule {
 
 /// Whether a value is only a step towards another estimate, which replaces it as well.
 fn is_step(graph: &Graph, interpretation: &Interpretation<'_>, value: ValueId) -> bool {
-    let mut readers = graph.nodes().iter().filter(|node| node.inputs.contains(&value));
-    let (Some(reader), None) = (readers.next(), readers.next()) else { return false };
     let is_estimate = |id: &ValueId| interpretation.value(*id).and_then(PowerEstimate::of).is_some();
-    !graph.outputs().contains(&value) && reader.outputs.iter().any(is_estimate)
+    only_reader(graph, value).is_some_and(|(_, reader)| reader.outputs.iter().any(is_estimate))
 }
 
 /// The scaling that has the factor of an estimate, if one does.
