@@ -4,11 +4,12 @@ use burn::tensor::DType;
 use firefly_ops::Direction;
 
 use super::abstract_value::SpectrumPart;
+use super::mirrored_spectrum::MirroredSpectrum;
 use super::operands::{only_reader, reshaped};
 use super::spectral_conv::{Fft, FftKind};
 use super::spectral_nodes::complex_fft_operation;
 use super::{Replacement, Rule};
-use crate::graph::{AxisSlice, Graph, Node, Operation, ValueId};
+use crate::graph::{Graph, Node, Operation, ValueId};
 
 /// Rule that replaces a complex Fourier transform made of two real ones by one complex transform.
 ///
@@ -144,24 +145,12 @@ impl HalfSpectra<'_> {
     /// The transform of which a value is one part of the whole spectrum: a half spectrum, and behind it the bins between
     /// its ends, reversed and conjugated.
     fn mirrored(&self, value: ValueId, part: SpectrumPart) -> Option<HalfTransform> {
-        let node = self.producer(value)?;
-        let &Operation::Concatenate { axis } = &node.operation else {
+        let Some(whole) = MirroredSpectrum::of(self.graph, &self.producers, self.producer(value)?) else {
             // Up to two points, there is nothing between the ends.
             return self.half(value, part).filter(|half| half.fft.points <= 2);
         };
-        let &[half, image] = &node.inputs[..] else { return None };
-        let transform = self.half(half, part).filter(|transform| transform.fft.axis == axis)?;
-        let reversed = if part == SpectrumPart::Imaginary { self.negated(image)? } else { image };
-        let flip = self.producer(reversed)?;
-        let between = self.producer(flip.inputs[0])?;
-        let Operation::Slice { slices } = &between.operation else { return None };
-        let starts = |(slice_axis, slice): (usize, &AxisSlice)| {
-            *slice == AxisSlice { start: usize::from(slice_axis == axis), stride: 1 }
-        };
-        let is_image = flip.operation == Operation::Flip { axes: vec![axis] }
-            && between.inputs[0] == half
-            && slices.iter().enumerate().all(starts)
-            && self.graph.get(value).shape[axis] == transform.fft.points;
-        is_image.then_some(transform)
+        let transform = self.half(whole.half, part)?;
+        let is_whole = self.graph.get(value).shape[whole.axis] == transform.fft.points;
+        (is_whole && whole.part == part && whole.axis == transform.fft.axis).then_some(transform)
     }
 }

@@ -7,7 +7,8 @@ use super::abstract_value::{AbstractValue, SpectrumPart, ValueKind, Vector};
 use super::constants;
 use super::elementwise::{reduced, root, scaled, squared, sum, weighted, windowed};
 use super::layout::{assign, concatenate, reshape, slice, unfold};
-use super::spectral_nodes::{is_open_butterfly, real_transform_length};
+use super::mirrored_spectrum::MirroredSpectrum;
+use super::spectral_nodes::{is_open_butterfly, row_transform_length};
 use crate::graph::{Graph, Node, Operation, Origin, ScalarIr, ValueId};
 
 /// Name of Burn's transform of real samples.
@@ -101,9 +102,10 @@ impl<'a> Interpretation<'a> {
         match &node.operation {
             Operation::Custom { name, scalars } if name == RFFT => self.real_transform(node, scalars),
             Operation::Custom { name, scalars } if is_open_butterfly(name, scalars) => self.butterfly(node),
-            Operation::Custom { name, scalars } if real_transform_length(name, scalars).is_some() => {
-                self.transform_of_rows(node, real_transform_length(name, scalars))
-            }
+            Operation::Custom { name, scalars } => match row_transform_length(name, scalars) {
+                Some(length) => self.transform_of_rows(node, length),
+                None => Vec::new(),
+            },
             _ => self.single(node).into_iter().collect(),
         }
     }
@@ -125,10 +127,10 @@ impl<'a> Interpretation<'a> {
             }
             Operation::Slice { slices } => slice(first?, from, slices, to),
             Operation::Unfold { axis, size, step } => unfold(first?, *axis, *size, *step, to[*axis]),
-            Operation::Concatenate { axis } => {
+            Operation::Concatenate { axis } => self.two_sided(node).or_else(|| {
                 let parts: Option<Vec<_>> = node.inputs.iter().map(|input| self.value(*input)).collect();
                 concatenate(&parts?, *axis)
-            }
+            }),
             Operation::AssignSlice { slices } => assign(first?, from, slices, self.value(node.inputs[1])?),
             Operation::Multiply => self.product(node.inputs[0], node.inputs[1], to),
             Operation::Add => sum(first?, self.value(node.inputs[1])?),
@@ -140,6 +142,16 @@ impl<'a> Interpretation<'a> {
             Operation::Mean { axis } => reduced(first?, *axis, from[*axis] as f64),
             _ => None,
         }
+    }
+
+    /// Both sides of a spectrum of real samples, completed from its lower half: as a value, the bins from 0 on.
+    fn two_sided(&self, node: &Node) -> Option<AbstractValue> {
+        let whole = MirroredSpectrum::of(self.graph, &self.producers, node)?;
+        let value = self.value(whole.half)?;
+        let ValueKind::Spectrum(segments, part, _) = &value.kind else { return None };
+        let bins = self.graph.get(node.outputs[0]).shape[whole.axis];
+        let is_whole = *part == whole.part && value.point_axis() == Some(whole.axis) && bins == segments.length;
+        is_whole.then(|| value.clone())
     }
 
     fn square(&self, id: ValueId) -> Option<AbstractValue> {
@@ -200,28 +212,32 @@ impl<'a> Interpretation<'a> {
         self.spectra(value, node)
     }
 
-    /// Outputs of Firefly's transform of real rows of `length` samples.
-    fn transform_of_rows(&self, node: &Node, length: Option<usize>) -> Vec<AbstractValue> {
+    /// Outputs of a transform of rows of `length` samples that are real or have an imaginary part of zeros.
+    fn transform_of_rows(&self, node: &Node, length: usize) -> Vec<AbstractValue> {
         let Some(value) = self.value(node.inputs[0]) else { return Vec::new() };
         let is_samples = matches!(value.kind, ValueKind::Samples(_)) && value.point_axis() == Some(1);
-        let is_whole = length == Some(value.kind.segments().length);
-        if is_samples && is_whole { self.spectra(value, node) } else { Vec::new() }
+        let is_whole = length == value.kind.segments().length;
+        let is_real = node.inputs.get(1).is_none_or(|im| self.is_zero(*im));
+        if is_samples && is_whole && is_real { self.spectra(value, node) } else { Vec::new() }
     }
 
-    /// Outputs of a butterfly transform with exact twiddles, of samples whose imaginary part is zero.
+    /// Outputs of a butterfly transform with exact twiddles.
     fn butterfly(&self, node: &Node) -> Vec<AbstractValue> {
-        let [re, im, twiddles] = node.inputs[..] else { return Vec::new() };
-        let Some(value) = self.value(re) else { return Vec::new() };
-        let imaginary_is_zero = || {
-            let producer = self.producers[im.index()]?;
-            Some(self.graph.nodes()[producer].operation == Operation::Fill(0.0))
-        };
-        let is_samples = matches!(value.kind, ValueKind::Samples(_)) && value.point_axis() == Some(1);
-        if !is_samples || imaginary_is_zero() != Some(true) {
-            return Vec::new();
+        let &[_, im, twiddles] = &node.inputs[..] else { return Vec::new() };
+        let length = self.graph.get(im).shape[1];
+        let is_exact = constants::are_exact_twiddles(self.graph, twiddles, length);
+        if is_exact { self.transform_of_rows(node, length) } else { Vec::new() }
+    }
+
+    /// Whether a value is filled with zeros, in whatever shape.
+    fn is_zero(&self, value: ValueId) -> bool {
+        let Some(producer) = self.producers[value.index()] else { return false };
+        let node = &self.graph.nodes()[producer];
+        match node.operation {
+            Operation::Fill(value) => value == 0.0,
+            Operation::Reshape | Operation::Permute { .. } | Operation::Expand => self.is_zero(node.inputs[0]),
+            _ => false,
         }
-        let exact = constants::are_exact_twiddles(self.graph, twiddles, value.kind.segments().length);
-        if exact { self.spectra(value, node) } else { Vec::new() }
     }
 
     fn spectra(&self, value: &AbstractValue, node: &Node) -> Vec<AbstractValue> {

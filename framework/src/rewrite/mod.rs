@@ -38,6 +38,7 @@ mod layout;
 mod long_conv_rule;
 mod mel_bands;
 mod mel_rule;
+mod mirrored_spectrum;
 mod operands;
 mod operation_costs;
 mod power_estimate;

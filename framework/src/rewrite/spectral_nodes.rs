@@ -24,10 +24,10 @@ pub fn mel_operation(options: MelOptions, logarithm: Option<Logarithm>) -> Opera
     Operation::Custom { name: descriptor.name().into(), scalars: descriptor.scalars() }
 }
 
-/// Length of an operation that is the forward transform of real rows, without factors.
-pub fn real_transform_length(name: &str, scalars: &[ScalarIr]) -> Option<usize> {
+/// Length of an operation that is the forward transform of rows, real or complex, without factors.
+pub fn row_transform_length(name: &str, scalars: &[ScalarIr]) -> Option<usize> {
     match OpDescriptor::parse(name, scalars)? {
-        OpDescriptor::RealFft { options } => {
+        OpDescriptor::RealFft { options } | OpDescriptor::ComplexFft { options } => {
             let plain = FftOptions::new(options.length, Direction::Forward);
             (options == plain).then_some(options.length)
         }

@@ -196,6 +196,54 @@ fn short_time_transforms_of_burn_are_recognised() {
 }
 
 #[test]
+fn both_sides_of_spectra_are_recognised() {
+    const N: usize = 512;
+    let window = |device: &Device| Window::Hann.tensor(N, WindowSymmetry::Periodic, FloatDType::F32, device);
+    let of_burn = |signal: Tensor<2>, device: &Device| {
+        let options = burn::signal::StftOptions::new(N);
+        let options = burn::signal::StftOptions { hop_length: HOP, center: false, onesided: false, ..options };
+        burn::signal::stft(signal, Some(window(device)), options)
+    };
+    let filters = |device: &Device| filters_of(N, &bands(), device);
+    let power_first = record(|signal, device| {
+        let power = of_burn(signal, device).powi_scalar(2).sum_dim(3).squeeze_dim::<3>(3);
+        (power.narrow(2, 0, N / 2 + 1).matmul(filters(device).transpose().unsqueeze::<3>()) + 1e-6).log()
+    });
+    becomes("Burn's, power of both sides", &power_first, 0);
+    let lower_first = record(|signal, device| {
+        let spectra = of_burn(signal, device).narrow(2, 0, N / 2 + 1);
+        let power = spectra.square().sum_dim(3).squeeze_dim::<3>(3);
+        power.matmul(filters(device).transpose().unsqueeze::<3>())
+    });
+    becomes("Burn's, lower bins", &lower_first, 0);
+    let of_firefly = record(|signal, device| {
+        let options = StftOptions::new(N).with_hop(HOP).with_center(false).with_onesided(false);
+        let power = stft::<2, 3>(signal, Some(window(device)), &options).unwrap().abs_squared();
+        filters(device).unsqueeze::<3>().matmul(power.narrow(1, 0, N / 2 + 1))
+    });
+    // Whole hops are cut from a padded signal.
+    becomes("Firefly's", &of_firefly, 2);
+
+    let upper = record(|signal, device| {
+        let power = of_burn(signal, device).square().sum_dim(3).squeeze_dim::<3>(3);
+        power.narrow(2, N / 2 - 1, N / 2 + 1).matmul(filters(device).transpose().unsqueeze::<3>())
+    });
+    stays("the upper bins", &upper);
+    let completed = |start: usize, sign: f64| {
+        record(|signal, device| {
+            let frames: Tensor<3> = signal.unfold(1, N, HOP);
+            let (re, im) = burn::signal::rfft(frames * window(device).reshape([1, 1, N]), 2, None);
+            let image = |part: Tensor<3>| part.narrow(2, start, N / 2 - 1).flip([2]);
+            let re = Tensor::cat(vec![re.clone(), image(re)], 2);
+            let im = Tensor::cat(vec![im.clone(), image(im) * sign], 2);
+            (re.square() + im.square()).narrow(2, 0, N / 2 + 1).matmul(filters(device).transpose().unsqueeze::<3>())
+        })
+    };
+    stays("other bins behind the lower half", &completed(2, -1.0));
+    stays("bins that are not conjugated", &completed(1, 1.0));
+}
+
+#[test]
 fn amplitude_is_recognised() {
     let plain = record(|signal, device| {
         filters(&bands(), device).unsqueeze::<3>().matmul(power(signal, &options(), device).sqrt())

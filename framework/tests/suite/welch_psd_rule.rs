@@ -118,6 +118,13 @@ fn transforms_of_burn_are_recognised() {
         power * sides(N_FFT, device).unsqueeze::<2>()
     });
     becomes("Burn's short-time transform", &short_time, 0);
+    let both_sides = record(|signal, device| {
+        let options = burn::signal::StftOptions::new(N_FFT);
+        let options = burn::signal::StftOptions { hop_length: HOP, center: false, onesided: false, ..options };
+        let power = burn::signal::stft(signal, Some(hann(N_FFT, device)), options).square().sum_dim(3);
+        power.mean_dim(1).squeeze_dims::<2>(&[1, 3]).narrow(1, 0, N_FFT / 2 + 1) * sides(N_FFT, device).unsqueeze()
+    });
+    becomes("both sides of Burn's short-time transform", &both_sides, 0);
 }
 
 #[test]
