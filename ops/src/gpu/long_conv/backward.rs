@@ -1,13 +1,15 @@
 //! Launches of a convolution's gradients.
 
+use std::ops::Range;
+
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use super::kernel::{self, ProductInputLaunch, ProductShapeLaunch};
-use super::launch::{Convolution, ConvolutionRows, ConvolutionShape, RowFactors};
+use super::launch::{Convolution, ConvolutionRows, ConvolutionShape, ConvolvedRows, RowFactors};
 use super::plan::blocks;
 use crate::gpu::complex::ComplexRows;
-use crate::gpu::device::{DeviceLimitError, GpuDevice, buffer, cubes, elements, launch};
+use crate::gpu::device::{ALIGNMENT, DeviceLimitError, GpuDevice, buffer, cubes, elements, launch};
 use crate::gpu::long_conv::kernel::SampleForm;
 use crate::gpu::reduce::sum_rows;
 use crate::gpu::transform::launch_plan::TransformLaunchPlan;
@@ -47,29 +49,80 @@ pub fn long_conv_backward(
     inputs: &ConvolutionInputs,
     into: &ConvolutionGradients,
 ) -> Result<(), DeviceLimitError> {
-    let convolution = Convolution::new(device, shape)?;
-    let ConvolutionInputs { signal, kernel, gate, grad } = inputs;
-    if into.signal.is_some() || into.gate.is_some() {
-        let spectra = convolution.kernel_spectra(kernel)?;
-        if let Some(of_signal) = &into.signal {
-            let factors = gate.as_ref().map_or(RowFactors::None, RowFactors::OfInput);
-            convolution.convolve(grad, &spectra, factors, true, of_signal)?;
-        }
-        if let Some(of_gate) = &into.gate {
-            convolution.convolve(signal, &spectra, RowFactors::OfOutput(grad), false, of_gate)?;
-        }
-    }
-    if let Some(of_kernel) = &into.kernel {
-        let sums = match convolution.plan.in_cube {
-            Some(launch) => convolution.products_in_cubes(launch, inputs),
-            None => convolution.products_by_steps(inputs)?,
-        };
-        convolution.correlate(&sums, of_kernel)?;
-    }
-    Ok(())
+    Convolution::new(device, shape)?.gradients(inputs, into)
 }
 
 impl Convolution<'_> {
+    /// [`long_conv_backward`] by the plan: in cubes as far as they hold what a row needs, and the rest by steps.
+    pub fn gradients(&self, inputs: &ConvolutionInputs, into: &ConvolutionGradients) -> Result<(), DeviceLimitError> {
+        let has_row_gradients = into.signal.is_some() || into.gate.is_some();
+        let kernels = has_row_gradients.then(|| self.kernel_spectra(&inputs.kernel)).transpose()?;
+        let mut by_steps = into.clone();
+        if let (Some(launch), Some(kernels)) = (self.plan.in_cube, &kernels) {
+            self.row_gradients_in_cubes(launch, inputs, kernels, into);
+            (by_steps.signal, by_steps.gate) = (None, None);
+        }
+        if let (Some(launch), Some(of_kernel)) = (self.plan.in_cube, &into.kernel) {
+            if self.plan.sums_in_cube {
+                self.correlate(&self.products_in_cubes(launch, inputs), of_kernel)?;
+                by_steps.kernel = None;
+            } else if self.can_correlate_rows(inputs) {
+                self.correlate_rows(launch, inputs, of_kernel)?;
+                by_steps.kernel = None;
+            }
+        }
+        self.gradients_by_steps(inputs, kernels.as_ref(), &by_steps)
+    }
+
+    /// Gradients of the signal and the gate, as far as `into` has them.
+    fn row_gradients_in_cubes(
+        &self,
+        launch: TransformLaunchPlan,
+        inputs: &ConvolutionInputs,
+        kernels: &ComplexRows,
+        into: &ConvolutionGradients,
+    ) {
+        let (n, ConvolutionInputs { signal, gate, grad, .. }) = (self.shape.n, inputs);
+        if let Some(of_signal) = &into.signal {
+            let factors = gate.as_ref().map_or(RowFactors::None, RowFactors::OfInput);
+            self.convolve_in_cubes(launch, grad, kernels, factors, true, &ConvolvedRows::new(of_signal, n));
+        }
+        if let Some(of_gate) = &into.gate {
+            let of_gate = ConvolvedRows::new(of_gate, n);
+            self.convolve_in_cubes(launch, signal, kernels, RowFactors::OfOutput(grad), false, &of_gate);
+        }
+    }
+
+    /// Whether the rows of every element of the batch start where devices bind memory, and their gradients are those of
+    /// all taps.
+    fn can_correlate_rows(&self, inputs: &ConvolutionInputs) -> bool {
+        let rows = [&inputs.signal, &inputs.grad].into_iter().chain(&inputs.gate);
+        let is_aligned = |rows: &ConvolutionRows| (self.shape.channels * rows.stride).is_multiple_of(ALIGNMENT);
+        rows.into_iter().all(is_aligned) && self.shape.taps == self.shape.used_taps()
+    }
+
+    /// Gradients of kernels, an element of the batch after the other: its gradients are convolved with the reversed rows
+    /// of its signal, in cubes.
+    fn correlate_rows(
+        &self,
+        launch: TransformLaunchPlan,
+        inputs: &ConvolutionInputs,
+        of_kernel: &Handle,
+    ) -> Result<(), DeviceLimitError> {
+        let ConvolutionShape { batch, channels, n, taps } = *self.shape;
+        let shape = ConvolutionShape { batch: 1, ..*self.shape };
+        let element = Convolution { shape: &shape, ..*self };
+        for start in (0..batch).map(|element| element * channels) {
+            let spectra = element.spectra(&inputs.signal.skip(start).strided(n), channels)?;
+            let gate = inputs.gate.as_ref().map(|gate| gate.skip(start));
+            let factors = gate.as_ref().map_or(RowFactors::None, RowFactors::OfInput);
+            let rows = ConvolutionRows { values: of_kernel.clone(), stride: taps };
+            let output = ConvolvedRows { rows, samples: taps, is_added: start > 0 };
+            element.convolve_in_cubes(launch, &inputs.grad.skip(start), &spectra, factors, true, &output);
+        }
+        Ok(())
+    }
+
     /// Sums over the batch of the products of spectra, `[channels, 2, N]`: partial sums of blocks, then their sum.
     fn products_in_cubes(&self, launch: TransformLaunchPlan, inputs: &ConvolutionInputs) -> ComplexRows {
         let Self { device, shape, points, .. } = *self;
@@ -123,40 +176,67 @@ impl Convolution<'_> {
         sums
     }
 
-    /// The same sums for rows that no cube holds.
-    fn products_by_steps(&self, inputs: &ConvolutionInputs) -> Result<ComplexRows, DeviceLimitError> {
-        let (device, points) = (self.device, self.points);
+    /// The gradients that `into` has, a launch for each step. Signal and gradients are transformed once for all of them.
+    fn gradients_by_steps(
+        &self,
+        inputs: &ConvolutionInputs,
+        kernels: Option<&ComplexRows>,
+        into: &ConvolutionGradients,
+    ) -> Result<(), DeviceLimitError> {
         let ConvolutionShape { channels, n, .. } = *self.shape;
-        let sums = ComplexRows::empty(&device.client, channels * 2 * points);
-        for chunk in self.chunks() {
+        let needs = |gradient: &Option<Handle>| gradient.is_some() || into.kernel.is_some();
+        let empty_sums = || ComplexRows::empty(&self.device.client, channels * 2 * self.points);
+        let sums = into.kernel.is_some().then(empty_sums);
+        for chunk in self.chunks(5) {
             let (start, rows) = (chunk.start, chunk.len());
-            let grad = inputs.grad.skip(start);
-            let grad = match &inputs.gate {
-                Some(gate) => self.multiplied(&grad, &gate.skip(start), rows),
-                None => grad,
+            let output_grad = inputs.grad.skip(start);
+            let of_grad = if needs(&into.signal) {
+                let grad = match &inputs.gate {
+                    Some(gate) => self.multiplied(&output_grad, &gate.skip(start), rows),
+                    None => output_grad.clone(),
+                };
+                Some(self.spectra(&grad.strided(n), rows)?)
+            } else {
+                None
             };
-            let of_signal = self.spectra(&inputs.signal.skip(start).strided(n), rows)?;
-            let of_grad = self.spectra(&grad.strided(n), rows)?;
-            let (cubes, units) = elements(device, channels * points);
-            // SAFETY: units past the last bin end at once; the others access bins of the rows, and of the sums of a
-            // channel.
-            unsafe {
-                launch!(
-                    device,
-                    kernel::add_element_products(
-                        &device.client,
-                        cubes,
-                        units,
-                        of_signal.buffers(rows * points),
-                        of_grad.buffers(rows * points),
-                        sums.buffers(channels * 2 * points),
-                        self.element_shape(rows, start, [0, 0], [0, 0]),
-                        self.plan.points,
-                    )
-                );
+            let signal = inputs.signal.skip(start);
+            let of_signal = needs(&into.gate).then(|| self.spectra(&signal.strided(n), rows)).transpose()?;
+            if let (Some(into), Some(grad), Some(kernels)) = (&into.signal, &of_grad, kernels) {
+                self.convolve_spectra(grad, kernels, chunk.clone(), true, None, into)?;
+            }
+            if let (Some(into), Some(signal), Some(kernels)) = (&into.gate, &of_signal, kernels) {
+                self.convolve_spectra(signal, kernels, chunk.clone(), false, Some(&output_grad), into)?;
+            }
+            if let (Some(sums), Some(signal), Some(grad)) = (&sums, &of_signal, &of_grad) {
+                self.add_products(signal, grad, sums, chunk);
             }
         }
-        Ok(sums)
+        match (&sums, &into.kernel) {
+            (Some(sums), Some(of_kernel)) => self.correlate(sums, of_kernel),
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds the products of the spectra of the rows `chunk` to the sums of their channels.
+    fn add_products(&self, signal: &ComplexRows, grad: &ComplexRows, sums: &ComplexRows, chunk: Range<usize>) {
+        let (device, rows, bins) = (self.device, chunk.len(), self.shape.channels * self.points);
+        let (cubes, units) = elements(device, rows.min(self.shape.channels) * self.points);
+        // SAFETY: units past the last bin end at once; the others access bins of the rows, and of the sums of a channel.
+        unsafe {
+            launch!(
+                device,
+                kernel::add_element_products(
+                    &device.client,
+                    cubes,
+                    units,
+                    signal.buffers(rows * self.points),
+                    grad.buffers(rows * self.points),
+                    sums.buffers(2 * bins),
+                    self.element_shape(rows, chunk.start, [0, 0], [0, 0]),
+                    self.plan.points,
+                )
+            );
+        }
     }
 
     /// The lags of correlations as gradients of kernels, `[channels, taps]`; of taps that no row meets they are 0.

@@ -1,5 +1,7 @@
 //! Launches of a convolution.
 
+use std::ops::Range;
+
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
@@ -103,6 +105,22 @@ pub(super) enum RowFactors<'a> {
     OfOutput(&'a ConvolutionRows),
 }
 
+/// Where a launch leaves convolutions of rows.
+pub(super) struct ConvolvedRows {
+    pub rows: ConvolutionRows,
+    /// Samples of a row, the first of its convolution.
+    pub samples: usize,
+    /// Whether they are added to what is there.
+    pub is_added: bool,
+}
+
+impl ConvolvedRows {
+    /// Rows of `n` samples one after the other.
+    pub fn new(values: &Handle, n: usize) -> Self {
+        Self { rows: ConvolutionRows { values: values.clone(), stride: n }, samples: n, is_added: false }
+    }
+}
+
 /// A convolution planned for a device.
 pub(super) struct Convolution<'a> {
     pub device: &'a GpuDevice,
@@ -150,7 +168,7 @@ impl<'a> Convolution<'a> {
     }
 
     /// Convolves every row with the kernel of its channel, or with the reversed one.
-    pub fn convolve(
+    fn convolve(
         &self,
         signal: &ConvolutionRows,
         spectra: &ComplexRows,
@@ -160,34 +178,36 @@ impl<'a> Convolution<'a> {
     ) -> Result<(), DeviceLimitError> {
         match self.plan.in_cube {
             Some(launch) => {
-                self.convolve_in_cubes(launch, signal, spectra, factors, is_reversed, output);
+                let output = ConvolvedRows::new(output, self.shape.n);
+                self.convolve_in_cubes(launch, signal, spectra, factors, is_reversed, &output);
                 Ok(())
             }
             None => self.convolve_by_steps(signal, spectra, factors, is_reversed, output),
         }
     }
 
-    fn convolve_in_cubes(
+    /// The same in one launch.
+    pub fn convolve_in_cubes(
         &self,
         launch: TransformLaunchPlan,
         signal: &ConvolutionRows,
         spectra: &ComplexRows,
         factors: RowFactors<'_>,
         is_reversed: bool,
-        output: &Handle,
+        output: &ConvolvedRows,
     ) {
         let Self { device, shape, points, .. } = *self;
         let ConvolutionShape { channels, n, .. } = *shape;
         let rows = shape.rows();
+        let &ConvolvedRows { rows: ref output, samples: written, is_added } = output;
         let (factors, form) = match factors {
             // A buffer that is not read: the signal will do.
             RowFactors::None => (signal, FactorKind::None),
             RowFactors::OfInput(factors) => (factors, FactorKind::OfInput),
             RowFactors::OfOutput(factors) => (factors, FactorKind::OfOutput),
         };
-        let plan = RowsPlan { launch, n: n as u32, factors: form, is_reversed };
-        let output = ConvolutionRows { values: output.clone(), stride: n };
-        let is_paired = [signal, factors, &output].iter().all(|rows| rows.is_paired(n));
+        let plan = RowsPlan { launch, n: n as u32, written: written as u32, factors: form, is_reversed, is_added };
+        let is_paired = [signal, factors].iter().all(|rows| rows.is_paired(n)) && output.is_paired(written);
         // SAFETY: rows, channels, samples and bins that are accessed are those of the buffers, whose lengths were
         // checked as the arguments were made: units past the last sequence or short transform take those of the last
         // one, and store nothing. Loops have constant bounds.
@@ -204,12 +224,13 @@ impl<'a> Convolution<'a> {
                         spectra.buffers(channels * points),
                         buffer::<[f32; 2]>(&table_of(device, &launch), launch.table_len() as usize),
                     ),
-                    output.samples(rows, n, is_paired),
+                    output.samples(rows, written, is_paired),
                     RowsShapeLaunch::new(
                         shape.batch as u32,
                         channels as u32,
                         signal.stride as u32,
                         factors.stride as u32,
+                        output.stride as u32,
                         1.0 / points as f32,
                     ),
                     plan,
@@ -228,7 +249,7 @@ impl<'a> Convolution<'a> {
         output: &Handle,
     ) -> Result<(), DeviceLimitError> {
         let n = self.shape.n;
-        for chunk in self.chunks() {
+        for chunk in self.chunks(4) {
             let (start, rows) = (chunk.start, chunk.len());
             let signal = signal.skip(start);
             let signal = match factors {
@@ -236,20 +257,36 @@ impl<'a> Convolution<'a> {
                 RowFactors::None | RowFactors::OfOutput(_) => signal,
             };
             let rows_spectra = self.spectra(&signal.strided(n), rows)?;
-            let product = self.product(&rows_spectra, spectra, chunk.clone(), is_reversed);
-            let pairs = self.pairs(product, rows)?;
             let factors = match factors {
                 RowFactors::OfOutput(factors) => Some(factors.skip(start)),
                 RowFactors::None | RowFactors::OfInput(_) => None,
             };
-            self.store(&pairs, factors.as_ref(), &from_row(output, start, n), [rows, n, n]);
+            self.convolve_spectra(&rows_spectra, spectra, chunk, is_reversed, factors.as_ref(), output)?;
         }
         Ok(())
     }
 
-    /// Rows of a launch where each step is one: as many as scratch memory has room for.
-    pub fn chunks(&self) -> impl Iterator<Item = std::ops::Range<usize>> + use<> {
-        chunks(self.device, self.shape.rows(), 8 * self.points, 2 * self.points)
+    /// Convolutions of the rows `chunk` from their spectra, times the factors of these rows.
+    pub fn convolve_spectra(
+        &self,
+        rows: &ComplexRows,
+        kernels: &ComplexRows,
+        chunk: Range<usize>,
+        is_reversed: bool,
+        factors: Option<&ConvolutionRows>,
+        output: &Handle,
+    ) -> Result<(), DeviceLimitError> {
+        let n = self.shape.n;
+        let product = self.product(rows, kernels, chunk.clone(), is_reversed);
+        let pairs = self.pairs(product, chunk.len())?;
+        self.store(&pairs, factors, &from_row(output, chunk.start, n), [chunk.len(), n, n]);
+        Ok(())
+    }
+
+    /// Rows of a launch where each step is one: as many as scratch memory has room for, `buffers` times as long as a
+    /// padded row.
+    pub fn chunks(&self, buffers: usize) -> impl Iterator<Item = Range<usize>> + use<> {
+        chunks(self.device, self.shape.rows(), buffers * 2 * self.points, 2 * self.points)
     }
 
     /// Rows times factors.
@@ -281,7 +318,7 @@ impl<'a> Convolution<'a> {
         &self,
         rows: &ComplexRows,
         kernels: &ComplexRows,
-        chunk: std::ops::Range<usize>,
+        chunk: Range<usize>,
         is_reversed: bool,
     ) -> ComplexRows {
         let (device, values) = (self.device, chunk.len() * self.points);

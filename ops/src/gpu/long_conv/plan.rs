@@ -14,6 +14,10 @@ use crate::gpu::transform::{TransformKind, TransformProblem};
 /// Longest rows and kernels: samples are counted in 32 bits.
 const MAX_SAMPLES: usize = 1 << 28;
 
+/// Most pairs of a row whose spectrum, another one and two sums stay in registers: of four such rows, a cube of 16,384
+/// pairs would need twice as many registers as a processor has, and spill them in every pass.
+const MAX_SUMMED_POINTS: u32 = 1 << 13;
+
 /// Transforms of a convolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LongConvPlan {
@@ -21,6 +25,8 @@ pub struct LongConvPlan {
     pub points: u32,
     /// The launch that does all of a row, where a cube holds it.
     pub in_cube: Option<TransformLaunchPlan>,
+    /// Whether such a launch sums the products of rows' spectra, too: it holds two spectra and two sums in registers.
+    pub sums_in_cube: bool,
 }
 
 impl LongConvPlan {
@@ -41,6 +47,10 @@ impl LongConvPlan {
         Ok(plan)
     }
 
+    const fn by_steps(points: u32) -> Self {
+        Self { points, in_cube: None, sums_in_cube: false }
+    }
+
     /// The plan of at least so many pairs.
     fn new(least: u32, limits: &Limits) -> Result<Self, DeviceLimitError> {
         let lengths = convolution_lengths(least);
@@ -50,7 +60,7 @@ impl LongConvPlan {
             .min_by_key(CubeLayout::cost);
         if let Some(layout) = in_cube {
             let launch = TransformLaunchPlan { filter: Filter::Spectra, ..whole_rows(layout, layout.n) };
-            return Ok(Self { points: layout.n, in_cube: Some(launch) });
+            return Ok(Self { points: layout.n, in_cube: Some(launch), sums_in_cube: layout.n <= MAX_SUMMED_POINTS });
         }
         let transformed = |points: u32| {
             let points = points as usize;
@@ -58,10 +68,10 @@ impl LongConvPlan {
                 .and(planned(limits, TransformProblem::complex(points)))
         };
         match lengths.iter().find(|&&points| transformed(points).is_ok()) {
-            Some(&points) => Ok(Self { points, in_cube: None }),
+            Some(&points) => Ok(Self::by_steps(points)),
             None => {
                 let points = least.next_power_of_two();
-                transformed(points).map(|_| Self { points, in_cube: None })
+                transformed(points).map(|_| Self::by_steps(points))
             }
         }
     }
@@ -95,12 +105,16 @@ pub enum FactorKind {
 pub struct RowsPlan {
     /// Both transforms of a row.
     pub launch: TransformLaunchPlan,
-    /// Samples of a row.
+    /// Samples of a row that is read.
     pub n: u32,
+    /// Samples of a row that is written.
+    pub written: u32,
     /// Factors of rows.
     pub factors: FactorKind,
     /// Whether kernels are reversed.
     pub is_reversed: bool,
+    /// Whether results are added to what is in the output.
+    pub is_added: bool,
 }
 
 /// Units of a launch that keep a device busy, about.

@@ -5,10 +5,9 @@
 use cubecl::server::Handle;
 use firefly_reference::long_conv::LongConvDefinition;
 
+use super::launch::Convolution;
 use super::plan::{LongConvPlan, blocks};
-use super::{
-    ConvolutionGradients, ConvolutionInputs, ConvolutionRows, ConvolutionShape, long_conv, long_conv_backward,
-};
+use super::{ConvolutionGradients, ConvolutionInputs, ConvolutionRows, ConvolutionShape, long_conv};
 use crate::gpu::device::{GpuDevice, Limits, empty};
 use crate::gpu::tests::devices::{accelerators, noise, read, small, upload};
 use crate::gpu::transform::tables::table;
@@ -46,8 +45,8 @@ fn blocks_are_as_many_as_keep_a_device_busy() {
     assert_eq!(blocks(3, 1, 64), 3);
 }
 
-/// Output, and gradients of signal, kernel and gate.
-fn results(device: &GpuDevice, values: &[Vec<f32>; 4]) -> [Vec<f32>; 4] {
+/// Output, and gradients of signal, kernel and gate; sums of products in cubes or by steps.
+fn results(device: &GpuDevice, values: &[Vec<f32>; 4], sums_in_cube: bool) -> [Vec<f32>; 4] {
     let shape = &SHAPE;
     let [signal, kernel, gate, grad] = values.each_ref().map(|part| upload(device, part));
     let rows = |values: Handle| ConvolutionRows { values, stride: shape.n };
@@ -61,8 +60,16 @@ fn results(device: &GpuDevice, values: &[Vec<f32>; 4]) -> [Vec<f32>; 4] {
         gate: Some(of_gate.clone()),
     };
     let inputs = ConvolutionInputs { signal, kernel, gate: Some(gate), grad };
-    long_conv_backward(device, shape, &inputs, &into).unwrap();
+    let mut convolution = Convolution::new(device, shape).unwrap();
+    convolution.plan.sums_in_cube &= sums_in_cube;
+    convolution.gradients(&inputs, &into).unwrap();
     [output, of_signal, of_kernel, of_gate].map(|handle| read(device, &handle))
+}
+
+#[test]
+fn products_of_long_rows_are_summed_by_steps() {
+    let sums_in_cube = |n| LongConvPlan::of(n, n, &Limits::H200).unwrap().sums_in_cube;
+    assert_eq!([1024, 4096, 16_384, 32_768].map(sums_in_cube), [true, true, false, false]);
 }
 
 /// Rows that a cube of a [small] device does not hold, and kernels whose last taps meet no row.
@@ -76,7 +83,10 @@ fn inputs() -> [Vec<f32>; 4] {
 
 /// Outputs of every kernel of convolutions: of a launch per row, and of one per step.
 pub fn outputs_of_kernels(device: &GpuDevice) -> Vec<Vec<f32>> {
-    [device.clone(), small(device)].iter().flat_map(|device| results(device, &inputs())).collect()
+    [(device, true), (&small(device), true), (device, false)]
+        .iter()
+        .flat_map(|(device, sums_in_cube)| results(device, &inputs(), *sums_in_cube))
+        .collect()
 }
 
 #[test]
@@ -89,15 +99,20 @@ fn a_launch_per_row_and_one_per_step_give_the_same() {
     let [of_signal, of_kernel, of_gate] = definition.gradients(&signal, &kernel, Some(&gate), &grad);
     let expected = [definition.output(&signal, &kernel, Some(&gate)), of_signal, of_kernel, of_gate];
     for device in accelerators() {
-        for (device, in_cube) in [(&device, true), (&small(&device), false)] {
+        for (device, in_cube, sums_in_cube) in
+            [(&device, true, true), (&device, true, false), (&small(&device), false, false)]
+        {
             let plan = LongConvPlan::of(SHAPE.n, SHAPE.used_taps(), &device.limits).unwrap();
-            assert_eq!(plan.in_cube.is_some(), in_cube);
+            assert_eq!((plan.in_cube.is_some(), plan.sums_in_cube), (in_cube, in_cube));
             let names = ["output", "signal", "kernel", "gate"];
-            for ((name, found), expected) in names.iter().zip(results(device, &values)).zip(&expected) {
+            for ((name, found), expected) in names.iter().zip(results(device, &values, sums_in_cube)).zip(&expected) {
                 let largest = expected.iter().fold(0f64, |most, value| most.max(value.abs()));
                 for (at, (found, expected)) in found.iter().zip(expected).enumerate() {
                     let error = (f64::from(*found) - expected).abs();
-                    assert!(error <= 6e-6 * largest, "{in_cube}, {name}, {at}: {found}, not {expected}");
+                    assert!(
+                        error <= 6e-6 * largest,
+                        "{in_cube}, {sums_in_cube}, {name}, {at}: {found}, not {expected}"
+                    );
                 }
             }
         }

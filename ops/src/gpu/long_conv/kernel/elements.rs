@@ -68,21 +68,21 @@ pub fn add_element_products(
     #[comptime] points: u32,
 ) {
     let place = ABSOLUTE_POS as u32;
-    if place >= shape.channels * points {
+    if place >= min(shape.rows, shape.channels) * points {
         terminate!();
     }
-    let (channel, k) = (place / points, place % points);
+    // A unit per bin of the channels that the launch has rows of.
+    let (first, k) = (place / points, place % points);
+    let channel = (shape.before + first) % shape.channels;
     let mirror = mirrored(k, points);
     let to = channel * comptime!(2 * points) + k;
     let mut direct = complex(0.0f32, 0.0f32);
     let mut crossed = complex(0.0f32, 0.0f32);
     // Start from the sums of earlier launches, so that a batch may be cut into launches.
-    if shape.before > 0 {
+    if shape.before + first >= shape.channels {
         direct = complex(sums.re[to as usize], sums.im[to as usize]);
         crossed = complex(sums.re[(to + points) as usize], sums.im[(to + points) as usize]);
     }
-    // The first row of the channel in this launch.
-    let first = (channel + shape.channels - shape.before % shape.channels) % shape.channels;
     for row in range_stepped(first, shape.rows, shape.channels) {
         let z = value(grad, row * points + k);
         let far = value(signal, row * points + mirror);

@@ -4,7 +4,7 @@ use cubecl::prelude::*;
 
 use super::samples::{Presence, RowPosition, SampleForm, Samples, SamplesExpand, by_parts, load_pairs, pair};
 use super::spectrum::convolved;
-use crate::gpu::complex::{Complex, ComplexBuffers, ComplexValues, complex, times};
+use crate::gpu::complex::{Complex, ComplexBuffers, ComplexValues, complex, sum, times};
 use crate::gpu::long_conv::plan::{FactorKind, RowsPlan};
 use crate::gpu::short_transform::{output_position, root_of_unity};
 use crate::gpu::transform::kernel::{
@@ -37,6 +37,8 @@ pub struct RowsShape {
     pub stride: u32,
     /// Factors from one row to the next.
     pub factor_stride: u32,
+    /// Samples from one row that is written to the next.
+    pub output_stride: u32,
     /// Factor of every output.
     pub scale: f32,
 }
@@ -60,10 +62,11 @@ pub fn convolve_rows(input: &RowsInput, output: &mut Samples, shape: RowsShape, 
     // exchanged.
     multiply_spectrum(&mut z, &mut exchange, input, channel, &own, plan);
     transform(&mut z, &mut exchange, &input.table, &own, comptime!(launch.layout.radices.count()), launch);
-    // Store the first n samples; the rest is the tail of the convolution, and padding.
-    let written = comptime!(SampleForm { has_factors: plan.factors == FactorKind::OfOutput, ..read });
-    let position = RowPosition { first: row * comptime!(plan.n), first_factor: row * shape.factor_stride };
-    store_pairs(&z, &input.factors, output, &position, shape.scale, &own, written);
+    // Store the first samples; the rest is the tail of the convolution, and padding.
+    let has_factors = comptime!(plan.factors == FactorKind::OfOutput);
+    let written = comptime!(SampleForm { launch, n: plan.written, has_factors });
+    let position = RowPosition { first: row * shape.output_stride, first_factor: row * shape.factor_stride };
+    store_pairs(&z, &input.factors, output, &position, shape.scale, &own, written, plan.is_added);
 }
 
 /// The passes of one transform, from pass `first` of the launch on.
@@ -159,7 +162,8 @@ fn multiply_spectrum(
     }
 }
 
-/// Stores the outputs of the second transform, whose parts are exchanged: the first `n` samples, times factors.
+/// Stores the outputs of the second transform, whose parts are exchanged: the first `n` samples, times factors; or adds
+/// them to what is there.
 #[cube]
 fn store_pairs(
     z: &ComplexValues,
@@ -169,6 +173,7 @@ fn store_pairs(
     scale: f32,
     sequence: &Sequence,
     #[comptime] form: SampleForm,
+    #[comptime] is_added: bool,
 ) {
     let plan = comptime!(form.launch);
     let pass = comptime!(plan.passes() - 1);
@@ -190,42 +195,49 @@ fn store_pairs(
                     value = by_parts(value, pair(factors, position.first_factor, at, presence, form.n));
                 }
             }
-            store(value, output, position.first, at, is_present, presence, form.n);
+            store(value, output, position.first + at, comptime!(form.n), at, is_present, presence, is_added);
         }
     }
 }
 
-/// Stores samples `at` and `at + 1` of the row that starts at `first`, for an even `at`.
+/// Stores samples `at` and `at + 1` of a row of `n`, for an even `at`, from index `to` on, or adds them.
 #[cube]
 fn store(
     value: Complex,
     output: &mut Samples,
-    first: u32,
+    to: u32,
+    #[comptime] n: u32,
     at: u32,
     is_present: bool,
     #[comptime] presence: Presence,
-    #[comptime] n: u32,
+    #[comptime] is_added: bool,
 ) {
     if comptime!(presence != Presence::Never) {
         // An odd row ends with the first sample of a pair, so both are tested; rows of pairs end with whole pairs.
         let is_first = is_present && is_within(at, presence, n);
         match output {
             Samples::Single(rows) => {
-                let to = (first + at) as usize;
                 if is_first {
-                    rows[to] = value.extract(0usize);
+                    put(rows, to as usize, value.extract(0usize), is_added);
                 }
                 if is_present && is_within(at + 1, presence, n) {
-                    rows[to + 1] = value.extract(1usize);
+                    put(rows, (to + 1) as usize, value.extract(1usize), is_added);
                 }
             }
             Samples::Pairs(rows) => {
                 if is_first {
-                    rows[((first + at) / 2) as usize] = value;
+                    let at = (to / 2) as usize;
+                    rows[at] = if comptime!(is_added) { sum(rows[at], value) } else { value };
                 }
             }
         }
     }
+}
+
+/// Stores a value, or adds it to what is there.
+#[cube]
+fn put(values: &mut [f32], at: usize, value: f32, #[comptime] is_added: bool) {
+    values[at] = if comptime!(is_added) { values[at] + value } else { value };
 }
 
 /// Whether a sample that may be past the end of a row is one of its `n`.
