@@ -15,6 +15,8 @@ use burn::tensor::DeviceType;
 pub use firefly_framework::device::{DeviceId, DeviceKind};
 use thiserror::Error;
 
+#[cfg(feature = "kernel-cache")]
+use crate::kernel_cache;
 #[cfg(feature = "remote")]
 use crate::remote;
 use crate::remote::address::{self, AddressError};
@@ -178,6 +180,10 @@ impl DeviceName {
     /// [`DeviceError::NotBuilt`] without the device's feature, [`DeviceError::Absent`] where the machine has no such
     /// device, `DeviceError::Remote` where a server can't be used.
     pub fn open(self) -> Result<Device, DeviceError> {
+        #[cfg(feature = "kernel-cache")]
+        if !self.kind().is_host() {
+            kernel_cache::keep_kernels();
+        }
         match self.kind() {
             DeviceKind::Cpu => Ok(Device::flex()),
             #[cfg(feature = "ndarray")]

@@ -23,6 +23,8 @@ pub mod device_list;
 pub mod files;
 pub mod guard;
 pub mod host;
+#[cfg(feature = "kernel-cache")]
+mod kernel_cache;
 pub mod npy;
 pub mod number;
 pub mod page;

@@ -19,10 +19,10 @@ const UNIT_TOLERANCE: f64 = 1e-6;
 ///
 /// Recognised patterns: frames cut from the rows of a matrix by any mix of slicing, unfolding, reshaping, stacking and
 /// permuting, equally spaced; one window; a real transform along the samples ([`stft`](firefly_ops::fft::stft) without
-/// normalisation, [`rfft`](firefly_ops::fft::rfft), `burn::signal::rfft`, or `burn::signal::stft`), of which the lower
-/// bins are taken if it has both sides; magnitude, squared or not; the matrix product with constant mel filters, from
-/// either side; then, if that is read by nothing else, ln(x + ε) or ln(max(x, ε)), and the factors that make it a decimal
-/// logarithm or decibels.
+/// normalisation, [`rfft`](firefly_ops::fft::rfft), [`fft`](firefly_ops::fft::fft()), `burn::signal::rfft`, or
+/// `burn::signal::stft`), of which the lower bins are taken if it has both sides; magnitude, squared or not; the matrix
+/// product with constant mel filters, from either side; then, if that is read by nothing else, ln(x + ε) or
+/// ln(max(x, ε)), and the factors that make it a decimal logarithm or decibels.
 /// Padding of centred frames stays before the operation. Filters are those of HTK's and Slaney's scales and norms, at
 /// the usual sample rates, with edges at whole hertz. Left alone is any other matrix, and a spectrum that something else
 /// reads.

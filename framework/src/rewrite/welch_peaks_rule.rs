@@ -12,12 +12,12 @@ use crate::graph::{AxisSlice, Graph, Node, Operation, Ranked, ValueId};
 ///
 /// Recognised patterns: segments cut from the rows of a matrix by any mix of slicing, unfolding, reshaping, stacking
 /// and permuting; one window; a real transform along the samples (`burn::signal::rfft`, `burn::signal::stft`, the
-/// transforms of [`firefly_ops::fft`], or [`butterfly`](firefly_ops::butterfly) with exact twiddles), of which the lower
-/// bins are taken if it has both sides; squared magnitude; a mean or sum over segments, or one by one; interior bins
-/// doubled by a constant vector, by slice assignment or by concatenation; constant scales anywhere in between; then
-/// `topk`, `topk_with_indices`, `argtopk`, or a descending sort that is cut to its first `k`, along the bins. Left alone
-/// is whatever differs from the [contract](firefly_ops) in its numbers, and a model in which something else reads the
-/// spectrum too.
+/// transforms of rows of [`firefly_ops::fft`], or [`butterfly`](firefly_ops::butterfly) with exact twiddles), of which
+/// the lower bins are taken if it has both sides; squared magnitude; a mean or sum over segments, or one by one;
+/// interior bins doubled by a constant vector, by slice assignment or by concatenation; constant scales anywhere in
+/// between; then `topk`, `topk_with_indices`, `argtopk`, or a descending sort that is cut to its first `k`, along the
+/// bins. Left alone is whatever differs from the [contract](firefly_ops) in its numbers, and a model in which something
+/// else reads the spectrum too.
 ///
 /// Rows with non-finite samples follow the contract afterwards, not the stock operations.
 #[derive(Debug, Clone, Copy, Default)]

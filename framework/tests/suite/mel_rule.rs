@@ -4,7 +4,7 @@ use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
 use firefly_framework::graph::{Graph, Input, Operation, Outputs, capture};
 use firefly_framework::profile::{DeviceProfile, Preset};
 use firefly_framework::rewrite::{MelRule, Rewritten};
-use firefly_ops::fft::{ComplexTensor, rfft, stft};
+use firefly_ops::fft::{ComplexTensor, fft, rfft, stft};
 use firefly_ops::{MelBands, MelNorm, MelScale, Norm, StftOptions, Window, WindowSymmetry, mel_filters};
 
 use crate::rules::{self, assert_left_alone, assert_same_outputs, names};
@@ -229,18 +229,30 @@ fn both_sides_of_spectra_are_recognised() {
         power.narrow(2, N / 2 - 1, N / 2 + 1).matmul(filters(device).transpose().unsqueeze::<3>())
     });
     stays("the upper bins", &upper);
-    let completed = |start: usize, sign: f64| {
+    let completed = |start: usize, change: fn(Tensor<3>, Tensor<3>) -> [Tensor<3>; 2]| {
         record(|signal, device| {
             let frames: Tensor<3> = signal.unfold(1, N, HOP);
             let (re, im) = burn::signal::rfft(frames * window(device).reshape([1, 1, N]), 2, None);
             let image = |part: Tensor<3>| part.narrow(2, start, N / 2 - 1).flip([2]);
-            let re = Tensor::cat(vec![re.clone(), image(re)], 2);
-            let im = Tensor::cat(vec![im.clone(), image(im) * sign], 2);
+            let [of_re, of_im] = change(image(re.clone()), image(im.clone()));
+            let (re, im) = (Tensor::cat(vec![re, of_re], 2), Tensor::cat(vec![im, of_im], 2));
             (re.square() + im.square()).narrow(2, 0, N / 2 + 1).matmul(filters(device).transpose().unsqueeze::<3>())
         })
     };
-    stays("other bins behind the lower half", &completed(2, -1.0));
-    stays("bins that are not conjugated", &completed(1, 1.0));
+    becomes("completed by hand", &completed(1, |re, im| [re, -im]), 0);
+    stays("other bins behind the lower half", &completed(2, |re, im| [re, -im]));
+    stays("bins that are not conjugated", &completed(1, |re, im| [re, im]));
+    stays("bins whose real part is negated", &completed(1, |re, im| [-re, -im]));
+    let of_complex = |imaginary: f32| {
+        record(move |signal, device| {
+            let frames = signal.unfold::<3, _>(1, N, HOP) * window(device).reshape([1, 1, N]);
+            let im = Tensor::full(frames.dims(), imaginary, device);
+            let power = fft(ComplexTensor::new(frames, im), None, -1, Norm::Backward).unwrap().abs_squared();
+            power.narrow(2, 0, N / 2 + 1).matmul(filters(device).transpose().unsqueeze::<3>())
+        })
+    };
+    becomes("Firefly's complex transform of real frames", &of_complex(0.0), 0);
+    stays("the transform of complex frames", &of_complex(1.0));
 }
 
 #[test]

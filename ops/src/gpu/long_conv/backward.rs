@@ -66,7 +66,7 @@ impl Convolution<'_> {
             if self.plan.sums_in_cube {
                 self.correlate(&self.products_in_cubes(launch, inputs), of_kernel)?;
                 by_steps.kernel = None;
-            } else if self.can_correlate_rows(inputs) {
+            } else if self.is_busy_with_an_element(launch) && self.can_correlate_rows(inputs) {
                 self.correlate_rows(launch, inputs, of_kernel)?;
                 by_steps.kernel = None;
             }
@@ -93,17 +93,22 @@ impl Convolution<'_> {
         }
     }
 
-    /// Whether the rows of every element of the batch start where devices bind memory, and their gradients are those of
-    /// all taps.
-    fn can_correlate_rows(&self, inputs: &ConvolutionInputs) -> bool {
+    /// Whether the rows of one element of the batch keep a device busy, or are all that there is.
+    fn is_busy_with_an_element(&self, launch: TransformLaunchPlan) -> bool {
+        blocks(self.shape.batch, self.shape.channels, launch.layout.units) == 1
+    }
+
+    /// Whether the rows of every element of the batch start where devices bind memory, and no tap is past the end of
+    /// the rows.
+    pub fn can_correlate_rows(&self, inputs: &ConvolutionInputs) -> bool {
         let rows = [&inputs.signal, &inputs.grad].into_iter().chain(&inputs.gate);
         let is_aligned = |rows: &ConvolutionRows| (self.shape.channels * rows.stride).is_multiple_of(ALIGNMENT);
-        rows.into_iter().all(is_aligned) && self.shape.taps == self.shape.used_taps()
+        (self.shape.batch == 1 || rows.into_iter().all(is_aligned)) && self.shape.taps == self.shape.used_taps()
     }
 
     /// Gradients of kernels, an element of the batch after the other: its gradients are convolved with the reversed rows
     /// of its signal, in cubes.
-    fn correlate_rows(
+    pub fn correlate_rows(
         &self,
         launch: TransformLaunchPlan,
         inputs: &ConvolutionInputs,

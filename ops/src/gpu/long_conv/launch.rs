@@ -108,7 +108,7 @@ pub(super) enum RowFactors<'a> {
 /// Where a launch leaves convolutions of rows.
 pub(super) struct ConvolvedRows {
     pub rows: ConvolutionRows,
-    /// Samples of a row, the first of its convolution.
+    /// Leading samples of each convolution, which are stored.
     pub samples: usize,
     /// Whether they are added to what is there.
     pub is_added: bool,
@@ -186,7 +186,7 @@ impl<'a> Convolution<'a> {
         }
     }
 
-    /// The same in one launch.
+    /// Convolves every row, or with the reversed kernels, in one launch.
     pub fn convolve_in_cubes(
         &self,
         launch: TransformLaunchPlan,
@@ -207,10 +207,13 @@ impl<'a> Convolution<'a> {
             RowFactors::OfOutput(factors) => (factors, FactorKind::OfOutput),
         };
         let plan = RowsPlan { launch, n: n as u32, written: written as u32, factors: form, is_reversed, is_added };
+        // Factors of the output are read as far as it is written.
+        debug_assert!(form != FactorKind::OfOutput || written == n, "a gate has a factor for every sample");
         let is_paired = [signal, factors].iter().all(|rows| rows.is_paired(n)) && output.is_paired(written);
         // SAFETY: rows, channels, samples and bins that are accessed are those of the buffers, whose lengths were
         // checked as the arguments were made: units past the last sequence or short transform take those of the last
-        // one, and store nothing. Loops have constant bounds.
+        // one, and store nothing. A sample of the output is written by one unit, which reads it first where results are
+        // added. Loops have constant bounds.
         unsafe {
             launch!(
                 device,

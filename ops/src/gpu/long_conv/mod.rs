@@ -7,7 +7,8 @@
 //!
 //! If N values fit a cube, a row is loaded, transformed, multiplied, transformed back and stored by one launch,
 //! after one that transforms the kernels; else by a launch for each step. The gradient of a kernel is the correlation
-//! of signal and gradient, whose spectra are multiplied and summed over the batch before one transform per channel.
+//! of signal and gradient: their spectra are multiplied and summed over the batch before one transform per channel, or,
+//! where that takes too many registers, gradients are convolved with the reversed rows of the signal.
 
 mod backward;
 mod kernel;

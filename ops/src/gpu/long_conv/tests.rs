@@ -46,8 +46,7 @@ fn blocks_are_as_many_as_keep_a_device_busy() {
 }
 
 /// Output, and gradients of signal, kernel and gate; sums of products in cubes or by steps.
-fn results(device: &GpuDevice, values: &[Vec<f32>; 4], sums_in_cube: bool) -> [Vec<f32>; 4] {
-    let shape = &SHAPE;
+fn results(device: &GpuDevice, shape: &ConvolutionShape, values: &[Vec<f32>; 4], sums_in_cube: bool) -> [Vec<f32>; 4] {
     let [signal, kernel, gate, grad] = values.each_ref().map(|part| upload(device, part));
     let rows = |values: Handle| ConvolutionRows { values, stride: shape.n };
     let (signal, gate, grad) = (rows(signal), rows(gate), rows(grad));
@@ -63,56 +62,72 @@ fn results(device: &GpuDevice, values: &[Vec<f32>; 4], sums_in_cube: bool) -> [V
     let mut convolution = Convolution::new(device, shape).unwrap();
     convolution.plan.sums_in_cube &= sums_in_cube;
     convolution.gradients(&inputs, &into).unwrap();
+    if let Some(launch) = convolution.plan.in_cube
+        && !sums_in_cube
+        && convolution.can_correlate_rows(&inputs)
+    {
+        convolution.correlate_rows(launch, &inputs, &of_kernel).unwrap();
+    }
     [output, of_signal, of_kernel, of_gate].map(|handle| read(device, &handle))
 }
 
 #[test]
-fn products_of_long_rows_are_summed_by_steps() {
+fn products_of_long_rows_are_not_summed_in_registers() {
     let sums_in_cube = |n| LongConvPlan::of(n, n, &Limits::H200).unwrap().sums_in_cube;
     assert_eq!([1024, 4096, 16_384, 32_768].map(sums_in_cube), [true, true, false, false]);
 }
 
 /// Rows that a cube of a [small] device does not hold, and kernels whose last taps meet no row.
-const SHAPE: ConvolutionShape = ConvolutionShape { batch: 7, channels: 3, n: 300, taps: 320 };
+const LONG_KERNELS: ConvolutionShape = ConvolutionShape { batch: 7, channels: 3, n: 300, taps: 320 };
+
+/// Rows of which every element of the batch starts where devices bind memory: whole pairs of samples, and odd ones.
+const PAIRS: ConvolutionShape = ConvolutionShape { batch: 5, channels: 4, n: 304, taps: 218 };
+const ODD: ConvolutionShape = ConvolutionShape { batch: 2, channels: 64, n: 301, taps: 301 };
+const SHAPES: [&ConvolutionShape; 3] = [&LONG_KERNELS, &PAIRS, &ODD];
 
 /// Signal, kernel, gate, and gradient of the output.
-fn inputs() -> [Vec<f32>; 4] {
-    let rows = SHAPE.batch * SHAPE.channels * SHAPE.n;
-    [(rows, 1), (SHAPE.channels * SHAPE.taps, 2), (rows, 3), (rows, 4)].map(|(len, seed)| noise(len, seed))
+fn inputs(shape: &ConvolutionShape) -> [Vec<f32>; 4] {
+    let rows = shape.batch * shape.channels * shape.n;
+    [(rows, 1), (shape.channels * shape.taps, 2), (rows, 3), (rows, 4)].map(|(len, seed)| noise(len, seed))
 }
 
-/// Outputs of every kernel of convolutions: of a launch per row, and of one per step.
+/// Devices on which convolutions are computed, and whether products are summed in cubes: in a launch per row, with
+/// gradients of kernels as convolutions or by steps, and in a launch per step.
+fn ways(device: &GpuDevice) -> [(GpuDevice, bool); 3] {
+    [(device.clone(), true), (device.clone(), false), (small(device), false)]
+}
+
+/// Outputs of every kernel of convolutions.
 pub fn outputs_of_kernels(device: &GpuDevice) -> Vec<Vec<f32>> {
-    [(device, true), (&small(device), true), (device, false)]
-        .iter()
-        .flat_map(|(device, sums_in_cube)| results(device, &inputs(), *sums_in_cube))
-        .collect()
+    let outputs = |shape: &ConvolutionShape| {
+        let values = inputs(shape);
+        ways(device).into_iter().flat_map(move |(device, sums)| results(&device, shape, &values, sums)).collect()
+    };
+    SHAPES.into_iter().flat_map(|shape| -> Vec<Vec<f32>> { outputs(shape) }).collect()
 }
 
 #[test]
 #[ignore = "needs a device; run with --include-ignored"]
-fn a_launch_per_row_and_one_per_step_give_the_same() {
-    let values = inputs();
-    let definition = LongConvDefinition { channels: SHAPE.channels, n: SHAPE.n, taps: SHAPE.taps };
-    let [signal, kernel, gate, grad] =
-        values.each_ref().map(|part| part.iter().map(|&x| f64::from(x)).collect::<Vec<_>>());
-    let [of_signal, of_kernel, of_gate] = definition.gradients(&signal, &kernel, Some(&gate), &grad);
-    let expected = [definition.output(&signal, &kernel, Some(&gate)), of_signal, of_kernel, of_gate];
-    for device in accelerators() {
-        for (device, in_cube, sums_in_cube) in
-            [(&device, true, true), (&device, true, false), (&small(&device), false, false)]
-        {
-            let plan = LongConvPlan::of(SHAPE.n, SHAPE.used_taps(), &device.limits).unwrap();
-            assert_eq!((plan.in_cube.is_some(), plan.sums_in_cube), (in_cube, in_cube));
-            let names = ["output", "signal", "kernel", "gate"];
-            for ((name, found), expected) in names.iter().zip(results(device, &values, sums_in_cube)).zip(&expected) {
-                let largest = expected.iter().fold(0f64, |most, value| most.max(value.abs()));
-                for (at, (found, expected)) in found.iter().zip(expected).enumerate() {
-                    let error = (f64::from(*found) - expected).abs();
-                    assert!(
-                        error <= 6e-6 * largest,
-                        "{in_cube}, {sums_in_cube}, {name}, {at}: {found}, not {expected}"
-                    );
+fn every_way_gives_the_results_of_the_definition() {
+    for shape in SHAPES {
+        let values = inputs(shape);
+        let definition = LongConvDefinition { channels: shape.channels, n: shape.n, taps: shape.taps };
+        let [signal, kernel, gate, grad] =
+            values.each_ref().map(|part| part.iter().map(|&x| f64::from(x)).collect::<Vec<_>>());
+        let [of_signal, of_kernel, of_gate] = definition.gradients(&signal, &kernel, Some(&gate), &grad);
+        let expected = [definition.output(&signal, &kernel, Some(&gate)), of_signal, of_kernel, of_gate];
+        for device in accelerators() {
+            for (way, (device, sums)) in ways(&device).into_iter().enumerate() {
+                let plan = LongConvPlan::of(shape.n, shape.used_taps(), &device.limits).unwrap();
+                assert_eq!((plan.in_cube.is_some(), plan.sums_in_cube), (way < 2, way < 2));
+                let names = ["output", "signal", "kernel", "gate"];
+                for ((name, found), expected) in names.iter().zip(results(&device, shape, &values, sums)).zip(&expected)
+                {
+                    let largest = expected.iter().fold(0f64, |most, value| most.max(value.abs()));
+                    for (at, (found, expected)) in found.iter().zip(expected).enumerate() {
+                        let error = (f64::from(*found) - expected).abs();
+                        assert!(error <= 6e-6 * largest, "{shape:?}, {way}, {name}, {at}: {found}, not {expected}");
+                    }
                 }
             }
         }
