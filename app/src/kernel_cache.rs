@@ -7,9 +7,6 @@ use cubecl_environment::records::RecordLevel;
 use cubecl_runtime::config::cache::CacheConfig;
 use cubecl_runtime::config::{CubeClRuntimeConfig, RuntimeConfig};
 
-/// Files that configure CubeCL, in the folder that a program runs in or one above.
-const CONFIGURATIONS: [&str; 4] = ["cubecl.toml", "CubeCL.toml", "burn.toml", "Burn.toml"];
-
 /// Makes CubeCL keep compiled kernels in the folder `cubecl` of the user's cache folder (`~/.cache` on Linux). A file that
 /// configures CubeCL decides instead, if there is one.
 ///
@@ -25,8 +22,11 @@ pub fn keep_kernels() {
     });
 }
 
+/// Whether CubeCL finds a file of its configuration from a folder on: there, or in one above.
 fn is_configured(folder: &Path) -> bool {
-    folder.ancestors().any(|folder| CONFIGURATIONS.iter().any(|name| folder.join(name).exists()))
+    let sections = CubeClRuntimeConfig::section_file_names().iter().map(|(name, _)| name);
+    let names: Vec<_> = CubeClRuntimeConfig::file_names().iter().chain(sections).collect();
+    folder.ancestors().any(|folder| names.iter().any(|name| folder.join(name).exists()))
 }
 
 fn keeping(mut config: CubeClRuntimeConfig) -> CubeClRuntimeConfig {
