@@ -1,18 +1,18 @@
 //! Forward transform of rows of complex values.
 
-use crate::cpu::fft::SPECIALISED_N;
 use crate::cpu::fft::passes::{column_passes, lane_pass, load_pass};
 use crate::cpu::fft::plan::{FftPlan, width};
-use crate::cpu::fft::prefetch::{NextRow, Prefetch, Prefetcher, RowArrays, next_row_pays};
+use crate::cpu::fft::prefetch::{NextRow, OUTPUT_DISTANCE, Prefetch, Prefetcher, RowArrays, next_row_pays};
 use crate::cpu::fft::sink::StoreParts;
 use crate::cpu::fft::source::SplitColumns;
+use crate::cpu::fft::with_length;
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, with_lines};
 use crate::cpu::isa::register::{Complex, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, dispatch};
 use crate::cpu::runtime::tasks::Tasks;
 
 /// The shortest rows after which the next row is prefetched. Of shorter ones, what is a fixed distance ahead.
-const MIN_NEXT_ROW: usize = 2048;
+const MIN_NEXT_ROW: usize = 512;
 
 /// The forward transform of every row, times `factor`: `input` `[rows, n]`, real and imaginary parts, or the values
 /// that `output` has → `output` `[rows, n]`, for n from [`MIN_N`](super::plan::MIN_N).
@@ -40,11 +40,7 @@ struct FourierKernel<'a> {
 impl Kernel for FourierKernel<'_> {
     #[inline(always)]
     fn run<V: Register>(self, token: V::Token) {
-        if self.n == SPECIALISED_N && V::LANES > 4 {
-            self.rows::<V, SPECIALISED_N>(token);
-        } else {
-            self.rows::<V, 0>(token);
-        }
+        with_length!(self.n, V::LANES, |N| self.rows::<V, N>(token));
     }
 }
 
@@ -61,8 +57,13 @@ impl FourierKernel<'_> {
             let input = input.map(|parts| parts.map(|part| &part[at..at + n]));
             let arrays = RowArrays::of(input, [out_re, out_im]);
             let output = [out_re, out_im];
-            if N == 0 && prefetches_next {
-                row.run(input, output, &mut NextRow::new(arrays.all(), n, plan.prefetch_steps::<V>()), false);
+            if (N == 0 || N >= MIN_NEXT_ROW) && prefetches_next {
+                // Where the distance at which outputs are prefetched as they are stored is that of the next row, that
+                // is better: it is the order in which they will be stored.
+                let prefetches_outputs = n == OUTPUT_DISTANCE && input.is_some();
+                let prefetched = if prefetches_outputs { arrays.read() } else { arrays.all() };
+                let mut next = NextRow::new(prefetched, n, plan.prefetch_steps::<V>());
+                row.run(input, output, &mut next, prefetches_outputs);
             } else {
                 row.run(input, output, &mut Prefetcher::new(arrays.read(), 0, n), input.is_some());
             }

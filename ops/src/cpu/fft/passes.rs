@@ -4,7 +4,10 @@
 //! shuffle: a load pass over values as they are loaded, then column passes in place, of the radices that the plan
 //! lists, and exp(-2πi k l / n) on what the last one yields. Every L neighbours of that spectrum are then transposed,
 //! so that the transform over lanes, the lane pass, is one across registers again, and its output is in order.
+//!
+//! Where registers hold sixteen complex values, passes of radix 16 are done in [`halves`].
 
+use crate::cpu::fft::halves;
 use crate::cpu::fft::plan::{FftPlan, Pass};
 use crate::cpu::fft::prefetch::Prefetch;
 use crate::cpu::fft::radix::{radix, transpose};
@@ -23,7 +26,7 @@ pub(in crate::cpu) fn load_pass<V: Register>(
 ) {
     prefetcher.pass::<V>();
     match V::RADIX {
-        16 => first_pass::<V, 16>(token, plan, source, work, prefetcher),
+        16 => halves::first_pass(token, plan, source, work, prefetcher),
         _ => first_pass::<V, 4>(token, plan, source, work, prefetcher),
     }
 }
@@ -49,7 +52,7 @@ pub(in crate::cpu) fn column_passes<V: Register>(
         }
         let first = index * size;
         match last.radix {
-            16 if V::RADIX == 16 => last_pass::<V, 16>(token, plan, first, block, prefetcher),
+            16 if V::RADIX == 16 => halves::last_pass(token, plan, first, block, prefetcher),
             8 => last_pass::<V, 8>(token, plan, first, block, prefetcher),
             4 => last_pass::<V, 4>(token, plan, first, block, prefetcher),
             _ => last_pass::<V, 2>(token, plan, first, block, prefetcher),
@@ -57,18 +60,18 @@ pub(in crate::cpu) fn column_passes<V: Register>(
     }
 }
 
-/// The transform over lanes.
+/// The transform over lanes, which overwrites `work`.
 #[inline(always)]
 pub(in crate::cpu) fn lane_pass<V: Register>(
     token: V::Token,
     plan: &FftPlan,
-    work: &[Complex<V>],
+    work: &mut [Complex<V>],
     sink: impl ColumnSink<V>,
     prefetcher: &mut impl Prefetch,
 ) {
     prefetcher.pass::<V>();
     match V::LANES {
-        16 => lane_groups::<V, 16>(token, plan, work, sink, prefetcher),
+        16 => halves::lane_pass(plan, work, sink, prefetcher),
         8 => lane_groups::<V, 8>(token, plan, work, sink, prefetcher),
         _ => lane_groups::<V, 4>(token, plan, work, sink, prefetcher),
     }

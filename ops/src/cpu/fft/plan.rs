@@ -3,6 +3,7 @@
 use std::f64::consts::TAU;
 use std::sync::OnceLock;
 
+use crate::cpu::fft::halves;
 use crate::cpu::isa::Width;
 use crate::cpu::isa::lines::{Line, complexes, lines_of};
 use crate::cpu::isa::portable::Portable;
@@ -68,7 +69,8 @@ impl FftPlan {
         let quotient_in = |position: usize| {
             let (mut quotient, mut weight) = (0, 1);
             for pass in &passes[1..] {
-                quotient += weight * (position % pass.size / (pass.size / pass.radix));
+                let digit = position % pass.size / (pass.size / pass.radix);
+                quotient += weight * if pass.radix == 16 { halves::value_after_last_pass(digit) } else { digit };
                 weight *= pass.radix;
             }
             quotient
@@ -79,8 +81,12 @@ impl FftPlan {
         }
         let mut lane_twiddles = Vec::with_capacity(2 * V::ROWS * n);
         for position in 0..columns {
-            let column = position / len + entry * quotient_in(position % len);
-            push_complexes::<V>(&mut lane_twiddles, (0..lanes).map(|lane| twiddle(column * lane, n)));
+            let (block, quotient) = (position / len, quotient_in(position % len));
+            let factors = (0..lanes).map(|lane| {
+                let (column, lane) = if lanes == 16 { halves::value_at(block, lane) } else { (block, lane) };
+                twiddle((column + entry * quotient) * lane, n)
+            });
+            push_complexes::<V>(&mut lane_twiddles, factors);
         }
         let mut half_turn = Vec::with_capacity(V::ROWS * n);
         for bins in 0..columns / 2 {
@@ -99,7 +105,8 @@ impl FftPlan {
         self.columns / V::RADIX + last + self.columns / V::LANES
     }
 
-    /// exp(-2πi k j / n) for the column k that position p holds and lanes j, for each p. `V` is that of the plan.
+    /// exp(-2πi k j / n) for the column k and the lane j of the value that is in each lane of position p, for each p:
+    /// column and lane change places in part where there are sixteen lanes. `V` is that of the plan.
     #[inline(always)]
     pub fn lane_twiddles<V: Register>(&self, token: V::Token) -> &[Complex<V>] {
         &complexes(token, &self.lane_twiddles)[..self.columns]

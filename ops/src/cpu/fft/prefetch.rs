@@ -8,7 +8,7 @@ use crate::cpu::isa::register::Register;
 /// Distance from the values read to those prefetched: 1,536 values are 6 KiB.
 pub(in crate::cpu) const INPUT_DISTANCE: usize = 1536;
 /// Distance from the values written to those prefetched: 1,024 values are 4 KiB.
-const OUTPUT_DISTANCE: usize = 1024;
+pub(in crate::cpu) const OUTPUT_DISTANCE: usize = 1024;
 /// Parts of a transform, each of which prefetches its share.
 const PARTS: usize = 3;
 

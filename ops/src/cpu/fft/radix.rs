@@ -23,7 +23,7 @@ pub(in crate::cpu) fn radix<V: Register, const R: usize>(mut x: [Complex<V>; R])
             let b = radix4([x[1], x[5], x[9], x[13]]);
             let c = radix4([x[2], x[6], x[10], x[14]]);
             let d = radix4([x[3], x[7], x[11], x[15]]);
-            [x[0], x[4], x[8], x[12]] = radix4([a[0], b[0], c[0], d[0]]);
+            [x[0], x[4], x[8], x[12]] = rotated_radix4::<V, 0>([a[0], b[0], c[0], d[0]]);
             [x[1], x[5], x[9], x[13]] = rotated_radix4::<V, 1>([a[1], b[1], c[1], d[1]]);
             [x[2], x[6], x[10], x[14]] = rotated_radix4::<V, 2>([a[2], b[2], c[2], d[2]]);
             [x[3], x[7], x[11], x[15]] = rotated_radix4::<V, 3>([a[3], b[3], c[3], d[3]]);
@@ -34,7 +34,7 @@ pub(in crate::cpu) fn radix<V: Register, const R: usize>(mut x: [Complex<V>; R])
 
 /// The transform of four values.
 #[inline(always)]
-fn radix4<V: Register>([a, b, c, d]: [Complex<V>; 4]) -> [Complex<V>; 4] {
+pub(in crate::cpu::fft) fn radix4<V: Register>([a, b, c, d]: [Complex<V>; 4]) -> [Complex<V>; 4] {
     let (sum_ac, difference_ac) = (a.plus(c), a.minus(c));
     let (sum_bd, difference_bd) = (b.plus(d), b.minus(d));
     [
@@ -45,12 +45,14 @@ fn radix4<V: Register>([a, b, c, d]: [Complex<V>; 4]) -> [Complex<V>; 4] {
     ]
 }
 
-/// The transform of x\[j\] exp(-2πi j K / 16), j = 0..4, for K from 1 to 3.
+/// The transform of x\[j\] exp(-2πi j K / 16), j = 0..4, for K from 0 to 3.
 ///
 /// A rotation is a common factor times a rotation by its tangent, and the factor goes into the fused operations that
 /// follow.
 #[inline(always)]
-fn rotated_radix4<V: Register, const K: usize>([a, b, c, d]: [Complex<V>; 4]) -> [Complex<V>; 4] {
+pub(in crate::cpu::fft) fn rotated_radix4<V: Register, const K: usize>(
+    [a, b, c, d]: [Complex<V>; 4],
+) -> [Complex<V>; 4] {
     // The standard library has no constants for these.
     const COS: f64 = 0.923_879_532_511_286_7;
     const TAN: f64 = 0.414_213_562_373_095_03;
@@ -62,6 +64,7 @@ fn rotated_radix4<V: Register, const K: usize>([a, b, c, d]: [Complex<V>; 4]) ->
     // x exp(-3πi/8) / COS.
     let steep = |x: Complex<V>| Complex { re: x.re.mul_add(tan, x.im), im: x.im.mul_sub(tan, x.re) };
     match K {
+        0 => radix4([a, b, c, d]),
         1 => {
             let (b, c, d) = (b.minus_i_scaled(tan, b), c.minus_i(c), steep(d));
             finish(a.plus_scaled(diagonal, c), a.minus_scaled(diagonal, c), b.plus(d), b.minus(d), cos)

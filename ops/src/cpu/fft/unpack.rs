@@ -63,13 +63,16 @@ pub(in crate::cpu) fn fold_pairs<V: Register>(token: V::Token, sums: &[V], facto
     // Z = X₁ + i X₂ of two real segments: |Z[k]|² + |Z[n-k]|² = 2 (|X₁[k]|² + |X₂[k]|²), and an interior bin
     // counts twice.
     let (factors, zero) = (V::splat(token, factor), V::splat(token, 0.0));
-    let (lower, upper) = sums.split_at(sums.len() / 2);
+    let half = sums.len() / 2;
+    let (lower, upper) = sums.split_at(half);
+    let upper = &upper[..half];
     // Bins n - k to n - k - L + 1 are a reversed register, short of its lane 0, and lane 0 of the register above it.
     // DC has no mirrored bin.
     let mut above = zero;
-    for (c, (&lower, &upper)) in lower.iter().zip(upper.iter().rev()).enumerate() {
-        bins.store(c, (lower + upper.mirror(above)) * factors, zero);
-        above = upper;
+    for c in 0..half {
+        let mirrored = upper[half - 1 - c];
+        bins.store(c, (lower[c] + mirrored.mirror(above)) * factors, zero);
+        above = mirrored;
     }
     bins.finish(upper[0] * factors);
 }
@@ -124,60 +127,59 @@ fn shifted_down<V: Register>(z: Complex<V>, above: Complex<V>) -> Complex<V> {
     Complex { re: z.re.shifted_down(above.re), im: z.im.shifted_down(above.im) }
 }
 
-/// The power `[n / 2 + 1]` of one segment, for each row of a register, stored to `power` or added to it.
+/// The power `[n / 2 + 1]` of one segment, for each row of a register, stored to `power` or, if it `ADDS`, added to it.
 ///
 /// `spectrum` `[n / 2 / L]` is the transform of the segment's samples taken two by two as complex values; `half_turn`
 /// is that of the spectrum's plan.
 #[inline(always)]
-pub(in crate::cpu) fn unpack_real<V: Register>(
+pub(in crate::cpu) fn unpack_real<V: Register, const ADDS: bool>(
     token: V::Token,
     spectrum: &[Complex<V>],
     half_turn: &[Complex<V>],
     factor: f32,
-    add: bool,
-    power: &mut [&mut [f32]; 2],
+    [first, second]: &mut [&mut [f32]; 2],
 ) {
     // With Z the transform of x[2m] + i x[2m + 1], N = n / 2 values: 2 X[k] = S + T and 2 X[N - k] = (S - T)*, where
     // S = Z[k] + Z[N - k]*, T = -i exp(-2πi k / n) (Z[k] - Z[N - k]*). An interior bin counts twice.
     let half = spectrum.len() / 2;
     let factors = V::splat(token, 0.5 * factor);
     let (lower, upper) = spectrum.split_at(half);
-    let (middle, last) = (half * V::LANES, spectrum.len() * V::LANES);
+    let (upper, half_turn) = (&upper[..half], &half_turn[..half]);
+    let (middle, last) = (half * V::LANES, 2 * half * V::LANES);
+    let power = &mut [&mut first[..last + 1], if V::ROWS == 2 { &mut second[..last + 1] } else { &mut [] }];
     // DC and Nyquist are overwritten by the registers below; what is added to is read first.
     let mut ends = [[0.0; 2]; 2];
-    for (ends, power) in ends.iter_mut().zip(&*power).take(V::ROWS) {
-        *ends = [power[0], power[last]];
+    for row in 0..V::ROWS {
+        ends[row] = [power[row][0], power[row][last]];
     }
     let mut above = lower[0];
-    let registers = lower.iter().zip(upper.iter().rev()).zip(&half_turn[..half]);
-    for (c, ((&a, &upper), &turn)) in registers.enumerate() {
+    for c in 0..half {
         // S and T, then X[k] and X[N - k].
-        let b = Complex { re: upper.re.mirror(above.re), im: upper.im.mirror(above.im) };
-        above = upper;
+        let (a, mirrored) = (lower[c], upper[half - 1 - c]);
+        let b = mirror(mirrored, above);
+        above = mirrored;
         let s = Complex { re: a.re + b.re, im: a.im - b.im };
-        let t = Complex { re: a.re - b.re, im: a.im + b.im }.times(turn);
+        let t = Complex { re: a.re - b.re, im: a.im + b.im }.times(half_turn[c]);
         let (x, y) = (s.plus(t), s.minus(t));
-        let (x, y) = ((x.re.mul_add(x.re, x.im * x.im)) * factors, (y.re.mul_add(y.re, y.im * y.im)) * factors);
+        let (mut x, mut y) = (x.product(x) * factors, (y.product(y) * factors).reverse());
         // Bins k upwards, and bins N - k downwards.
         let (below, beyond) = (c * V::LANES, last + 1 - (c + 1) * V::LANES);
-        let y = y.reverse();
-        if add {
-            store_rows(load_rows::<V>(token, power, below) + x, power, below);
-            store_rows(load_rows::<V>(token, power, beyond) + y, power, beyond);
-        } else {
-            store_rows(x, power, below);
-            store_rows(y, power, beyond);
+        if ADDS {
+            x = x + load_rows(token, power, below);
+            y = y + load_rows(token, power, beyond);
         }
+        store_rows(x, power, below);
+        store_rows(y, power, beyond);
     }
     // DC, Nyquist, and bin N / 2, which is its own mirror.
     let (re, im) = (first_lanes(lower[0].re), first_lanes(lower[0].im));
-    let squared = first_lanes(upper[0].re.mul_add(upper[0].re, upper[0].im * upper[0].im));
-    let plus = |before: f32, value: f32| if add { before + value } else { value };
-    for (row, power) in power.iter_mut().take(V::ROWS).enumerate() {
+    let squared = first_lanes(upper[0].product(upper[0]));
+    let plus = |before: f32, value: f32| if ADDS { before + value } else { value };
+    for row in 0..V::ROWS {
         let (sum, difference) = (re[row] + im[row], re[row] - im[row]);
-        power[0] = plus(ends[row][0], sum * sum * factor);
-        power[last] = plus(ends[row][1], difference * difference * factor);
-        power[middle] = plus(power[middle], squared[row] * 2.0 * factor);
+        power[row][0] = plus(ends[row][0], sum * sum * factor);
+        power[row][last] = plus(ends[row][1], difference * difference * factor);
+        power[row][middle] = plus(power[row][middle], squared[row] * 2.0 * factor);
     }
 }
 

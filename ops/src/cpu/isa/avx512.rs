@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use crate::cpu::isa::avx2::Avx2Token;
 use crate::cpu::isa::lanewise::{intrinsic, lanewise, token};
-use crate::cpu::isa::register::{Lanewise, Register};
+use crate::cpu::isa::register::{Lanewise, Register, look_up_one_by_one};
 
 token! {
     /// Proof that this processor has AVX-512 F, DQ, BW and VL, AVX2 and FMA.
@@ -21,7 +21,7 @@ token! {
 macro_rules! sixteen_lanes {
     (
         $(#[$attribute:meta])*
-        $name:ident: $lanes:literal lanes, $rows:literal rows, bits $row_bits:literal;
+        $name:ident: $lanes:literal lanes, $rows:literal rows, bits $row_bits:literal, numbered $($lane:literal)*;
         load($from:ident) = $load:expr;
         store($into:ident, $stored:ident) = $store:expr;
     ) => {
@@ -38,9 +38,11 @@ macro_rules! sixteen_lanes {
             mul_sub(a, b, c) = _mm512_fmsub_ps(a, b, c);
             neg_mul_add(a, b, c) = _mm512_fnmadd_ps(a, b, c);
             keys _mm512_castps_si512, _mm512_castsi512_ps;
+            descending(first) = _mm512_sub_epi32(_mm512_set1_epi32(first as i32), _mm512_setr_epi32($($lane),*));
             // (a & !mask) | low.
             with_low_bits(a, mask, low) =
-                _mm512_ternarylogic_epi32::<0xdc>(a, _mm512_set1_epi32(low as i32), _mm512_set1_epi32(mask as i32));
+                _mm512_ternarylogic_epi32::<0xdc>(a, low, _mm512_set1_epi32(mask as i32));
+            missing_bits(a, mask) = _mm512_andnot_si512(a, _mm512_set1_epi32(mask as i32));
             // a ^ (sign | 0x8000_0000).
             ordered(a) =
                 _mm512_ternarylogic_epi32::<0x1e>(a, _mm512_srai_epi32::<31>(a), _mm512_set1_epi32(i32::MIN));
@@ -57,9 +59,22 @@ pub(in crate::cpu::isa) use sixteen_lanes;
 
 sixteen_lanes! {
     /// One row of sixteen lanes.
-    Avx512: 16 lanes, 1 rows, bits 0xffff;
+    Avx512: 16 lanes, 1 rows, bits 0xffff, numbered 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15;
     load(from) = _mm512_loadu_ps(from);
     store(into, value) = _mm512_storeu_ps(into, value);
+}
+
+impl Avx512 {
+    /// `found`, but the values of the registers `low` and `high` in the lanes whose bits number one of them: from 32
+    /// `pair` on.
+    #[inline(always)]
+    fn look_up_in_pair(self, pair: usize, low: __m512, high: __m512, found: Self) -> Self {
+        intrinsic!({
+            let at = _mm512_castps_si512(self.0);
+            let is_here = _mm512_cmpeq_epi32_mask(_mm512_srli_epi32::<5>(at), _mm512_set1_epi32(pair as i32));
+            Self(_mm512_mask_blend_ps(is_here, found.0, _mm512_permutex2var_ps(low, at, high)))
+        })
+    }
 }
 
 impl Register for Avx512 {
@@ -105,6 +120,23 @@ impl Register for Avx512 {
     }
 
     #[inline(always)]
+    fn transpose_quad_of_rows([a, b, c, d]: [Self; 4]) -> [Self; 4] {
+        intrinsic!({
+            // Two quads of a, then of b, and two of c, then of d.
+            let even = _mm512_setr_epi32(0, 8, 16, 24, 1, 9, 17, 25, 2, 10, 18, 26, 3, 11, 19, 27);
+            let odd = _mm512_setr_epi32(4, 12, 20, 28, 5, 13, 21, 29, 6, 14, 22, 30, 7, 15, 23, 31);
+            let (ab_low, ab_high) = (_mm512_shuffle_f32x4::<0x44>(a.0, b.0), _mm512_shuffle_f32x4::<0xee>(a.0, b.0));
+            let (cd_low, cd_high) = (_mm512_shuffle_f32x4::<0x44>(c.0, d.0), _mm512_shuffle_f32x4::<0xee>(c.0, d.0));
+            [
+                Self(_mm512_permutex2var_ps(ab_low, even, cd_low)),
+                Self(_mm512_permutex2var_ps(ab_low, odd, cd_low)),
+                Self(_mm512_permutex2var_ps(ab_high, even, cd_high)),
+                Self(_mm512_permutex2var_ps(ab_high, odd, cd_high)),
+            ]
+        })
+    }
+
+    #[inline(always)]
     fn deinterleave(self, next: Self) -> (Self, Self) {
         intrinsic!({
             let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
@@ -143,6 +175,34 @@ impl Register for Avx512 {
             let (lanes, after) = (_mm512_castps_si512(self.0), _mm512_castps_si512(after.0));
             Self(_mm512_castsi512_ps(_mm512_alignr_epi32::<1>(after, lanes)))
         })
+    }
+
+    #[inline(always)]
+    fn look_up(self, values: &[f32]) -> Self {
+        // As many pairs of registers as take less time than sixteen loads.
+        const MAX_PAIRS: usize = 8;
+        const PAIR: usize = 32;
+        if values.len() > MAX_PAIRS * PAIR {
+            return look_up_one_by_one(self, values);
+        }
+        let mut found = Self::splat(self.token(), 0.0);
+        let (pairs, rest) = values.as_chunks::<PAIR>();
+        for (index, pair) in pairs.iter().enumerate() {
+            let (low, high) = pair.split_at(PAIR / 2);
+            // SAFETY: `self` proves the instructions, and both halves have sixteen values.
+            let (low, high) = unsafe { (_mm512_loadu_ps(low.as_ptr()), _mm512_loadu_ps(high.as_ptr())) };
+            found = self.look_up_in_pair(index, low, high, found);
+        }
+        if !rest.is_empty() {
+            let (low, high) = rest.split_at(rest.len().min(PAIR / 2));
+            let present = |values: &[f32]| ((1u32 << values.len()) - 1) as u16;
+            // SAFETY: `self` proves the instructions, and of each half only the values that it has are loaded.
+            let (low, high) = unsafe {
+                (_mm512_maskz_loadu_ps(present(low), low.as_ptr()), _mm512_maskz_loadu_ps(present(high), high.as_ptr()))
+            };
+            found = self.look_up_in_pair(pairs.len(), low, high, found);
+        }
+        found
     }
 
     #[inline(always)]

@@ -8,7 +8,7 @@ use crate::cpu::isa::register::{Lanewise, Register};
 
 sixteen_lanes! {
     /// Two rows of eight lanes, a half of the register each.
-    Avx512TwoRows: 8 lanes, 2 rows, bits 0xff;
+    Avx512TwoRows: 8 lanes, 2 rows, bits 0xff, numbered 0 1 2 3 4 5 6 7 0 1 2 3 4 5 6 7;
     load(from) = {
         let row = _mm256_loadu_ps(from);
         _mm512_insertf32x8::<1>(_mm512_castps256_ps512(row), row)

@@ -28,7 +28,9 @@ macro_rules! lanewise {
         mul_sub($fms_a:ident, $fms_b:ident, $fms_c:ident) = $fms:expr;
         neg_mul_add($fnma_a:ident, $fnma_b:ident, $fnma_c:ident) = $fnma:expr;
         keys $bits:ident, $from_bits:ident;
+        descending($first:ident) = $descending:expr;
         with_low_bits($low_a:ident, $low_mask:ident, $low:ident) = $with_low:expr;
+        missing_bits($missing_a:ident, $missing_mask:ident) = $missing:expr;
         ordered($ordered_a:ident) = $ordered:expr;
         key_max($max_a:ident, $max_b:ident) = $max:expr;
         key_min($min_a:ident, $min_b:ident) = $min:expr;
@@ -133,10 +135,23 @@ macro_rules! lanewise {
             }
 
             #[inline(always)]
-            fn with_low_bits(self, $low_mask: u32, $low: u32) -> Self {
+            fn descending(_token: $token, $first: u32) -> Self {
+                Self(intrinsic!($from_bits($descending)))
+            }
+
+            #[inline(always)]
+            fn with_low_bits(self, $low_mask: u32, low: Self) -> Self {
                 Self(intrinsic!({
-                    let $low_a = $bits(self.0);
+                    let ($low_a, $low) = ($bits(self.0), $bits(low.0));
                     $from_bits($with_low)
+                }))
+            }
+
+            #[inline(always)]
+            fn missing_bits(self, $missing_mask: u32) -> Self {
+                Self(intrinsic!({
+                    let $missing_a = $bits(self.0);
+                    $from_bits($missing)
                 }))
             }
 

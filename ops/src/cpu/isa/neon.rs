@@ -23,7 +23,12 @@ lanewise! {
     mul_sub(a, b, c) = vfmaq_f32(vnegq_f32(c), a, b);
     neg_mul_add(a, b, c) = vfmsq_f32(c, a, b);
     keys vreinterpretq_u32_f32, vreinterpretq_f32_u32;
-    with_low_bits(a, mask, low) = vorrq_u32(vbicq_u32(a, vdupq_n_u32(mask)), vdupq_n_u32(low));
+    descending(first) = {
+        const LANES: [u32; 4] = [0, 1, 2, 3];
+        vsubq_u32(vdupq_n_u32(first), vld1q_u32(LANES.as_ptr()))
+    };
+    with_low_bits(a, mask, low) = vorrq_u32(vbicq_u32(a, vdupq_n_u32(mask)), low);
+    missing_bits(a, mask) = vbicq_u32(vdupq_n_u32(mask), a);
     ordered(a) = {
         let sign = vreinterpretq_u32_s32(vshrq_n_s32::<31>(vreinterpretq_s32_u32(a)));
         veorq_u32(a, vorrq_u32(sign, vdupq_n_u32(1 << 31)))

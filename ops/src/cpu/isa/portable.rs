@@ -123,8 +123,18 @@ where
     }
 
     #[inline]
-    fn with_low_bits(self, mask: u32, low: u32) -> Self {
-        Self::from_bits(|row, lane| self.bits(row, lane) & !mask | low)
+    fn descending(_token: PortableToken, first: u32) -> Self {
+        Self::from_bits(|_, lane| first.wrapping_sub(lane as u32))
+    }
+
+    #[inline]
+    fn with_low_bits(self, mask: u32, low: Self) -> Self {
+        Self::from_bits(|row, lane| self.bits(row, lane) & !mask | low.bits(row, lane))
+    }
+
+    #[inline]
+    fn missing_bits(self, mask: u32) -> Self {
+        Self::from_bits(|row, lane| !self.bits(row, lane) & mask)
     }
 
     #[inline]
@@ -199,6 +209,14 @@ where
         let quads = L / 4;
         [0, 1, 2, 3]
             .map(|j| Self::from_lanes(|row, lane| rows[j / quads * quads + lane / 4].0[row][j % quads * 4 + lane % 4]))
+    }
+
+    #[inline]
+    fn transpose_quad_of_rows(rows: [Self; 4]) -> [Self; 4] {
+        if L < 16 {
+            return rows;
+        }
+        [0, 1, 2, 3].map(|m| Self::from_lanes(|row, lane| rows[lane % 4].0[row][4 * m + lane / 4]))
     }
 
     #[inline]

@@ -51,8 +51,12 @@ pub(in crate::cpu) unsafe trait Lanewise:
     /// `minuend - self * factor`.
     fn neg_mul_add(self, factor: Self, minuend: Self) -> Self;
 
-    /// The lanes' bits with those of `mask` cleared, and `low` in their place.
-    fn with_low_bits(self, mask: u32, low: u32) -> Self;
+    /// Bits `first`, `first - 1`, `first - 2`, … in the lanes of every row.
+    fn descending(token: Self::Token, first: u32) -> Self;
+    /// The lanes' bits with those of `mask` cleared, and those of `low` in their place.
+    fn with_low_bits(self, mask: u32, low: Self) -> Self;
+    /// The bits of `mask` that the lanes do not have.
+    fn missing_bits(self, mask: u32) -> Self;
     /// The lanes' bits as keys in the order of their values: those of negative values inverted, the sign of others set.
     fn ordered(self) -> Self;
     /// The greater key of each lane.
@@ -95,6 +99,12 @@ pub(in crate::cpu) trait Register: Lanewise {
     /// result `j` is quad `j` of `rows[i]`. With two quads, rows 0 and 1 are one matrix, and rows 2 and 3 another;
     /// with one, nothing moves.
     fn exchange_quads(rows: [Self; 4]) -> [Self; 4];
+    /// Quad `m` of the four rows as a 4 x 4 matrix, transposed, for each `m`: lane `4 q + i` of result `m` is lane
+    /// `4 m + q` of `rows[i]`. Only for registers of four quads in one row; others return `rows`.
+    #[inline(always)]
+    fn transpose_quad_of_rows(rows: [Self; 4]) -> [Self; 4] {
+        rows
+    }
     /// The even and the odd lanes of `self` and `next` together, in order.
     fn deinterleave(self, next: Self) -> (Self, Self);
     /// The lanes from last to first.
@@ -106,11 +116,29 @@ pub(in crate::cpu) trait Register: Lanewise {
     /// The lanes of `self` but the first, then lane 0 of `after`.
     fn shifted_down(self, after: Self) -> Self;
 
+    /// `values[i]` for the bits i of each lane of the first row, or 0 where there is no such value.
+    #[inline(always)]
+    fn look_up(self, values: &[f32]) -> Self {
+        look_up_one_by_one(self, values)
+    }
+
     /// Prefetches the cache line at `address`, which need not be valid.
     #[inline(always)]
     fn prefetch(address: *const f32) {
         let _ = address;
     }
+}
+
+/// [`Register::look_up`], lane by lane.
+#[inline(always)]
+pub(in crate::cpu::isa) fn look_up_one_by_one<V: Lanewise>(at: V, values: &[f32]) -> V {
+    let mut lanes = V::Array::default();
+    at.store(&mut lanes);
+    for lane in lanes.as_mut() {
+        let at = lane.to_bits() as usize;
+        *lane = if at < values.len() { values[at] } else { 0.0 };
+    }
+    V::load(at.token(), &lanes)
 }
 
 /// Part of a kernel that is compiled once for each register type and called from several kernels: see

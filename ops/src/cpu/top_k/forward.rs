@@ -133,9 +133,9 @@ impl<V: Register, const B: usize, const GENERAL: bool> SharedKernel for TileSear
                 continue;
             }
             if k == BLOCK {
-                decode_keys(power, &ranks[..BLOCK], mask, &mut out_bins[..BLOCK], &mut out_power[..BLOCK]);
+                decode_keys::<V>(token, power, &ranks[..BLOCK], mask, &mut out_bins[..BLOCK], &mut out_power[..BLOCK]);
             } else {
-                decode_keys(power, &ranks[..k], mask, out_bins, out_power);
+                decode_keys::<V>(token, power, ranks, mask, out_bins, out_power);
             }
             if ties >> row & 1 == 1 {
                 restore_order(out_bins, out_power);
@@ -155,14 +155,26 @@ fn store_keys_of_rows<V: Register, const B: usize, const L: usize>(ranked: &[V],
     }
 }
 
-/// Bins and power of a row's strongest keys.
+/// Bins and power of a row's strongest keys, of which there may be more than `bins`.
 #[inline(always)]
-fn decode_keys(power: &[f32], keys: &[f32], mask: u32, bins: &mut [i64], peaks: &mut [f32]) {
-    for (bin, key) in bins.iter_mut().zip(keys) {
-        *bin = i64::from(mask - (key.to_bits() & mask));
-    }
-    for (peak, key) in peaks.iter_mut().zip(keys) {
-        *peak = power[(mask - (key.to_bits() & mask)) as usize];
+fn decode_keys<V: Register>(
+    token: V::Token,
+    power: &[f32],
+    keys: &[f32],
+    mask: u32,
+    bins: &mut [i64],
+    peaks: &mut [f32],
+) {
+    let outputs = bins.chunks_mut(V::LANES).zip(peaks.chunks_mut(V::LANES));
+    for (keys, (bins, peaks)) in V::arrays(keys).iter().zip(outputs) {
+        let numbers = V::load(token, keys).missing_bits(mask);
+        let (mut found, mut values) = (V::Array::default(), V::Array::default());
+        numbers.store(&mut found);
+        numbers.look_up(power).store(&mut values);
+        for (bin, number) in bins.iter_mut().zip(found.as_ref()) {
+            *bin = i64::from(number.to_bits());
+        }
+        peaks.copy_from_slice(&values.as_ref()[..peaks.len()]);
     }
 }
 
@@ -201,13 +213,14 @@ fn sorted<V: Register, const B: usize, const GENERAL: bool>(
     top[0] = sort(if whole == 0 {
         keys_of_rest::<V, GENERAL>(token, tile, mask)
     } else {
-        keys_of::<V, GENERAL>(token, tile, 0, mask)
+        keys_of::<V, GENERAL>(token, tile, 0, mask, mask)
     });
     for block in 1..whole + usize::from(rest > 1) {
         let mut other = sort(if block == whole {
             keys_of_rest::<V, GENERAL>(token, tile, mask)
         } else {
-            keys_of::<V, GENERAL>(token, tile, block, mask)
+            let first = BLOCK * block;
+            keys_of::<V, GENERAL>(token, tile, first, mask, mask - first as u32)
         });
         // Merge into as many blocks as are filled; each passes its sixteen least on to the next.
         for top in &mut top[..B.min(block + 1) - 1] {
@@ -224,24 +237,32 @@ fn sorted<V: Register, const B: usize, const GENERAL: bool>(
     for (value, row) in column.as_mut().iter_mut().zip(tile.rows()) {
         *value = row[last];
     }
-    let mut key = key_of::<V, GENERAL>(V::load(token, &column), mask, last);
+    let number = V::splat(token, f32::from_bits(mask - last as u32));
+    let mut key = key_of::<V, GENERAL>(V::load(token, &column), mask, number);
     for top in top.as_flattened_mut() {
         (*top, key) = (top.key_max(key), top.key_min(key));
     }
     (top, discarded.key_max(key))
 }
 
-/// Keys of sixteen bins from `16 * block` on, each a register with a lane for every row.
+/// Keys of sixteen bins from `first` on, whose numbers are `number` and below, each a register with a lane for every
+/// row.
 #[inline(always)]
 fn keys_of<V: Register, const GENERAL: bool>(
     token: V::Token,
     tile: &PowerTile<'_>,
-    block: usize,
+    first: usize,
     mask: u32,
+    number: u32,
 ) -> [V; BLOCK] {
-    let mut keys = columns(token, tile, block);
-    for (bin, key) in keys.iter_mut().enumerate() {
-        *key = key_of::<V, GENERAL>(*key, mask, BLOCK * block + bin);
+    let mut keys = [V::splat(token, 0.0); BLOCK];
+    for (part, keys) in keys.chunks_exact_mut(V::LANES).enumerate() {
+        let (at, numbers) = (first + part * V::LANES, V::descending(token, number - (part * V::LANES) as u32));
+        match V::LANES {
+            16 => load_keys::<V, 16, GENERAL>(token, tile, at, mask, numbers, keys),
+            8 => load_keys::<V, 8, GENERAL>(token, tile, at, mask, numbers, keys),
+            _ => load_keys::<V, 4, GENERAL>(token, tile, at, mask, numbers, keys),
+        }
     }
     keys
 }
@@ -254,45 +275,41 @@ fn keys_of_rest<V: Register, const GENERAL: bool>(token: V::Token, tile: &PowerT
     for (padded, row) in padded.chunks_exact_mut(BLOCK).zip(tile.rows()) {
         padded[..rest].copy_from_slice(&row[first..first + rest]);
     }
-    let mut keys = columns(token, &PowerTile::new(&padded, BLOCK, 0..BLOCK), 0);
-    for (bin, key) in keys.iter_mut().enumerate() {
-        *key = if bin < rest { key_of::<V, GENERAL>(*key, mask, first + bin) } else { V::splat(token, 0.0) };
+    // With the numbers of the bins that they stand for.
+    let padded = PowerTile::new(&padded, BLOCK, 0..BLOCK);
+    let mut keys = keys_of::<V, GENERAL>(token, &padded, 0, mask, mask - first as u32);
+    for key in &mut keys[rest..] {
+        *key = V::splat(token, 0.0);
     }
     keys
 }
 
-/// The keys of a bin from its power in each row.
+/// Keys of values whose bins have the bits `numbers`, all within `mask`.
 #[inline(always)]
-fn key_of<V: Register, const GENERAL: bool>(power: V, mask: u32, bin: usize) -> V {
+fn key_of<V: Register, const GENERAL: bool>(power: V, mask: u32, numbers: V) -> V {
     // Adding zero turns -0 into 0, so that the two tie.
     let bits = if GENERAL { (power + V::splat(power.token(), 0.0)).ordered() } else { power };
-    bits.with_low_bits(mask, mask - bin as u32)
+    bits.with_low_bits(mask, numbers)
 }
 
-/// Values of sixteen bins from `16 * block` on, each bin a register with a lane for every row.
+/// Keys of `L` bins from `first` on, with `numbers`, each a register with a lane for every row.
 #[inline(always)]
-fn columns<V: Register>(token: V::Token, tile: &PowerTile<'_>, block: usize) -> [V; BLOCK] {
-    let mut keys = [V::splat(token, 0.0); BLOCK];
-    for part in 0..16 / V::LANES {
-        let keys = &mut keys[part * V::LANES..];
-        let at = block * (16 / V::LANES) + part;
-        match V::LANES {
-            16 => load_columns::<V, 16>(token, tile, at, keys),
-            8 => load_columns::<V, 8>(token, tile, at, keys),
-            _ => load_columns::<V, 4>(token, tile, at, keys),
-        }
-    }
-    keys
-}
-
-/// Loads register `at` of every row, and transposes them: a register for each bin.
-#[inline(always)]
-fn load_columns<V: Register, const L: usize>(token: V::Token, tile: &PowerTile<'_>, at: usize, columns: &mut [V]) {
+fn load_keys<V: Register, const L: usize, const GENERAL: bool>(
+    token: V::Token,
+    tile: &PowerTile<'_>,
+    first: usize,
+    mask: u32,
+    numbers: V,
+    keys: &mut [V],
+) {
+    // Rows are numbered before they are transposed: all of them have the same numbers.
+    let power = &tile.power[tile.first + first..];
     let mut rows = [V::splat(token, 0.0); L];
-    for (register, row) in rows.iter_mut().zip(tile.rows()) {
-        *register = V::load(token, &V::arrays(row)[at]);
+    for (row, keys) in rows.iter_mut().enumerate() {
+        let values = &power[row * tile.stride..row * tile.stride + L];
+        *keys = key_of::<V, GENERAL>(V::load(token, &V::arrays(values)[0]), mask, numbers);
     }
-    columns[..L].copy_from_slice(&transpose::<V, L>(rows));
+    keys[..L].copy_from_slice(&transpose::<V, L>(rows));
 }
 
 /// Compares and exchanges keys: the greater of each pair first.

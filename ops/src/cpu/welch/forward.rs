@@ -1,12 +1,12 @@
 //! Welch power and peaks of rows in f32, a segment across registers.
 
-use crate::cpu::fft::SPECIALISED_N;
 use crate::cpu::fft::passes::{column_passes, lane_pass, load_pass};
 use crate::cpu::fft::plan::{FftPlan, MIN_N, MIN_N_SIXTEEN_LANES, MIN_N_TWO_ROWS, shortest, width};
 use crate::cpu::fft::prefetch::{INPUT_DISTANCE, Prefetcher};
 use crate::cpu::fft::sink::{AddPower, StorePower, StoreSpectrum};
 use crate::cpu::fft::source::{Interleaved, Samples, SegmentPair, Single};
 use crate::cpu::fft::unpack::{StoreBins, StoreSums, fold_pairs, unpack_pair, unpack_real};
+use crate::cpu::fft::with_length;
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_registers, take_values, with_lines};
 use crate::cpu::isa::register::MAX_LANES;
 use crate::cpu::isa::register::{Complex, Lanewise, Register};
@@ -168,11 +168,7 @@ impl PeakRows<'_> {
 impl Kernel for WelchKernel<'_> {
     #[inline(always)]
     fn run<V: Register>(self, token: V::Token) {
-        if self.call.options.n_fft == SPECIALISED_N && V::LANES > 4 {
-            self.rows::<V, SPECIALISED_N>(token);
-        } else {
-            self.rows::<V, 0>(token);
-        }
+        with_length!(self.call.options.n_fft, V::LANES, |N| self.rows::<V, N>(token));
     }
 }
 
@@ -299,7 +295,10 @@ impl<'a, V: Register, const N: usize> RowPowerBuffers<'a, V, N> {
     fn compute(&mut self, frames: [&[f32]; 2], gain: Option<&RowGain<'_, V>>, power: &mut [&mut [f32]; 2]) {
         let token = self.token;
         let &WelchCall { options, segments, factor, has_products, frame_len, .. } = self.call;
-        let columns = if N > 0 { N / V::LANES } else { self.window.len() };
+        let (columns, bins) =
+            if N > 0 { (N / V::LANES, N / 2 + 1) } else { (self.window.len(), self.call.options.bins()) };
+        let [first, second] = power;
+        let power = &mut [&mut first[..bins], if V::ROWS == 2 { &mut second[..bins] } else { &mut [] }];
         let (window, work) = (&self.window[..columns], &mut self.work[..columns]);
         let sums = &mut self.sums[..if has_products { 0 } else { columns }];
         let spectrum = &mut self.spectrum[..if has_products { columns } else { columns / 2 }];
@@ -340,10 +339,13 @@ impl<'a, V: Register, const N: usize> RowPowerBuffers<'a, V, N> {
                 load_pass(token, halves, Interleaved(x.windowed(window)), work, &mut prefetcher);
                 column_passes(token, halves, work, &mut prefetcher);
                 lane_pass(token, halves, work, StoreSpectrum(spectrum), &mut prefetcher);
+                let half_turn = halves.half_turn(token);
                 if first > 0 {
                     fold_pairs(token, sums, factor, StoreBins { power });
+                    unpack_real::<V, true>(token, spectrum, half_turn, factor, power);
+                } else {
+                    unpack_real::<V, false>(token, spectrum, half_turn, factor, power);
                 }
-                unpack_real(token, spectrum, halves.half_turn(token), factor, first > 0, power);
                 if let Some(RowGain::Power(gain)) = gain {
                     gain.apply::<N>(token, power);
                 }
