@@ -65,8 +65,7 @@ fn finish_first_pass<V: Register, const K: usize>(token: V::Token, plan: &FftPla
         }
     }
     if V::LANES == 16 {
-        let [a, b, c, d] = z;
-        z = of_parts(V::transpose_quads([a.re, b.re, c.re, d.re]), V::transpose_quads([a.im, b.im, c.im, d.im]));
+        z = transpose_within_quads(z);
     }
     if len == 1 {
         let twiddles = load_four(plan.lane_twiddles(token), K, 4);
@@ -170,6 +169,12 @@ fn finish_lane_pass<V: Register, const K: usize>(
     for (q, &z) in z.iter().enumerate() {
         sink.store((K + 4 * q) * len + group, z);
     }
+}
+
+/// Four registers change places with the lanes of each quad.
+#[inline(always)]
+fn transpose_within_quads<V: Register>([a, b, c, d]: [Complex<V>; 4]) -> [Complex<V>; 4] {
+    of_parts(V::transpose_quads([a.re, b.re, c.re, d.re]), V::transpose_quads([a.im, b.im, c.im, d.im]))
 }
 
 /// Tells the compiler to store what a half has computed, and to load it again.
