@@ -12,17 +12,19 @@ use crate::cpu::isa::{InstructionSet, Kernel, dispatch};
 use crate::cpu::runtime::tasks::Tasks;
 
 /// The shortest rows after which the next row is prefetched. Of shorter ones, what is a fixed distance ahead.
-const MIN_NEXT_ROW: usize = 512;
+const fn min_next_row<V: Register>() -> usize {
+    if V::LANES == 16 { 512 } else { 2048 }
+}
 
 /// The forward transform of every row, times `factor`: `input` `[rows, n]`, real and imaginary parts, or the values
 /// that `output` has → `output` `[rows, n]`, for n from [`MIN_N`](super::plan::MIN_N).
 pub(in crate::cpu) fn fourier(input: Option<[&[f32]; 2]>, n: usize, factor: f32, output: [&mut [f32]; 2]) {
     let set = InstructionSet::current();
     let tasks = Tasks::independent(output[0].len() / n, n * n.ilog2() as usize / 16);
-    let prefetches_next = n >= MIN_NEXT_ROW && next_row_pays(output[0].len());
+    let is_large = next_row_pays(output[0].len());
     tasks.run(tasks.pieces(input, n, output, n), |(input, output)| {
         with_lines(2 * lines_for(n), |memory| {
-            dispatch(set, width(n), FourierKernel { n, factor, prefetches_next, memory, input, output });
+            dispatch(set, width(n), FourierKernel { n, factor, is_large, memory, input, output });
         });
     });
 }
@@ -31,7 +33,8 @@ pub(in crate::cpu) fn fourier(input: Option<[&[f32]; 2]>, n: usize, factor: f32,
 struct FourierKernel<'a> {
     n: usize,
     factor: f32,
-    prefetches_next: bool,
+    /// Whether the call's memory is more than the caches of a core hold.
+    is_large: bool,
     memory: &'a mut [Line],
     input: Option<[&'a [f32]; 2]>,
     output: [&'a mut [f32]; 2],
@@ -48,7 +51,7 @@ impl FourierKernel<'_> {
     /// `N` is the length, if the code is compiled for that alone, or 0.
     #[inline(always)]
     fn rows<V: Register, const N: usize>(self, token: V::Token) {
-        let Self { n, factor, prefetches_next, mut memory, input, output: [out_re, out_im] } = self;
+        let Self { n, factor, is_large, mut memory, input, output: [out_re, out_im] } = self;
         let (n, plan) = (if N > 0 { N } else { n }, FftPlan::of::<V>(n));
         let work = take_complexes::<V>(token, &mut memory, n / V::LANES);
         let mut row = RowTransform { token, plan, work, factor: V::splat(token, factor) };
@@ -57,9 +60,9 @@ impl FourierKernel<'_> {
             let input = input.map(|parts| parts.map(|part| &part[at..at + n]));
             let arrays = RowArrays::of(input, [out_re, out_im]);
             let output = [out_re, out_im];
-            if (N == 0 || N >= MIN_NEXT_ROW) && prefetches_next {
-                // Where the distance at which outputs are prefetched as they are stored is that of the next row, that
-                // is better: it is the order in which they will be stored.
+            if n >= min_next_row::<V>() && is_large {
+                // In rows of that many values, a sink that prefetches does so for the next row, in the order of its
+                // stores; only inputs are left.
                 let prefetches_outputs = n == OUTPUT_DISTANCE && input.is_some();
                 let prefetched = if prefetches_outputs { arrays.read() } else { arrays.all() };
                 let mut next = NextRow::new(prefetched, n, plan.prefetch_steps::<V>());

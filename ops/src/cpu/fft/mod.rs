@@ -5,31 +5,31 @@
 
 mod exact_twiddles;
 mod forward;
-mod halves;
 pub(in crate::cpu) mod passes;
 pub(in crate::cpu) mod plan;
 pub(in crate::cpu) mod prefetch;
 pub(in crate::cpu) mod radix;
+mod radix16;
 pub(in crate::cpu) mod sink;
 pub(in crate::cpu) mod source;
+#[cfg(test)]
+mod tests;
 pub(in crate::cpu) mod unpack;
 
 pub(in crate::cpu) use exact_twiddles::{direction, forward_twiddles};
 pub(in crate::cpu) use forward::{RowTransform, fourier};
 
-/// Calls `$call` with the constant `$N`: the length `$n` where registers of so many lanes have code of their own for it,
-/// whose loops are so short that their bookkeeping counts, or 0.
+/// Calls `$call` with the constant `$N`: the length `$n`, if there is code of its own for it in registers of `$lanes`
+/// lanes, in which the compiler knows how long every loop and slice is; otherwise 0.
 macro_rules! with_length {
     ($n:expr, $lanes:expr, |$N:ident| $call:expr) => {
-        if $lanes == 16 {
-            with_length!($n, $N, $call, 256 512 1024 2048 4096)
-        } else if $lanes == 8 {
-            with_length!($n, $N, $call, 64 128 256)
-        } else {
-            with_length!($n, $N, $call,)
+        match $lanes {
+            16 => with_length!(@one_of 256 512 1024 2048 4096: $n, $N, $call),
+            8 => with_length!(@one_of 64 128 256: $n, $N, $call),
+            _ => with_length!(@one_of: $n, $N, $call),
         }
     };
-    ($n:expr, $N:ident, $call:expr, $($length:literal)*) => {
+    (@one_of $($length:literal)*: $n:expr, $N:ident, $call:expr) => {
         match $n {
             $($length => {
                 const $N: usize = $length;

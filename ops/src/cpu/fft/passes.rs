@@ -5,12 +5,13 @@
 //! lists, and exp(-2πi k l / n) on what the last one yields. Every L neighbours of that spectrum are then transposed,
 //! so that the transform over lanes, the lane pass, is one across registers again, and its output is in order.
 //!
-//! Where registers hold sixteen complex values, passes of radix 16 are done in [`halves`].
+//! Where there are 32 registers, passes have radix 16 and are those of [`radix16`]. With sixteen lanes these transpose on
+//! the way, and the lane pass is there too.
 
-use crate::cpu::fft::halves;
 use crate::cpu::fft::plan::{FftPlan, Pass};
 use crate::cpu::fft::prefetch::Prefetch;
 use crate::cpu::fft::radix::{radix, transpose};
+use crate::cpu::fft::radix16;
 use crate::cpu::fft::sink::ColumnSink;
 use crate::cpu::fft::source::ColumnSource;
 use crate::cpu::isa::register::{Complex, Register};
@@ -26,8 +27,8 @@ pub(in crate::cpu) fn load_pass<V: Register>(
 ) {
     prefetcher.pass::<V>();
     match V::RADIX {
-        16 => halves::first_pass(token, plan, source, work, prefetcher),
-        _ => first_pass::<V, 4>(token, plan, source, work, prefetcher),
+        16 => radix16::first_pass(token, plan, source, work, prefetcher),
+        _ => first_pass(token, plan, source, work, prefetcher),
     }
 }
 
@@ -47,12 +48,12 @@ pub(in crate::cpu) fn column_passes<V: Register>(
     for (index, block) in work.chunks_exact_mut(size).enumerate() {
         for pass in inner {
             for block in block.chunks_exact_mut(pass.size) {
-                inner_pass::<V, 4>(token, pass, block);
+                inner_pass(token, pass, block);
             }
         }
         let first = index * size;
         match last.radix {
-            16 if V::RADIX == 16 => halves::last_pass(token, plan, first, block, prefetcher),
+            16 if V::RADIX == 16 => radix16::last_pass(token, plan, first, block, prefetcher),
             8 => last_pass::<V, 8>(token, plan, first, block, prefetcher),
             4 => last_pass::<V, 4>(token, plan, first, block, prefetcher),
             _ => last_pass::<V, 2>(token, plan, first, block, prefetcher),
@@ -71,68 +72,61 @@ pub(in crate::cpu) fn lane_pass<V: Register>(
 ) {
     prefetcher.pass::<V>();
     match V::LANES {
-        16 => halves::lane_pass(plan, work, sink, prefetcher),
+        16 => radix16::lane_pass(plan, work, sink, prefetcher),
         8 => lane_groups::<V, 8>(token, plan, work, sink, prefetcher),
         _ => lane_groups::<V, 4>(token, plan, work, sink, prefetcher),
     }
 }
 
-/// The first pass, on values as they are loaded; if it is the only one, with the twiddles of the lanes.
+/// The first pass, of radix 4, on values as they are loaded.
 #[inline(always)]
-fn first_pass<V: Register, const R: usize>(
+fn first_pass<V: Register>(
     token: V::Token,
     plan: &FftPlan,
     source: impl ColumnSource<V>,
     work: &mut [Complex<V>],
     prefetcher: &mut impl Prefetch,
 ) {
-    let len = work.len() / R;
-    // As many columns as the radix: one transform is the whole pass.
-    if len == 1 {
-        prefetcher.transform::<V>();
-        let mut values = [Complex::zero(token); R];
-        for (q, value) in values.iter_mut().enumerate() {
-            *value = source.column(q);
-        }
-        return store_twiddled::<V, R>(radix(values), plan.lane_twiddles(token), work);
-    }
-    // Transform j joins the columns j, j + len, j + 2 len, …
-    let twiddles = &plan.passes[0].twiddles.as_chunks::<R>().0[..len];
+    // Transform j joins the columns j, j + len, j + 2 len, j + 3 len. It is not the only pass: the shortest transform has
+    // eight columns.
+    let len = work.len() / 4;
+    debug_assert!(len > 1);
+    let twiddles = &plan.passes[0].twiddles.as_chunks::<4>().0[..len];
     for j in 0..len {
         prefetcher.transform::<V>();
-        let mut values = [Complex::zero(token); R];
+        let mut values = [Complex::zero(token); 4];
         for (q, value) in values.iter_mut().enumerate() {
             *value = source.column(q * len + j);
         }
-        store_strided::<V, R>(token, radix(values), &twiddles[j], &mut work[j..], len);
+        store_strided(token, radix(values), &twiddles[j], &mut work[j..], len);
     }
 }
 
-/// A pass over one block that is not the last.
+/// A pass of radix 4 over one block that is neither the first nor the last.
 #[inline(always)]
-fn inner_pass<V: Register, const R: usize>(token: V::Token, pass: &Pass, block: &mut [Complex<V>]) {
-    let len = block.len() / R;
-    let twiddles = &pass.twiddles.as_chunks::<R>().0[..len];
+fn inner_pass<V: Register>(token: V::Token, pass: &Pass, block: &mut [Complex<V>]) {
+    let len = block.len() / 4;
+    let twiddles = &pass.twiddles.as_chunks::<4>().0[..len];
     for j in 0..len {
-        let mut values = [Complex::zero(token); R];
+        let mut values = [Complex::zero(token); 4];
         for (q, value) in values.iter_mut().enumerate() {
             *value = block[q * len + j];
         }
-        store_strided::<V, R>(token, radix(values), &twiddles[j], &mut block[j..], len);
+        store_strided(token, radix(values), &twiddles[j], &mut block[j..], len);
     }
 }
 
 /// Stores `values` times `twiddles`, the first of which is 1, `len` apart in `into`.
 #[inline(always)]
-fn store_strided<V: Register, const R: usize>(
+fn store_strided<V: Register>(
     token: V::Token,
-    values: [Complex<V>; R],
-    twiddles: &[[f32; 2]; R],
+    values: [Complex<V>; 4],
+    twiddles: &[[f32; 2]; 4],
     into: &mut [Complex<V>],
     len: usize,
 ) {
     into[0] = values[0];
-    for q in 1..R {
+    for q in 1..4 {
         let [re, im] = twiddles[q];
         into[q * len] = values[q].times(Complex { re: V::splat(token, re), im: V::splat(token, im) });
     }
@@ -151,20 +145,10 @@ fn last_pass<V: Register, const R: usize>(
     let twiddles = &plan.lane_twiddles(token)[first..].as_chunks::<R>().0[..blocks.len()];
     for (block, twiddles) in blocks.iter_mut().zip(twiddles) {
         prefetcher.transform::<V>();
-        store_twiddled::<V, R>(radix(*block), twiddles, block);
-    }
-}
-
-/// Stores `values` times `twiddles`, which differ from lane to lane.
-#[inline(always)]
-fn store_twiddled<V: Register, const R: usize>(
-    values: [Complex<V>; R],
-    twiddles: &[Complex<V>],
-    into: &mut [Complex<V>],
-) {
-    let (twiddles, into) = (&twiddles[..R], &mut into[..R]);
-    for q in 0..R {
-        into[q] = values[q].times(twiddles[q]);
+        let values = radix(*block);
+        for q in 0..R {
+            block[q] = values[q].times(twiddles[q]);
+        }
     }
 }
 

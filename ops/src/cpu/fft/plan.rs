@@ -3,7 +3,7 @@
 use std::f64::consts::TAU;
 use std::sync::OnceLock;
 
-use crate::cpu::fft::halves;
+use crate::cpu::fft::radix16;
 use crate::cpu::isa::Width;
 use crate::cpu::isa::lines::{Line, complexes, lines_of};
 use crate::cpu::isa::portable::Portable;
@@ -32,8 +32,9 @@ pub(in crate::cpu) struct FftPlan {
     pub columns: usize,
     /// The passes over columns, first to last. The first has the registers' radix.
     pub passes: Vec<Pass>,
-    /// Position, in blocks of the first pass's output, of the columns of the spectrum from q times its radix on, for
-    /// each q: as many as the radix, one in each block.
+    /// Position, in each block of the first pass's output, of the columns of the spectrum from q times its radix on, for
+    /// each q. As many blocks as the radix have one of these columns each; with sixteen lanes they have them together, as
+    /// [`value_at`](radix16::value_at) tells.
     pub entry_at: Vec<u32>,
     lane_twiddles: Vec<Line>,
     half_turn: Vec<Line>,
@@ -70,7 +71,7 @@ impl FftPlan {
             let (mut quotient, mut weight) = (0, 1);
             for pass in &passes[1..] {
                 let digit = position % pass.size / (pass.size / pass.radix);
-                quotient += weight * if pass.radix == 16 { halves::value_after_last_pass(digit) } else { digit };
+                quotient += weight * if pass.radix == 16 { radix16::value_after_last_pass(digit) } else { digit };
                 weight *= pass.radix;
             }
             quotient
@@ -83,7 +84,7 @@ impl FftPlan {
         for position in 0..columns {
             let (block, quotient) = (position / len, quotient_in(position % len));
             let factors = (0..lanes).map(|lane| {
-                let (column, lane) = if lanes == 16 { halves::value_at(block, lane) } else { (block, lane) };
+                let (column, lane) = if lanes == 16 { radix16::value_at(block, lane) } else { (block, lane) };
                 twiddle((column + entry * quotient) * lane, n)
             });
             push_complexes::<V>(&mut lane_twiddles, factors);
@@ -105,8 +106,8 @@ impl FftPlan {
         self.columns / V::RADIX + last + self.columns / V::LANES
     }
 
-    /// exp(-2πi k j / n) for the column k and the lane j of the value that is in each lane of position p, for each p:
-    /// column and lane change places in part where there are sixteen lanes. `V` is that of the plan.
+    /// exp(-2πi k j / n) for the column k and the lane j of each value of position p, for each p. With sixteen lanes they
+    /// are those that [`value_at`](radix16::value_at) tells. `V` is that of the plan.
     #[inline(always)]
     pub fn lane_twiddles<V: Register>(&self, token: V::Token) -> &[Complex<V>] {
         &complexes(token, &self.lane_twiddles)[..self.columns]

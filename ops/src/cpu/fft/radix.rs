@@ -23,7 +23,7 @@ pub(in crate::cpu) fn radix<V: Register, const R: usize>(mut x: [Complex<V>; R])
             let b = radix4([x[1], x[5], x[9], x[13]]);
             let c = radix4([x[2], x[6], x[10], x[14]]);
             let d = radix4([x[3], x[7], x[11], x[15]]);
-            [x[0], x[4], x[8], x[12]] = rotated_radix4::<V, 0>([a[0], b[0], c[0], d[0]]);
+            [x[0], x[4], x[8], x[12]] = radix4([a[0], b[0], c[0], d[0]]);
             [x[1], x[5], x[9], x[13]] = rotated_radix4::<V, 1>([a[1], b[1], c[1], d[1]]);
             [x[2], x[6], x[10], x[14]] = rotated_radix4::<V, 2>([a[2], b[2], c[2], d[2]]);
             [x[3], x[7], x[11], x[15]] = rotated_radix4::<V, 3>([a[3], b[3], c[3], d[3]]);

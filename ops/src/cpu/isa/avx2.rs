@@ -26,7 +26,7 @@ lanewise! {
     descending(first) =
         _mm256_sub_epi32(_mm256_set1_epi32(first as i32), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
     with_low_bits(a, mask, low) = _mm256_or_si256(_mm256_andnot_si256(_mm256_set1_epi32(mask as i32), a), low);
-    missing_bits(a, mask) = _mm256_andnot_si256(a, _mm256_set1_epi32(mask as i32));
+    inverted_bits(a, mask) = _mm256_andnot_si256(a, _mm256_set1_epi32(mask as i32));
     ordered(a) = _mm256_xor_si256(a, _mm256_or_si256(_mm256_srai_epi32::<31>(a), _mm256_set1_epi32(i32::MIN)));
     key_max(a, b) = _mm256_max_epu32(a, b);
     key_min(a, b) = _mm256_min_epu32(a, b);

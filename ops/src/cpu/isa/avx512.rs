@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use crate::cpu::isa::avx2::Avx2Token;
 use crate::cpu::isa::lanewise::{intrinsic, lanewise, token};
-use crate::cpu::isa::register::{Lanewise, Register, look_up_one_by_one};
+use crate::cpu::isa::register::{Lanewise, Register, gather_lane_by_lane};
 
 token! {
     /// Proof that this processor has AVX-512 F, DQ, BW and VL, AVX2 and FMA.
@@ -42,7 +42,7 @@ macro_rules! sixteen_lanes {
             // (a & !mask) | low.
             with_low_bits(a, mask, low) =
                 _mm512_ternarylogic_epi32::<0xdc>(a, low, _mm512_set1_epi32(mask as i32));
-            missing_bits(a, mask) = _mm512_andnot_si512(a, _mm512_set1_epi32(mask as i32));
+            inverted_bits(a, mask) = _mm512_andnot_si512(a, _mm512_set1_epi32(mask as i32));
             // a ^ (sign | 0x8000_0000).
             ordered(a) =
                 _mm512_ternarylogic_epi32::<0x1e>(a, _mm512_srai_epi32::<31>(a), _mm512_set1_epi32(i32::MIN));
@@ -65,10 +65,10 @@ sixteen_lanes! {
 }
 
 impl Avx512 {
-    /// `found`, but the values of the registers `low` and `high` in the lanes whose bits number one of them: from 32
-    /// `pair` on.
+    /// `found`, but in the lanes whose bits are from 32 `pair` on, up to 31 more, the value of `low` or `high` that has this
+    /// number among them.
     #[inline(always)]
-    fn look_up_in_pair(self, pair: usize, low: __m512, high: __m512, found: Self) -> Self {
+    fn gather_from_pair(self, pair: usize, low: __m512, high: __m512, found: Self) -> Self {
         intrinsic!({
             let at = _mm512_castps_si512(self.0);
             let is_here = _mm512_cmpeq_epi32_mask(_mm512_srli_epi32::<5>(at), _mm512_set1_epi32(pair as i32));
@@ -120,7 +120,7 @@ impl Register for Avx512 {
     }
 
     #[inline(always)]
-    fn transpose_quad_of_rows([a, b, c, d]: [Self; 4]) -> [Self; 4] {
+    fn transpose_across_quads([a, b, c, d]: [Self; 4]) -> [Self; 4] {
         intrinsic!({
             // Two quads of a, then of b, and two of c, then of d.
             let even = _mm512_setr_epi32(0, 8, 16, 24, 1, 9, 17, 25, 2, 10, 18, 26, 3, 11, 19, 27);
@@ -178,12 +178,12 @@ impl Register for Avx512 {
     }
 
     #[inline(always)]
-    fn look_up(self, values: &[f32]) -> Self {
+    fn gather(self, values: &[f32]) -> Self {
         // As many pairs of registers as take less time than sixteen loads.
         const MAX_PAIRS: usize = 8;
         const PAIR: usize = 32;
         if values.len() > MAX_PAIRS * PAIR {
-            return look_up_one_by_one(self, values);
+            return gather_lane_by_lane(self, values);
         }
         let mut found = Self::splat(self.token(), 0.0);
         let (pairs, rest) = values.as_chunks::<PAIR>();
@@ -191,16 +191,19 @@ impl Register for Avx512 {
             let (low, high) = pair.split_at(PAIR / 2);
             // SAFETY: `self` proves the instructions, and both halves have sixteen values.
             let (low, high) = unsafe { (_mm512_loadu_ps(low.as_ptr()), _mm512_loadu_ps(high.as_ptr())) };
-            found = self.look_up_in_pair(index, low, high, found);
+            found = self.gather_from_pair(index, low, high, found);
         }
         if !rest.is_empty() {
             let (low, high) = rest.split_at(rest.len().min(PAIR / 2));
-            let present = |values: &[f32]| ((1u32 << values.len()) - 1) as u16;
+            let (of_low, of_high) = ((1u32 << low.len()) - 1, (1u32 << high.len()) - 1);
             // SAFETY: `self` proves the instructions, and of each half only the values that it has are loaded.
             let (low, high) = unsafe {
-                (_mm512_maskz_loadu_ps(present(low), low.as_ptr()), _mm512_maskz_loadu_ps(present(high), high.as_ptr()))
+                (
+                    _mm512_maskz_loadu_ps(of_low as u16, low.as_ptr()),
+                    _mm512_maskz_loadu_ps(of_high as u16, high.as_ptr()),
+                )
             };
-            found = self.look_up_in_pair(pairs.len(), low, high, found);
+            found = self.gather_from_pair(pairs.len(), low, high, found);
         }
         found
     }

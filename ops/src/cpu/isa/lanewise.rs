@@ -1,6 +1,6 @@
 //! Macros that declare a register type from a table of intrinsics, and its token.
 
-/// Calls of intrinsics without memory operands.
+/// Calls of intrinsics, without memory operands but constants.
 macro_rules! intrinsic {
     ($call:expr) => {
         // SAFETY: a register value or a token in scope proves that the processor has the instructions; the intrinsics
@@ -30,7 +30,7 @@ macro_rules! lanewise {
         keys $bits:ident, $from_bits:ident;
         descending($first:ident) = $descending:expr;
         with_low_bits($low_a:ident, $low_mask:ident, $low:ident) = $with_low:expr;
-        missing_bits($missing_a:ident, $missing_mask:ident) = $missing:expr;
+        inverted_bits($inverted_a:ident, $inverted_mask:ident) = $inverted:expr;
         ordered($ordered_a:ident) = $ordered:expr;
         key_max($max_a:ident, $max_b:ident) = $max:expr;
         key_min($min_a:ident, $min_b:ident) = $min:expr;
@@ -148,10 +148,10 @@ macro_rules! lanewise {
             }
 
             #[inline(always)]
-            fn missing_bits(self, $missing_mask: u32) -> Self {
+            fn inverted_bits(self, $inverted_mask: u32) -> Self {
                 Self(intrinsic!({
-                    let $missing_a = $bits(self.0);
-                    $from_bits($missing)
+                    let $inverted_a = $bits(self.0);
+                    $from_bits($inverted)
                 }))
             }
 

@@ -28,7 +28,7 @@ lanewise! {
         vsubq_u32(vdupq_n_u32(first), vld1q_u32(LANES.as_ptr()))
     };
     with_low_bits(a, mask, low) = vorrq_u32(vbicq_u32(a, vdupq_n_u32(mask)), low);
-    missing_bits(a, mask) = vbicq_u32(vdupq_n_u32(mask), a);
+    inverted_bits(a, mask) = vbicq_u32(vdupq_n_u32(mask), a);
     ordered(a) = {
         let sign = vreinterpretq_u32_s32(vshrq_n_s32::<31>(vreinterpretq_s32_u32(a)));
         veorq_u32(a, vorrq_u32(sign, vdupq_n_u32(1 << 31)))

@@ -133,7 +133,7 @@ where
     }
 
     #[inline]
-    fn missing_bits(self, mask: u32) -> Self {
+    fn inverted_bits(self, mask: u32) -> Self {
         Self::from_bits(|row, lane| !self.bits(row, lane) & mask)
     }
 
@@ -212,10 +212,8 @@ where
     }
 
     #[inline]
-    fn transpose_quad_of_rows(rows: [Self; 4]) -> [Self; 4] {
-        if L < 16 {
-            return rows;
-        }
+    fn transpose_across_quads(rows: [Self; 4]) -> [Self; 4] {
+        assert_eq!(L, 16, "a register of four quads");
         [0, 1, 2, 3].map(|m| Self::from_lanes(|row, lane| rows[lane % 4].0[row][4 * m + lane / 4]))
     }
 

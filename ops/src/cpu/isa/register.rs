@@ -24,7 +24,7 @@ pub(in crate::cpu) unsafe trait Lanewise:
     const LANES: usize;
     /// Rows side by side, 1 or 2.
     const ROWS: usize = 1;
-    /// The radix of the first pass over columns: 16 where registers hold 16 complex values, or 4.
+    /// The radix of the first pass over columns: 16 where there are 32 registers, or 4.
     const RADIX: usize;
     /// Proof that the processor has the instructions, without size.
     type Token: Copy + Debug;
@@ -51,12 +51,12 @@ pub(in crate::cpu) unsafe trait Lanewise:
     /// `minuend - self * factor`.
     fn neg_mul_add(self, factor: Self, minuend: Self) -> Self;
 
-    /// Bits `first`, `first - 1`, `first - 2`, … in the lanes of every row.
+    /// The unsigned integers `first`, `first - 1`, `first - 2`, … as the bits of every row's lanes; below 0 they wrap.
     fn descending(token: Self::Token, first: u32) -> Self;
     /// The lanes' bits with those of `mask` cleared, and those of `low` in their place.
     fn with_low_bits(self, mask: u32, low: Self) -> Self;
-    /// The bits of `mask` that the lanes do not have.
-    fn missing_bits(self, mask: u32) -> Self;
+    /// The lanes' bits inverted, and those outside `mask` cleared.
+    fn inverted_bits(self, mask: u32) -> Self;
     /// The lanes' bits as keys in the order of their values: those of negative values inverted, the sign of others set.
     fn ordered(self) -> Self;
     /// The greater key of each lane.
@@ -99,11 +99,13 @@ pub(in crate::cpu) trait Register: Lanewise {
     /// result `j` is quad `j` of `rows[i]`. With two quads, rows 0 and 1 are one matrix, and rows 2 and 3 another;
     /// with one, nothing moves.
     fn exchange_quads(rows: [Self; 4]) -> [Self; 4];
-    /// Quad `m` of the four rows as a 4 x 4 matrix, transposed, for each `m`: lane `4 q + i` of result `m` is lane
-    /// `4 m + q` of `rows[i]`. Only for registers of four quads in one row; others return `rows`.
+    /// The 4 x 4 matrices that quad `m` of the four rows makes, transposed, for each `m`: lane `4 q + i` of result `m` is
+    /// lane `4 m + q` of `rows[i]`. Result 0 begins with lane 0 of each row, then lane 1 of each.
+    ///
+    /// Only registers of sixteen lanes have it.
     #[inline(always)]
-    fn transpose_quad_of_rows(rows: [Self; 4]) -> [Self; 4] {
-        rows
+    fn transpose_across_quads(_rows: [Self; 4]) -> [Self; 4] {
+        unreachable!("a register of four quads")
     }
     /// The even and the odd lanes of `self` and `next` together, in order.
     fn deinterleave(self, next: Self) -> (Self, Self);
@@ -116,10 +118,10 @@ pub(in crate::cpu) trait Register: Lanewise {
     /// The lanes of `self` but the first, then lane 0 of `after`.
     fn shifted_down(self, after: Self) -> Self;
 
-    /// `values[i]` for the bits i of each lane of the first row, or 0 where there is no such value.
+    /// `values[i]` for the bits i of each lane of the first row as an unsigned integer, or 0 where there is no such value.
     #[inline(always)]
-    fn look_up(self, values: &[f32]) -> Self {
-        look_up_one_by_one(self, values)
+    fn gather(self, values: &[f32]) -> Self {
+        gather_lane_by_lane(self, values)
     }
 
     /// Prefetches the cache line at `address`, which need not be valid.
@@ -129,9 +131,9 @@ pub(in crate::cpu) trait Register: Lanewise {
     }
 }
 
-/// [`Register::look_up`], lane by lane.
+/// [`Register::gather`], lane by lane.
 #[inline(always)]
-pub(in crate::cpu::isa) fn look_up_one_by_one<V: Lanewise>(at: V, values: &[f32]) -> V {
+pub(in crate::cpu::isa) fn gather_lane_by_lane<V: Lanewise>(at: V, values: &[f32]) -> V {
     let mut lanes = V::Array::default();
     at.store(&mut lanes);
     for lane in lanes.as_mut() {

@@ -9,8 +9,31 @@ use crate::cpu::{InstructionSet, complex_fft, complex_fft_in_place, inverse_real
 use crate::options::{Direction, FftOptions};
 
 /// Lengths for every algorithm of complex rows, and of real ones.
-const COMPLEX: [usize; 21] =
-    [8, 1, 4, 16, 32, 64, 128, 256, 512, 2048, 8192, 16_384, 32_768, 1 << 17, 96, 100, 360, 251, 502, 1031, 2003];
+const COMPLEX: [usize; 23] = [
+    8,
+    1,
+    4,
+    16,
+    32,
+    64,
+    128,
+    256,
+    512,
+    1024,
+    2048,
+    4096,
+    8192,
+    16_384,
+    32_768,
+    1 << 17,
+    96,
+    100,
+    360,
+    251,
+    502,
+    1031,
+    2003,
+];
 const REAL: [usize; 16] = [8, 2, 15, 16, 64, 100, 360, 500, 512, 1024, 4096, 16_384, 251, 502, 1009, 2006];
 /// Numbers of rows: below what lanes take, and a group with some left over.
 const ROWS: [usize; 3] = [1, 3, 11];
@@ -64,6 +87,30 @@ fn complex_rows_match_double_precision_on_every_set() {
             with(set, || complex_fft_in_place(&inverse, [&mut in_re[..], &mut in_im[..]]));
             let scaled: Vec<_> = complex(&re, &im);
             assert_close(complex(&in_re, &in_im).into_iter(), &scaled, &format!("{case}, back"));
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "as many rows as take Miri hours")]
+fn rows_of_large_calls_have_the_bits_of_a_row_alone() {
+    // Calls as large as those that prefetch the next row.
+    for n in [256, 512, 1024, 2048, 4096] {
+        let rows = (1 << 16) / n + 1;
+        let (re, im) = (single(&noise(rows * n, n as u64)), single(&noise(rows * n, 3)));
+        let forward = FftOptions::new(n, Direction::Forward);
+        for set in InstructionSet::available() {
+            let (mut out_re, mut out_im) = (vec![0.0; rows * n], vec![0.0; rows * n]);
+            with(set, || complex_fft([&re[..], &im[..]], n, &forward, [&mut out_re[..], &mut out_im[..]]));
+            let (mut in_re, mut in_im) = (re.clone(), im.clone());
+            with(set, || complex_fft_in_place(&forward, [&mut in_re[..], &mut in_im[..]]));
+            assert!(in_re == out_re && in_im == out_im, "{set}, {n}: in place");
+            for row in 0..rows {
+                let of_row = row * n..(row + 1) * n;
+                let (mut alone_re, mut alone_im) = (re[of_row.clone()].to_vec(), im[of_row.clone()].to_vec());
+                with(set, || complex_fft_in_place(&forward, [&mut alone_re[..], &mut alone_im[..]]));
+                assert!(alone_re == out_re[of_row.clone()] && alone_im == out_im[of_row], "{set}, row {row} of {n}");
+            }
         }
     }
 }

@@ -45,14 +45,10 @@ impl<'a> PowerTile<'a> {
         Self { power, stride, first: searched.start, bins: searched.len() }
     }
 
-    /// The searched bins of each row.
+    /// The searched bins of a row.
     #[inline(always)]
-    fn rows(&self) -> impl Iterator<Item = &'a [f32]> {
-        let (first, bins) = (self.first, self.bins);
-        self.power.chunks_exact(self.stride).map(
-            #[inline(always)]
-            move |row| &row[first..first + bins],
-        )
+    fn row(&self, row: usize) -> &'a [f32] {
+        &self.power[row * self.stride + self.first..][..self.bins]
     }
 }
 
@@ -76,9 +72,9 @@ pub(in crate::cpu) fn top_k_tile<V: Register, const GENERAL: bool>(
             _ => V::call_shared(token, TileSearch::<V, 4, GENERAL> { token, tile, k, keys, out_bins, out_power }),
         }
     } else {
-        let outputs = out_bins.chunks_exact_mut(k).zip(out_power.chunks_exact_mut(k));
-        for (power, (out_bins, out_power)) in tile.rows().zip(outputs) {
-            search_exactly(power, keys, out_bins, out_power);
+        for row in 0..out_bins.len() / k {
+            let ranks = row * k..(row + 1) * k;
+            search_exactly(tile.row(row), keys, &mut out_bins[ranks.clone()], &mut out_power[ranks]);
         }
     }
     shift_bins(out_bins, tile.first);
@@ -123,9 +119,10 @@ impl<V: Register, const B: usize, const GENERAL: bool> SharedKernel for TileSear
             _ => store_keys_of_rows::<V, B, 4>(ranked, &mut rows),
         }
         // Bins and power from the keys, or by the exact search where keys do not suffice.
-        let outputs = out_bins.chunks_exact_mut(k).zip(out_power.chunks_exact_mut(k));
-        for (row, ((power, ranks), (out_bins, out_power))) in tile.rows().zip(&rows).zip(outputs).enumerate() {
-            let ranks = ranks.as_flattened();
+        for (row, keys_of_row) in rows[..out_bins.len() / k].iter().enumerate() {
+            let (power, ranks) = (tile.row(row), keys_of_row.as_flattened());
+            let at = row * k..(row + 1) * k;
+            let (out_bins, out_power) = (&mut out_bins[at.clone()], &mut out_power[at]);
             let (first, last) = (ranks[0].to_bits() & !mask, ranks[k - 1].to_bits() & !mask);
             let finite = if GENERAL { MIN_KEY <= last && first <= MAX_KEY } else { first < f32::INFINITY.to_bits() };
             if !finite || undecided >> row & 1 == 1 {
@@ -155,7 +152,7 @@ fn store_keys_of_rows<V: Register, const B: usize, const L: usize>(ranked: &[V],
     }
 }
 
-/// Bins and power of a row's strongest keys, of which there may be more than `bins`.
+/// Bins and power of a row's strongest keys, whole registers of them, as many as the outputs are long or more.
 #[inline(always)]
 fn decode_keys<V: Register>(
     token: V::Token,
@@ -165,14 +162,16 @@ fn decode_keys<V: Register>(
     bins: &mut [i64],
     peaks: &mut [f32],
 ) {
-    let outputs = bins.chunks_mut(V::LANES).zip(peaks.chunks_mut(V::LANES));
-    for (keys, (bins, peaks)) in V::arrays(keys).iter().zip(outputs) {
-        let numbers = V::load(token, keys).missing_bits(mask);
-        let (mut found, mut values) = (V::Array::default(), V::Array::default());
-        numbers.store(&mut found);
-        numbers.look_up(power).store(&mut values);
-        for (bin, number) in bins.iter_mut().zip(found.as_ref()) {
-            *bin = i64::from(number.to_bits());
+    debug_assert!(keys.len().is_multiple_of(V::LANES) && keys.len() >= bins.len());
+    for part in 0..bins.len().div_ceil(V::LANES) {
+        let at = part * V::LANES..bins.len().min((part + 1) * V::LANES);
+        let (bins, peaks) = (&mut bins[at.clone()], &mut peaks[at]);
+        let decoded = V::load(token, &V::arrays(keys)[part]).inverted_bits(mask);
+        let (mut bits, mut values) = (V::Array::default(), V::Array::default());
+        decoded.store(&mut bits);
+        decoded.gather(power).store(&mut values);
+        for (i, bin) in bins.iter_mut().enumerate() {
+            *bin = i64::from(bits.as_ref()[i].to_bits());
         }
         peaks.copy_from_slice(&values.as_ref()[..peaks.len()]);
     }
@@ -234,34 +233,35 @@ fn sorted<V: Register, const B: usize, const GENERAL: bool>(
     // A bin behind whole blocks, Nyquist in a spectrum, is inserted alone.
     let last = tile.bins - 1;
     let mut column = V::Array::default();
-    for (value, row) in column.as_mut().iter_mut().zip(tile.rows()) {
-        *value = row[last];
+    for row in 0..V::LANES {
+        column.as_mut()[row] = tile.row(row)[last];
     }
-    let number = V::splat(token, f32::from_bits(mask - last as u32));
-    let mut key = key_of::<V, GENERAL>(V::load(token, &column), mask, number);
+    let low = V::splat(token, f32::from_bits(mask - last as u32));
+    let mut key = key_of::<V, GENERAL>(V::load(token, &column), mask, low);
     for top in top.as_flattened_mut() {
         (*top, key) = (top.key_max(key), top.key_min(key));
     }
     (top, discarded.key_max(key))
 }
 
-/// Keys of sixteen bins from `first` on, whose numbers are `number` and below, each a register with a lane for every
-/// row.
+/// Keys of sixteen bins from `first` on, each a register with a lane for every row. `low` are the low bits of the first
+/// key; those of the others are one less each.
 #[inline(always)]
 fn keys_of<V: Register, const GENERAL: bool>(
     token: V::Token,
     tile: &PowerTile<'_>,
     first: usize,
     mask: u32,
-    number: u32,
+    low: u32,
 ) -> [V; BLOCK] {
     let mut keys = [V::splat(token, 0.0); BLOCK];
     for (part, keys) in keys.chunks_exact_mut(V::LANES).enumerate() {
-        let (at, numbers) = (first + part * V::LANES, V::descending(token, number - (part * V::LANES) as u32));
+        // Low bits wrap below 0 only in keys of `keys_of_rest` that are cleared.
+        let (at, low) = (first + part * V::LANES, V::descending(token, low.wrapping_sub((part * V::LANES) as u32)));
         match V::LANES {
-            16 => load_keys::<V, 16, GENERAL>(token, tile, at, mask, numbers, keys),
-            8 => load_keys::<V, 8, GENERAL>(token, tile, at, mask, numbers, keys),
-            _ => load_keys::<V, 4, GENERAL>(token, tile, at, mask, numbers, keys),
+            16 => load_keys::<V, 16, GENERAL>(token, tile, at, mask, low, keys),
+            8 => load_keys::<V, 8, GENERAL>(token, tile, at, mask, low, keys),
+            _ => load_keys::<V, 4, GENERAL>(token, tile, at, mask, low, keys),
         }
     }
     keys
@@ -272,10 +272,9 @@ fn keys_of<V: Register, const GENERAL: bool>(
 fn keys_of_rest<V: Register, const GENERAL: bool>(token: V::Token, tile: &PowerTile<'_>, mask: u32) -> [V; BLOCK] {
     let (first, rest) = (tile.bins / BLOCK * BLOCK, tile.bins % BLOCK);
     let mut padded = [0.0; BLOCK * MAX_LANES];
-    for (padded, row) in padded.chunks_exact_mut(BLOCK).zip(tile.rows()) {
-        padded[..rest].copy_from_slice(&row[first..first + rest]);
+    for (row, padded) in padded.as_chunks_mut::<BLOCK>().0[..V::LANES].iter_mut().enumerate() {
+        padded[..rest].copy_from_slice(&tile.row(row)[first..first + rest]);
     }
-    // With the numbers of the bins that they stand for.
     let padded = PowerTile::new(&padded, BLOCK, 0..BLOCK);
     let mut keys = keys_of::<V, GENERAL>(token, &padded, 0, mask, mask - first as u32);
     for key in &mut keys[rest..] {
@@ -284,30 +283,30 @@ fn keys_of_rest<V: Register, const GENERAL: bool>(token: V::Token, tile: &PowerT
     keys
 }
 
-/// Keys of values whose bins have the bits `numbers`, all within `mask`.
+/// Keys of values, with the low bits `low`.
 #[inline(always)]
-fn key_of<V: Register, const GENERAL: bool>(power: V, mask: u32, numbers: V) -> V {
+fn key_of<V: Register, const GENERAL: bool>(power: V, mask: u32, low: V) -> V {
     // Adding zero turns -0 into 0, so that the two tie.
     let bits = if GENERAL { (power + V::splat(power.token(), 0.0)).ordered() } else { power };
-    bits.with_low_bits(mask, numbers)
+    bits.with_low_bits(mask, low)
 }
 
-/// Keys of `L` bins from `first` on, with `numbers`, each a register with a lane for every row.
+/// Keys of `L` bins from `first` on, with the low bits `low`, each a register with a lane for every row.
 #[inline(always)]
 fn load_keys<V: Register, const L: usize, const GENERAL: bool>(
     token: V::Token,
     tile: &PowerTile<'_>,
     first: usize,
     mask: u32,
-    numbers: V,
+    low: V,
     keys: &mut [V],
 ) {
-    // Rows are numbered before they are transposed: all of them have the same numbers.
+    // Low bits are set before the transposition: every row has the same.
     let power = &tile.power[tile.first + first..];
     let mut rows = [V::splat(token, 0.0); L];
     for (row, keys) in rows.iter_mut().enumerate() {
         let values = &power[row * tile.stride..row * tile.stride + L];
-        *keys = key_of::<V, GENERAL>(V::load(token, &V::arrays(values)[0]), mask, numbers);
+        *keys = key_of::<V, GENERAL>(V::load(token, &V::arrays(values)[0]), mask, low);
     }
     keys[..L].copy_from_slice(&transpose::<V, L>(rows));
 }

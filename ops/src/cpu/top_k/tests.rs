@@ -56,6 +56,42 @@ fn search_with(
     );
 }
 
+/// Values of a table by the bits of lanes.
+struct Gather<'a> {
+    table: &'a [f32],
+    /// Indices as the bits of floats.
+    at: &'a [f32],
+    found: &'a mut [f32],
+}
+
+impl Kernel for Gather<'_> {
+    #[inline(always)]
+    fn run<V: Register>(self, token: V::Token) {
+        let found = V::arrays_mut(self.found);
+        for (i, at) in V::arrays(self.at).iter().enumerate() {
+            V::load(token, at).gather(self.table).store(&mut found[i]);
+        }
+    }
+}
+
+#[test]
+fn values_are_gathered_by_their_indices_and_are_0_beyond() {
+    for length in [1, 15, 16, 17, 31, 32, 33, 129, 255, 256, 257, 300] {
+        let table: Vec<f32> = (1..=length).map(|value| value as f32).collect();
+        let at: Vec<u32> = (0..length as u32 + 64).rev().chain([u32::MAX, 1 << 31, 1 << 5, 1 << 9]).collect();
+        let at = &at[at.len() % MAX_LANES..];
+        let expected: Vec<f32> = at.iter().map(|&at| table.get(at as usize).copied().unwrap_or(0.0)).collect();
+        let at: Vec<f32> = at.iter().map(|&at| f32::from_bits(at)).collect();
+        for set in InstructionSet::available() {
+            for width in [Width::Eight, Width::Sixteen] {
+                let mut found = vec![-1.0; at.len()];
+                dispatch(set, width, Gather { table: &table, at: &at, found: &mut found });
+                assert_eq!(found, expected, "{set}, {length} values");
+            }
+        }
+    }
+}
+
 /// Power that makes keys collide: few values, values that differ in the last bits only, and what is not finite.
 fn special_power() -> impl Strategy<Value = f32> {
     prop_oneof![
@@ -152,7 +188,7 @@ proptest! {
 
     #[test]
     fn largest_values_of_any_rows_are_those_of_the_definition(
-        (rows, k) in prop_oneof![4 => 1..reduced(200, 50), 1 => 200..reduced(700, 201), 1 => Just(reduced(2049, 97))]
+        (rows, k) in prop_oneof![4 => 1..reduced(200, 50), 1 => 2usize..8, 1 => 200..reduced(700, 201), 1 => Just(reduced(2049, 97))]
             .prop_flat_map(|length| (prop::collection::vec(special_values(length), 1..=reduced(40, 9)), 1..=length.min(70))),
     ) {
         let length = rows[0].len();

@@ -190,7 +190,8 @@ impl WelchKernel<'_> {
     #[inline(always)]
     fn rows<V: Register, const N: usize>(self, token: V::Token) {
         let Self { call, mut memory, frames, outputs } = self;
-        let (bins, stride, frame_len) = (call.options.bins(), call.stride(), call.frame_len);
+        let bins = if N > 0 { N / 2 + 1 } else { call.options.bins() };
+        let (stride, frame_len) = (call.stride(), call.frame_len);
         let spare = take_values(&mut memory, bins);
         // Power goes to the caller; for peaks it goes to a tile, which is searched when it is full.
         let tile_rows = V::OneRow::LANES;
@@ -295,10 +296,7 @@ impl<'a, V: Register, const N: usize> RowPowerBuffers<'a, V, N> {
     fn compute(&mut self, frames: [&[f32]; 2], gain: Option<&RowGain<'_, V>>, power: &mut [&mut [f32]; 2]) {
         let token = self.token;
         let &WelchCall { options, segments, factor, has_products, frame_len, .. } = self.call;
-        let (columns, bins) =
-            if N > 0 { (N / V::LANES, N / 2 + 1) } else { (self.window.len(), self.call.options.bins()) };
-        let [first, second] = power;
-        let power = &mut [&mut first[..bins], if V::ROWS == 2 { &mut second[..bins] } else { &mut [] }];
+        let columns = if N > 0 { N / V::LANES } else { self.window.len() };
         let (window, work) = (&self.window[..columns], &mut self.work[..columns]);
         let sums = &mut self.sums[..if has_products { 0 } else { columns }];
         let spectrum = &mut self.spectrum[..if has_products { columns } else { columns / 2 }];

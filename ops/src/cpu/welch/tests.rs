@@ -96,7 +96,7 @@ fn psd_of<V: Register<Token = PortableToken>>(
 
 #[test]
 fn every_width_of_register_gives_the_power_of_the_definition() {
-    for n in lengths(&[256, 512, 1024, 2048, 4096]) {
+    for n in lengths(&[256, 512, 1024, 2048, 4096, 16_384]) {
         for segments in [1, 2, 3] {
             let options = WelchOptions::new(n, segments);
             let frame = noise(options.frame(), 16);
