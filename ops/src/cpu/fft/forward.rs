@@ -61,8 +61,8 @@ impl FourierKernel<'_> {
             let arrays = RowArrays::of(input, [out_re, out_im]);
             let output = [out_re, out_im];
             if n >= min_next_row::<V>() && is_large {
-                // In rows of that many values, a sink that prefetches does so for the next row, in the order of its
-                // stores; only inputs are left.
+                // A sink that prefetches does so `OUTPUT_DISTANCE` values ahead. Where that is the length of a row, it is
+                // the next row, in the order of the stores, and only inputs are left.
                 let prefetches_outputs = n == OUTPUT_DISTANCE && input.is_some();
                 let prefetched = if prefetches_outputs { arrays.read() } else { arrays.all() };
                 let mut next = NextRow::new(prefetched, n, plan.prefetch_steps::<V>());

@@ -85,8 +85,7 @@ fn second_step<V: Register, const K: usize>(
     }
     // The four values are at hand here; those that are neighbours in the spectrum are not.
     if V::LANES == 16 {
-        let [a, b, c, d] = z;
-        z = of_parts(V::transpose_quads([a.re, b.re, c.re, d.re]), V::transpose_quads([a.im, b.im, c.im, d.im]));
+        z = Complex::transpose_quads(z);
     }
     if let Twiddles::OfLanes(twiddles) = twiddles {
         for q in 0..4 {
@@ -161,11 +160,7 @@ pub(super) fn lane_pass<V: Register>(
         for j in 0..4 {
             // Blocks 4 j to 4 j + 3 have lanes j, j + 4, j + 8 and j + 12 of the columns. Columns become lanes, in
             // order, and these lanes registers; radix 4 over them.
-            let [a, b, c, d] = load_four(work, 4 * j * len + at, len);
-            let lanes = of_parts(
-                V::transpose_across_quads([a.re, b.re, c.re, d.re]),
-                V::transpose_across_quads([a.im, b.im, c.im, d.im]),
-            );
+            let lanes = Complex::transpose_across_quads(load_four(work, 4 * j * len + at, len));
             store_four(radix4(lanes), work, 4 * j * len + at, len);
         }
         end_step();
@@ -212,9 +207,4 @@ fn store_four<V: Register>(values: [Complex<V>; 4], into: &mut [Complex<V>], fir
     for q in 0..4 {
         into[first + q * step] = values[q];
     }
-}
-
-#[inline(always)]
-fn of_parts<V: Register>([a, b, c, d]: [V; 4], [a_im, b_im, c_im, d_im]: [V; 4]) -> [Complex<V>; 4] {
-    [Complex { re: a, im: a_im }, Complex { re: b, im: b_im }, Complex { re: c, im: c_im }, Complex { re: d, im: d_im }]
 }

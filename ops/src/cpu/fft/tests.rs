@@ -1,3 +1,5 @@
+//! Plans against the passes that follow them.
+
 use crate::cpu::fft::RowTransform;
 use crate::cpu::fft::plan::{FftPlan, MIN_N};
 use crate::cpu::fft::prefetch::Prefetch;

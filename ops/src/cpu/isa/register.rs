@@ -163,6 +163,34 @@ impl<V: Register> Complex<V> {
         Self { re: V::splat(token, 0.0), im: V::splat(token, 0.0) }
     }
 
+    /// [`Register::transpose_quads`] of both parts.
+    #[inline(always)]
+    pub fn transpose_quads([a, b, c, d]: [Self; 4]) -> [Self; 4] {
+        Self::of_parts(V::transpose_quads([a.re, b.re, c.re, d.re]), V::transpose_quads([a.im, b.im, c.im, d.im]))
+    }
+
+    /// [`Register::exchange_quads`] of both parts.
+    #[inline(always)]
+    pub fn exchange_quads([a, b, c, d]: [Self; 4]) -> [Self; 4] {
+        Self::of_parts(V::exchange_quads([a.re, b.re, c.re, d.re]), V::exchange_quads([a.im, b.im, c.im, d.im]))
+    }
+
+    /// [`Register::transpose_across_quads`] of both parts.
+    #[inline(always)]
+    pub fn transpose_across_quads([a, b, c, d]: [Self; 4]) -> [Self; 4] {
+        Self::of_parts(
+            V::transpose_across_quads([a.re, b.re, c.re, d.re]),
+            V::transpose_across_quads([a.im, b.im, c.im, d.im]),
+        )
+    }
+
+    #[inline(always)]
+    fn of_parts(re: [V; 4], im: [V; 4]) -> [Self; 4] {
+        let [a, b, c, d] = re;
+        let [a_im, b_im, c_im, d_im] = im;
+        [Self { re: a, im: a_im }, Self { re: b, im: b_im }, Self { re: c, im: c_im }, Self { re: d, im: d_im }]
+    }
+
     #[inline(always)]
     pub fn plus(self, other: Self) -> Self {
         Self { re: self.re + other.re, im: self.im + other.im }

@@ -321,12 +321,12 @@ fn four_rows<V: Register>(rows: [Complex<V>; 4], twiddles: &ShortTwiddles<'_, V>
     match V::LANES {
         16 => {
             // Value digits h by quads, then l by lanes; rows are the quads meanwhile.
-            let quads = radix(exchange(rows));
-            let lanes = transpose(times_from_second(quads, twiddles.within));
-            exchange(radix(lanes))
+            let quads = radix(Complex::exchange_quads(rows));
+            let lanes = Complex::transpose_quads(times_from_second(quads, twiddles.within));
+            Complex::exchange_quads(radix(lanes))
         }
-        8 => transpose(exchange(lane_digits(transpose(rows), twiddles))),
-        _ => transpose(radix(transpose(rows))),
+        8 => Complex::transpose_quads(Complex::exchange_quads(lane_digits(Complex::transpose_quads(rows), twiddles))),
+        _ => Complex::transpose_quads(radix(Complex::transpose_quads(rows))),
     }
 }
 
@@ -334,11 +334,11 @@ fn four_rows<V: Register>(rows: [Complex<V>; 4], twiddles: &ShortTwiddles<'_, V>
 #[inline(always)]
 fn one_row<V: Register>(row: [Complex<V>; 4], twiddles: &ShortTwiddles<'_, V>) -> [Complex<V>; 4] {
     // The digit of registers, whose bins become the lanes.
-    let columns = transpose(times_from_second(radix(row), twiddles.across));
+    let columns = Complex::transpose_quads(times_from_second(radix(row), twiddles.across));
     match V::LANES {
         16 => {
-            let quads = radix(exchange(columns));
-            radix(exchange(times_from_second(quads, twiddles.within)))
+            let quads = radix(Complex::exchange_quads(columns));
+            radix(Complex::exchange_quads(times_from_second(quads, twiddles.within)))
         }
         8 => {
             let [a, b, c, d] = lane_digits(columns, twiddles);
@@ -353,8 +353,8 @@ fn one_row<V: Register>(row: [Complex<V>; 4], twiddles: &ShortTwiddles<'_, V>) -
 #[inline(always)]
 fn lane_digits<V: Register>(values: [Complex<V>; 4], twiddles: &ShortTwiddles<'_, V>) -> [Complex<V>; 4] {
     // Values 0, 4, 2 and 6, in the other quad the odd ones.
-    let [a, b, c, d] = exchange(values);
-    let [even, odd, even_beyond, odd_beyond] = exchange(radix([a, c, b, d]));
+    let [a, b, c, d] = Complex::exchange_quads(values);
+    let [even, odd, even_beyond, odd_beyond] = Complex::exchange_quads(radix([a, c, b, d]));
     let odd = odd.times(twiddles.within[0]);
     let odd_beyond = odd_beyond.times(twiddles.within[1]);
     [even.plus(odd), even.minus(odd), even_beyond.plus(odd_beyond), even_beyond.minus(odd_beyond)]
@@ -364,22 +364,4 @@ fn lane_digits<V: Register>(values: [Complex<V>; 4], twiddles: &ShortTwiddles<'_
 #[inline(always)]
 fn times_from_second<V: Register>([a, b, c, d]: [Complex<V>; 4], twiddles: &[Complex<V>]) -> [Complex<V>; 4] {
     [a, b.times(twiddles[0]), c.times(twiddles[1]), d.times(twiddles[2])]
-}
-
-/// Registers change places with quads.
-#[inline(always)]
-fn exchange<V: Register>([a, b, c, d]: [Complex<V>; 4]) -> [Complex<V>; 4] {
-    of_parts(V::exchange_quads([a.re, b.re, c.re, d.re]), V::exchange_quads([a.im, b.im, c.im, d.im]))
-}
-
-/// Registers change places with the lanes of each quad.
-#[inline(always)]
-fn transpose<V: Register>([a, b, c, d]: [Complex<V>; 4]) -> [Complex<V>; 4] {
-    of_parts(V::transpose_quads([a.re, b.re, c.re, d.re]), V::transpose_quads([a.im, b.im, c.im, d.im]))
-}
-
-#[inline(always)]
-fn of_parts<V: Register>(re: [V; 4], im: [V; 4]) -> [Complex<V>; 4] {
-    let part = |i: usize| Complex { re: re[i], im: im[i] };
-    [part(0), part(1), part(2), part(3)]
 }
