@@ -257,8 +257,9 @@ enum DeviceModel {
 
 impl DeviceModel {
     fn of_learned(learned: &LearnedWelchPeaks, band: Option<Band>) -> Result<Self> {
-        let parameters = learned.try_parameters(&learned.hard_gates())?;
-        Ok(Self::Learned(Box::new(parameters), learned.options().with_band(band)))
+        let gates = learned.hard_gates();
+        let (parameters, options) = (learned.try_parameters(&gates)?, learned.options_with(&gates));
+        Ok(Self::Learned(Box::new(parameters), options.with_band(band)))
     }
 }
 

@@ -87,10 +87,12 @@ mod error;
 mod fast_length;
 #[cfg(feature = "cube")]
 mod gpu;
+mod halved;
 mod mel_filters;
 #[cfg(any(feature = "flex", feature = "ndarray"))]
 #[cfg_attr(docsrs, doc(cfg(any(feature = "flex", feature = "ndarray"))))]
 pub mod memory;
+mod open_blocks;
 #[cfg_attr(feature = "ndarray", expect(deprecated, reason = "Burn retires NdArray after 0.22"))]
 mod ops;
 pub mod options;

@@ -34,6 +34,8 @@ fn main() -> ExitCode {
         peaks_of_a_band_are_the_strongest_of_its_bins,
         learned_welch_equals_the_reference,
         learned_windows_and_gains_equal_the_reference,
+        blocks_of_bins_whose_gain_is_0_are_not_searched,
+        estimates_of_sums_are_those_of_the_signal_of_sums,
         exact_parameters_make_the_learned_estimate_welchs,
         peaks_from_host_memory_are_those_on_the_device,
     ];
@@ -318,6 +320,101 @@ fn learned_windows_and_gains_equal_the_reference(device: &Device) {
             // The second call meets tensors that are known.
             let ks = [1, bins.min(16), bins.min(16), bins];
             assert_learned(&label, device, &samples, &learned, &options, &ks);
+        }
+    }
+}
+
+fn blocks_of_bins_whose_gain_is_0_are_not_searched(device: &Device) {
+    for n in [64, 128, 256, 512, 1024, 4096].into_iter().filter(|&n| takes(device, n)) {
+        for band in [None, Some(Band::new(3..n / 2 - 2))] {
+            let options = WelchOptions::new(n, 3).with_band(band);
+            let (frame, bins, searched) = (options.frame(), options.bins(), options.searched());
+            // A silent row, all of whose power ties.
+            let mut samples = rounded(noise(ROWS * frame, n as u64 + 1));
+            samples[..frame].fill(0.0);
+            let signal = tensor(&samples, [ROWS, frame], device, DType::F32);
+            let perturbed = LearnedNumbers::perturbed(&options, 31).rounded();
+            let exact = LearnedNumbers { weights: vec![0.5, 0.0, 0.5], ..LearnedNumbers::exact(&options) };
+            let products = exact.clone().with_products(&options, 8).rounded();
+            for (name, mut learned) in [("perturbed", perturbed), ("exact", exact), ("products", products)] {
+                let taps = learned.gain.len() / bins;
+                learned.gain.iter_mut().for_each(|gain| *gain = gain.abs());
+                // One of several blocks, or all but one.
+                let (last, len) = (options.blocks() - 1, options.block_len());
+                let all_but_one: Vec<_> = (0..=last).filter(|&block| block != last / 2).collect();
+                for closed in [vec![0], vec![last], vec![last / 2], all_but_one] {
+                    let mut learned = learned.clone();
+                    let mut is_closed = vec![true; bins];
+                    for bin in searched.clone() {
+                        let block = last.min((bin - searched.start) / len);
+                        is_closed[bin] = closed.contains(&block);
+                        if is_closed[bin] {
+                            learned.gain[bin * taps..(bin + 1) * taps].fill(0.0);
+                        }
+                    }
+                    let parameters = learned.tensors(&options, device, DType::F32);
+                    let power = values(learned_welch_psd(signal.clone(), parameters.clone(), &options).unwrap());
+                    let closed_below = |(at, &power): (usize, &f64)| if is_closed[at % bins] { -1.0 } else { power };
+                    let searched: Vec<f64> = power.iter().enumerate().map(closed_below).collect();
+                    let open = is_closed.iter().filter(|closed| !**closed).count();
+                    for k in [1, 10, 16, 40].into_iter().filter(|&k| k <= open) {
+                        let peaks = learned_welch_peaks(signal.clone(), parameters.clone(), &options, k).unwrap();
+                        let label = format!("{device:?}, {name}, n {n}, {band:?}, {closed:?} closed, k {k}");
+                        assert_peaks(&label, peaks, &searched, bins, k, power_tolerance(n));
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn estimates_of_sums_are_those_of_the_signal_of_sums(device: &Device) {
+    for n in [16, 64, 256, 1024, 4096, 100].into_iter().filter(|&n| takes(device, n)) {
+        for (halvings, segments, hop, detrend) in [
+            (1, 2, n / 2, Detrend::None),
+            (1, 3, n / 2, Detrend::Constant),
+            (2, 1, n, Detrend::None),
+            (3, 2, n + 3, Detrend::None),
+        ] {
+            let of_sums = WelchOptions::new(n, segments).with_hop(hop).with_detrend(detrend);
+            let options = of_sums.with_halvings(halvings);
+            // Samples that make no sum are left out.
+            let (bins, samples) = (options.bins(), options.frame() + 1);
+            let numbers = rounded(noise(ROWS * samples, n as u64 + 5));
+            let mut sums = numbers.clone();
+            for level in 0..halvings {
+                sums = sums
+                    .chunks(samples >> level)
+                    .flat_map(|row| {
+                        row.as_chunks::<2>().0.iter().map(|[a, b]| f64::from((a + b) as f32)).collect::<Vec<_>>()
+                    })
+                    .collect();
+            }
+            let signal = tensor(&numbers, [ROWS, samples], device, DType::F32);
+            let sums = tensor(&sums, [ROWS, samples >> halvings], device, DType::F32);
+            let window = tensor(&rounded(window(WindowShape::Hann, Symmetry::Periodic, n)), [n], device, DType::F32);
+            let label = format!("{device:?}, {options:?}");
+            let close = |estimate: Tensor<2>, of_sums: Tensor<2>| {
+                let error = worst_row_error(&values(estimate), &values(of_sums), bins);
+                assert!(error <= power_tolerance(n), "{label}: relative error {error:.1e}");
+            };
+            let expected = welch_psd(sums.clone(), window.clone(), &of_sums).unwrap();
+            close(welch_psd(signal.clone(), window.clone(), &options).unwrap(), expected.clone());
+            let k = bins.min(16);
+            let peaks = welch_peaks(signal.clone(), window.clone(), &options, k).unwrap();
+            assert_peaks(&label, peaks, &values(expected), bins, k, power_tolerance(n));
+            // Butterflies have lengths that are powers of two.
+            if n == 100 {
+                continue;
+            }
+            for learned in [LearnedNumbers::exact(&options), LearnedNumbers::perturbed(&options, 3)] {
+                let gain = learned.gain.iter().map(|gain| gain.abs()).collect();
+                let parameters = LearnedNumbers { gain, ..learned }.rounded().tensors(&options, device, DType::F32);
+                let expected = learned_welch_psd(sums.clone(), parameters.clone(), &of_sums).unwrap();
+                close(learned_welch_psd(signal.clone(), parameters.clone(), &options).unwrap(), expected.clone());
+                let peaks = learned_welch_peaks(signal.clone(), parameters, &options, k).unwrap();
+                assert_peaks(&label, peaks, &values(expected), bins, k, power_tolerance(n));
+            }
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::harness::number_list::whole;
 use crate::harness::statistics::Percentiles;
 use crate::suites::operations::{self, OperationScope};
 use crate::suites::peaks::PeaksProblem;
-use crate::suites::picker::{TimingBudget, Timings, calibrated_strategies, time_in_rounds};
+use crate::suites::picker::{TimingBudget, Timings, calibrated_estimates, time_in_rounds};
 
 /// Options of `calibrate`.
 #[derive(Debug, Clone, clap::Args)]
@@ -83,11 +83,11 @@ pub fn run(arguments: &CalibrateArgs, out: &mut dyn Write) -> anyhow::Result<Exi
         Ok::<_, anyhow::Error>((profile, before.max(between).max(probe.slowdown())))
     })?;
     let constants = measured.into_iter().next().context("nothing was measured")?;
-    let strategies = calibrated_strategies(id.kind());
+    let estimates = calibrated_estimates(id.kind());
     let mut profile = constants.clone();
-    measure_latencies(&mut profile, &strategies, &sizes, |sizes| {
+    measure_latencies(&mut profile, &estimates, &sizes, |sizes| {
         let problems = sizes.iter().map(problem).collect::<anyhow::Result<Vec<_>>>()?;
-        let timed = time_in_rounds(&problems, &strategies, &constants, &device, budget, &mut probe, arguments.quiet)?;
+        let timed = time_in_rounds(&problems, &estimates, &constants, &device, budget, &mut probe, arguments.quiet)?;
         let Timings { samples, load: timing } = timed;
         load = LoadRecord::of([&load, &timing]);
         samples.into_iter().map(|samples| samples.into_iter().map(spread).collect()).collect::<anyhow::Result<_>>()
@@ -155,7 +155,10 @@ mod tests {
         let mut out = Vec::new();
         assert_eq!(run(&arguments, &mut out).unwrap(), ExitStatus::Passed);
         let profile = load(&path, &fingerprint(DeviceName::CPU.id())).unwrap().unwrap();
-        assert_eq!(profile.latencies.keys().collect::<Vec<_>>(), ["fused", "learned", "spectrum"]);
+        assert_eq!(
+            profile.latencies.keys().collect::<Vec<_>>(),
+            ["fused", "learned", "learned_fewest_blocks", "learned_halved", "spectrum"]
+        );
         assert!(profile.latencies.values().all(|table| table.nanoseconds.len() == 8 && table.error >= 1.0));
         assert!(profile.dispatch > 0.0 && profile.memory_bandwidth > 0.0);
         assert!(profile.operations.contains_key("firefly::butterfly"), "{:?}", profile.operations.keys());

@@ -52,8 +52,15 @@ pub fn run(arguments: &GateArgs, out: &mut dyn Write) -> anyhow::Result<ExitStat
         validate_n_fft("gate", "n_fft", options.n_fft)?;
         let all = options.butterflies();
         let open = arguments.open.map(|share| (share * all as f64).round() as usize);
-        let (segments, products) = (options.segments, false);
-        let learned = open.map(|open| LearnedSize { open, all, segments, exact: open == all, products });
+        let learned = open.map(|open| LearnedSize {
+            open,
+            all,
+            segments: options.segments,
+            exact: open == all,
+            products: false,
+            closed_blocks: 0,
+            halvings: 0,
+        });
         for k in numbers(&arguments.k) {
             ensure!(k <= options.bins(), "--k: {k} is more than the {} bins of n_fft {n_fft}", options.bins());
             for batch in numbers(&arguments.batch) {

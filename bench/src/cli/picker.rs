@@ -11,6 +11,7 @@ use clap::value_parser;
 use firefly_app::device::DeviceChoice;
 use firefly_app::files::{ensure_writable, write_atomically};
 use firefly_app::table::{TableLayout, wrapped};
+use firefly_framework::cost::MeasuredEstimate;
 use firefly_models::{AutoWelchPeaks, Selection, Strategy, Tier};
 
 use super::ExitStatus;
@@ -123,10 +124,11 @@ pub fn run(arguments: &PickerArgs, out: &mut dyn Write) -> anyhow::Result<ExitSt
     });
     ensure!(!problems.is_empty(), "no case is left: {}", left_out.join("; "));
     let methods = strategies_of(id.kind());
+    let estimates: Vec<_> = methods.iter().copied().map(MeasuredEstimate::Strategy).collect();
     let budget = TimingBudget { rounds: arguments.rounds as usize, time: Duration::from_millis(arguments.time) };
     let mut probe = LoadProbe::new(id.kind());
     let Timings { samples, load } =
-        time_in_rounds(&problems, methods, &profile, &device, budget, &mut probe, arguments.quiet)?;
+        time_in_rounds(&problems, &estimates, &profile, &device, budget, &mut probe, arguments.quiet)?;
     let mut decision_times = DecisionTimes::default();
     let mut cases = Vec::new();
     for (problem, samples) in problems.iter().zip(samples) {

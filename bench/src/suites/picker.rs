@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use burn::tensor::{Device, Tensor, TensorData};
 use firefly_app::device::DeviceKind;
 use firefly_app::progress::StepProgress;
+use firefly_framework::cost::MeasuredEstimate;
 use firefly_framework::profile::DeviceProfile;
 use firefly_models::{AutoWelchPeaks, AutoWelchPeaksConfig, LearnedWelchPeaksConfig, Strategy, WelchPeaksConfig};
 use firefly_ops::ArgumentError;
@@ -39,9 +40,10 @@ pub const fn strategies_of(kind: DeviceKind) -> &'static [Strategy] {
     }
 }
 
-/// The strategies that are calibrated on a kind of device: the exact ones, and learned models.
-pub fn calibrated_strategies(kind: DeviceKind) -> Vec<Strategy> {
-    strategies_of(kind).iter().copied().chain([Strategy::Learned]).collect()
+/// The estimates that are calibrated on a kind of device: the exact strategies, and learned models.
+pub fn calibrated_estimates(kind: DeviceKind) -> Vec<MeasuredEstimate> {
+    let strategies = strategies_of(kind).iter().copied().chain([Strategy::Learned]).map(MeasuredEstimate::Strategy);
+    strategies.chain([MeasuredEstimate::FewestBlocks, MeasuredEstimate::Halved]).collect()
 }
 
 /// Noise that the frames of problems are cut from.
@@ -66,28 +68,38 @@ impl Noise {
     }
 }
 
-/// The model of a problem, restricted to one strategy if one is given; a learned one is untrained, with every gate
-/// open.
+/// The model of a problem, restricted to one strategy if the time of one is measured; a learned one is untrained.
 ///
 /// # Errors
 /// [`ArgumentError`] for a problem out of range.
 pub fn model(
     problem: &PeaksProblem,
-    strategy: Option<Strategy>,
+    estimate: Option<MeasuredEstimate>,
     profile: &DeviceProfile,
     device: &Device,
 ) -> Result<AutoWelchPeaks, ArgumentError> {
     let config = WelchPeaksConfig::new().with_n_fft(problem.options.n_fft).with_k(problem.k).with_tier(problem.tier);
     let auto = AutoWelchPeaksConfig::new().with_peaks(config).with_profile(Some(profile.clone()));
+    let strategy = estimate.map(|estimate| match estimate {
+        MeasuredEstimate::Strategy(strategy) => strategy,
+        MeasuredEstimate::FewestBlocks | MeasuredEstimate::Halved => Strategy::Learned,
+    });
     let auto = strategy.map_or_else(|| auto.clone(), |strategy| auto.clone().with_strategies(vec![strategy]));
     let auto = auto.try_init(device)?;
-    if strategy != Some(Strategy::Learned) {
-        return Ok(auto);
-    }
+    let Some(estimate) = estimate.filter(|estimate| estimate.is_learned()) else { return Ok(auto) };
     let learned = LearnedWelchPeaksConfig::new()
         .with_n_fft(problem.options.n_fft)
         .with_k(problem.k)
         .with_segments(problem.tier.segments());
+    let (blocks, fewest) = (problem.options.blocks(), problem.k.div_ceil(problem.options.block_len()));
+    let learned = match estimate {
+        MeasuredEstimate::FewestBlocks if fewest < blocks => {
+            learned.with_closed_blocks(Some((fewest..blocks).collect()))
+        }
+        // A halved transform may have fewer bins than there are peaks.
+        MeasuredEstimate::Halved => learned.with_k(problem.k.min(problem.options.n_fft / 4 + 1)).with_halvings(Some(1)),
+        MeasuredEstimate::FewestBlocks | MeasuredEstimate::Strategy(_) => learned,
+    };
     Ok(auto.with_learned(learned.try_init(device)?))
 }
 
@@ -108,14 +120,14 @@ pub struct Timings {
     pub load: LoadRecord,
 }
 
-/// For every problem the nanoseconds of each strategy's runs, including the transfer of the peaks to host memory,
+/// For every problem the nanoseconds of each estimate's runs, including the transfer of the peaks to host memory,
 /// gathered in rounds; rounds on a busy machine are repeated.
 ///
 /// # Errors
 /// [`TimingError`] for a problem out of range, and strategies that fail or disagree.
 pub fn time_in_rounds(
     problems: &[PeaksProblem],
-    strategies: &[Strategy],
+    estimates: &[MeasuredEstimate],
     profile: &DeviceProfile,
     device: &Device,
     budget: TimingBudget,
@@ -130,7 +142,7 @@ pub fn time_in_rounds(
         progress.set_message(format!("round {}{purpose}", round + 1));
         let (mut times, mut slowdowns) = (Vec::with_capacity(problems.len()), vec![probe.slowdown()]);
         for (place, problem) in problems.iter().enumerate() {
-            times.push(time_strategies(problem, strategies, &noise, profile, device, budget.time)?);
+            times.push(time_estimates(problem, estimates, &noise, profile, device, budget.time)?);
             if place % PROBED == PROBED - 1 {
                 slowdowns.push(probe.slowdown());
             }
@@ -146,7 +158,7 @@ pub fn time_in_rounds(
         Ok::<_, TimingError>((times, slowdown))
     })?;
     progress.finish();
-    let mut samples = vec![vec![Vec::new(); strategies.len()]; problems.len()];
+    let mut samples = vec![vec![Vec::new(); estimates.len()]; problems.len()];
     for times in rounds {
         for (samples, times) in samples.iter_mut().zip(times) {
             samples.iter_mut().zip(times).for_each(|(samples, times)| samples.extend(times));
@@ -168,20 +180,20 @@ pub enum TimingError {
     #[error("the noise is too short")]
     ShortNoise,
     /// Two strategies gave different peaks.
-    #[error("{strategy} gives other peaks than {first}")]
+    #[error("{estimate} gives other peaks than {first}")]
     Disagreement {
-        /// A strategy.
-        strategy: Strategy,
-        /// The first strategy.
-        first: Strategy,
+        /// An estimate.
+        estimate: MeasuredEstimate,
+        /// The first one.
+        first: MeasuredEstimate,
     },
 }
 
-/// Nanoseconds of each strategy's runs on `problem`; the strategies take turns in an order drawn anew in each
+/// Nanoseconds of each estimate's runs on `problem`; the estimates take turns in an order drawn anew in each
 /// iteration, for `time` together.
-fn time_strategies(
+fn time_estimates(
     problem: &PeaksProblem,
-    strategies: &[Strategy],
+    estimates: &[MeasuredEstimate],
     noise: &Noise,
     profile: &DeviceProfile,
     device: &Device,
@@ -189,20 +201,20 @@ fn time_strategies(
 ) -> Result<Vec<Vec<f64>>, TimingError> {
     let frames = noise.frames(problem, device).ok_or(TimingError::ShortNoise)?;
     let models: Vec<AutoWelchPeaks> =
-        strategies.iter().map(|strategy| model(problem, Some(*strategy), profile, device)).collect::<Result<_, _>>()?;
+        estimates.iter().map(|estimate| model(problem, Some(*estimate), profile, device)).collect::<Result<_, _>>()?;
     let run = |model: &AutoWelchPeaks| -> Result<HostPeaksOutput, TimingError> {
         Ok(model.try_forward(black_box(frames.clone()))?.read()?)
     };
     // One run of each that is not timed gives the powers that have to agree; a learned model finds its own.
     let outputs =
         models.iter().map(|model| Ok(run(model)?.values()?.power)).collect::<Result<Vec<_>, TimingError>>()?;
-    for (&strategy, output) in strategies.iter().zip(&outputs) {
-        if strategy != Strategy::Learned && !agree(&outputs[0], output, problem.k) {
-            return Err(TimingError::Disagreement { strategy, first: strategies[0] });
+    for (&estimate, output) in estimates.iter().zip(&outputs) {
+        if !estimate.is_learned() && !agree(&outputs[0], output, problem.k) {
+            return Err(TimingError::Disagreement { estimate, first: estimates[0] });
         }
     }
-    let mut samples = vec![Vec::new(); strategies.len()];
-    let mut order = TurnOrder::new(strategies.len(), problem.batch as u64);
+    let mut samples = vec![Vec::new(); estimates.len()];
+    let mut order = TurnOrder::new(estimates.len(), problem.batch as u64);
     let start = Instant::now();
     while samples[0].len() < MIN_ITERATIONS || (start.elapsed() < time && samples[0].len() < MAX_ITERATIONS) {
         for &which in order.draw() {
@@ -240,9 +252,9 @@ mod tests {
     fn every_strategy_is_timed_and_short_noise_is_refused() {
         let (device, profile) = (Device::flex(), Preset::Cpu.profile());
         let problem = PeaksProblem::new(64, Tier::Fast, 7, 5);
-        let strategies = [Strategy::Fused, Strategy::Spectrum];
+        let estimates = calibrated_estimates(DeviceKind::Cpu);
         let times =
-            |samples| time_strategies(&problem, &strategies, &Noise::new(samples), &profile, &device, Duration::ZERO);
+            |samples| time_estimates(&problem, &estimates, &Noise::new(samples), &profile, &device, Duration::ZERO);
         assert!(matches!(times(7 * 96 - 1), Err(TimingError::ShortNoise)));
         let times = times(7 * 96).unwrap();
         assert!(times.iter().flatten().all(|time| *time > 0.0));

@@ -1,10 +1,10 @@
 //! Latency tables fitted to measured times.
 
 use super::{CalibrationError, CalibrationSizes};
-use crate::cost::{PeaksSize, Strategy};
+use crate::cost::{MeasuredEstimate, PeaksSize};
 use crate::profile::{AxisInterpolation, DeviceProfile, LatencyAxis, LatencyTable};
 
-/// Spread of the times that a strategy takes at a size, in nanoseconds.
+/// Spread of the times that an estimate takes at a size, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LatencySpread {
     /// 10th percentile.
@@ -23,16 +23,16 @@ impl LatencySpread {
     }
 }
 
-/// Measures the latencies of `strategies` at `sizes` and puts a fitted table per strategy into `profile`, with its
+/// Measures the latencies of `estimates` at `sizes` and puts a fitted table per estimate into `profile`, with its
 /// worst error at the held-out sizes.
 ///
-/// `time` gets the sizes to time, and returns for each of them the spread per strategy.
+/// `time` gets the sizes to time, and returns for each of them the spread per estimate.
 ///
 /// # Errors
 /// The errors of `time`, and [`CalibrationError`] for times that make no table.
 pub fn measure_latencies<E: From<CalibrationError>>(
     profile: &mut DeviceProfile,
-    strategies: &[Strategy],
+    estimates: &[MeasuredEstimate],
     sizes: &CalibrationSizes,
     time: impl FnOnce(&[PeaksSize]) -> Result<Vec<Vec<LatencySpread>>, E>,
 ) -> Result<(), E> {
@@ -42,9 +42,9 @@ pub fn measure_latencies<E: From<CalibrationError>>(
     let spreads = time(&timed)?;
     check_count("sizes", spreads.len(), timed.len())?;
     for spreads in &spreads {
-        check_count("strategies", spreads.len(), strategies.len())?;
+        check_count("estimates", spreads.len(), estimates.len())?;
     }
-    for (index, strategy) in strategies.iter().enumerate() {
+    for (index, estimate) in estimates.iter().enumerate() {
         let mut spreads = spreads.iter();
         let times: Vec<Option<f64>> = all()
             .map(|size| sizes.is_timed(size).then(|| spreads.next()).flatten().map(|spreads| spreads[index].middle()))
@@ -56,7 +56,7 @@ pub fn measure_latencies<E: From<CalibrationError>>(
             Some(ratio.max(1.0 / ratio))
         });
         let error = error.fold(1.0, f64::max);
-        profile.latencies.insert(strategy.name().into(), LatencyTable { error, ..table });
+        profile.latencies.insert(estimate.name().into(), LatencyTable { error, ..table });
     }
     Ok(())
 }
@@ -102,7 +102,9 @@ mod tests {
     #[test]
     fn a_wrong_number_of_times_is_an_error() {
         let (mut profile, sizes) = (Preset::Cpu.profile(), CalibrationSizes::rough());
-        let result = measure_latencies(&mut profile, &[Strategy::Fused], &sizes, |_| Ok::<_, CalibrationError>(vec![]));
+        let result = measure_latencies(&mut profile, &[MeasuredEstimate::FewestBlocks], &sizes, |_| {
+            Ok::<_, CalibrationError>(vec![])
+        });
         assert!(matches!(result, Err(CalibrationError::Count { what: "sizes", got: 0, expected: 9 })), "{result:?}");
     }
 }

@@ -3,16 +3,16 @@
 //!
 //! [`measure_constants`] times small programs on the device. [`measure_operations`] isolates each operation of the
 //! caller's graphs, and [`measure_latencies`] lists the problem sizes to time; both leave the timing itself to the
-//! caller, who has the models and the device, and fit a latency table per operation or strategy to the result:
+//! caller, who has the models and the device, and fit a latency table per operation or estimate to the result:
 //!
 //! ```
 //! use firefly_framework::calibration::{CalibrationError, CalibrationSizes, LatencySpread, measure_latencies};
-//! use firefly_framework::cost::Strategy;
+//! use firefly_framework::cost::{MeasuredEstimate, Strategy};
 //! use firefly_framework::profile::Preset;
 //!
 //! let mut profile = Preset::Cpu.profile();
-//! let strategies = [Strategy::Fused];
-//! measure_latencies(&mut profile, &strategies, &CalibrationSizes::rough(), |sizes| {
+//! let estimates = [MeasuredEstimate::Strategy(Strategy::Fused)];
+//! measure_latencies(&mut profile, &estimates, &CalibrationSizes::rough(), |sizes| {
 //!     // A device that takes 10 µs per call and 1 µs per frame.
 //!     let time = |batch: usize| 10e3 + 1e3 * batch as f64;
 //!     let spread = |batch| LatencySpread { p10: time(batch), p90: time(batch) };

@@ -22,6 +22,7 @@
 
 mod benefit;
 mod fusion_gate;
+mod measured_estimate;
 mod peaks;
 mod peaks_size;
 mod prediction;
@@ -29,6 +30,7 @@ pub mod published;
 
 pub use benefit::{Benefit, Score};
 pub use fusion_gate::{FusionDecision, SlowdownCheck};
+pub use measured_estimate::MeasuredEstimate;
 pub use peaks::{PeaksWorkload, Strategy};
 pub use peaks_size::{LearnedSize, PEAKS_AXES, PeaksSize};
 pub use prediction::Prediction;

@@ -5,6 +5,7 @@ use std::fmt;
 use firefly_ops::WelchOptions;
 use serde::{Deserialize, Serialize};
 
+use super::measured_estimate::MeasuredEstimate;
 use super::peaks_size::{LearnedSize, PeaksSize, SAMPLE_BYTES};
 use super::published;
 use crate::profile::DeviceProfile;
@@ -98,14 +99,32 @@ impl PeaksWorkload {
     }
 
     /// Nanoseconds that follow from the measured latencies of a strategy, if the profile has them; of a learned model
-    /// that runs as an exact estimate those of as many segments as it has open.
+    /// that runs as an exact estimate those of as many segments as it has open, less those of the blocks of bins that are
+    /// closed.
     pub fn measured(&self, strategy: Strategy, device: &DeviceProfile) -> Option<f64> {
-        let mut size = self.size;
         if strategy == Strategy::Learned {
-            let learned = self.learned.filter(|learned| learned.exact)?;
-            size.options = WelchOptions::new(size.options.n_fft, learned.timed_segments(device.peaks.gpu));
+            return self.measured_learned(device);
         }
-        device.latencies.get(strategy.name())?.predict(&size.coordinates())
+        device.latencies.get(strategy.name())?.predict(&self.size.coordinates())
+    }
+
+    fn measured_learned(&self, device: &DeviceProfile) -> Option<f64> {
+        let learned = self.learned.filter(|learned| learned.exact)?;
+        let options = WelchOptions::new(self.size.options.n_fft, learned.timed_segments(device.peaks.gpu));
+        let coordinates = PeaksSize { options, ..self.size }.coordinates();
+        let time = |estimate: MeasuredEstimate| device.latencies.get(estimate.name())?.predict(&coordinates);
+        let open = MeasuredEstimate::Strategy(Strategy::Learned);
+        let whole = match learned.halvings {
+            0 => time(open)?,
+            1 => time(MeasuredEstimate::Halved)?,
+            _ => return None,
+        };
+        let fewest = self.size.k.div_ceil(options.block_len());
+        if learned.closed_blocks == 0 || options.blocks() <= fewest {
+            return Some(whole);
+        }
+        let per_block = (time(open)? - time(MeasuredEstimate::FewestBlocks)?) / (options.blocks() - fewest) as f64;
+        Some((whole - per_block * learned.closed_blocks as f64).max(0.0))
     }
 
     /// Nanoseconds by the published estimates.
@@ -140,6 +159,10 @@ mod tests {
     use super::*;
     use crate::cost::PEAKS_AXES;
     use crate::profile::{LatencyAxis, LatencyTable, Preset};
+
+    /// A model without products whose blocks of bins are open and whose transform is not halved.
+    const WHOLE: LearnedSize =
+        LearnedSize { open: 0, all: 0, segments: 0, exact: true, products: false, closed_blocks: 0, halvings: 0 };
 
     fn workload(batch: usize) -> PeaksWorkload {
         PeaksWorkload::new(PeaksSize { options: WelchOptions::new(256, 2), batch, k: 16 })
@@ -179,7 +202,7 @@ mod tests {
     fn only_sparse_learned_models_are_candidates() {
         let device = Preset::Cuda.profile();
         let with = |batch, open| {
-            let learned = Some(LearnedSize { open, all: 1000, segments: 2, exact: false, products: false });
+            let learned = Some(LearnedSize { open, all: 1000, segments: 2, exact: false, ..WHOLE });
             PeaksWorkload { learned, ..workload(batch) }.predict(Strategy::Learned, &device)
         };
         assert_eq!((with(8, 250), with(8, 1000)), (None, None));
@@ -198,7 +221,7 @@ mod tests {
         let table = LatencyTable::new(PEAKS_AXES.map(axis).to_vec(), vec![1000.0, 8000.0]).unwrap();
         let device = DeviceProfile { latencies: [("learned".to_string(), table)].into(), ..Preset::Cuda.profile() };
         let of = |learned| PeaksWorkload { learned: Some(learned), ..workload(8) }.predict(Strategy::Learned, &device);
-        let model = |segments, exact| LearnedSize { open: 1000, all: 1000, segments, exact, products: false };
+        let model = |segments, exact| LearnedSize { open: 1000, all: 1000, segments, exact, ..WHOLE };
         let with = |segments, exact| of(model(segments, exact));
         assert!((with(1, true).unwrap() - 1000.0).abs() < 1e-6 && (with(8, true).unwrap() - 8000.0).abs() < 1e-6);
         // On a host, products of one segment take a transform as long as that of two.
@@ -212,6 +235,32 @@ mod tests {
         // Learned butterflies take another time, which calibration does not measure.
         assert_eq!(with(1, false), None);
         assert_eq!(workload(8).predict(Strategy::Learned, &device), None);
+    }
+
+    #[test]
+    fn closed_blocks_and_halved_transforms_take_the_times_that_were_measured() {
+        let axis =
+            |(name, interpolation): (&str, _)| LatencyAxis { name: name.into(), interpolation, values: vec![1.0] };
+        let table = |time| LatencyTable::new(PEAKS_AXES.map(axis).to_vec(), vec![time]).unwrap();
+        let tables = |tables: &[(&str, f64)]| DeviceProfile {
+            latencies: tables.iter().map(|&(name, time)| (name.to_string(), table(time))).collect(),
+            ..Preset::Cuda.profile()
+        };
+        let measured = [("learned", 1000.0), ("learned_fewest_blocks", 650.0), ("learned_halved", 600.0)];
+        let time = |closed_blocks, halvings, device: &DeviceProfile| {
+            let learned = LearnedSize { segments: 2, closed_blocks, halvings, ..WHOLE };
+            workload(8).with_learned(Some(learned)).measured(Strategy::Learned, device)
+        };
+        // Seven of eight blocks of sixteen bins are closed where as few as possible are open for 16 peaks.
+        let device = tables(&measured);
+        let expected = [(0, 0, 1000.0), (3, 0, 850.0), (7, 0, 650.0), (0, 1, 600.0), (2, 1, 500.0)];
+        for (closed, halvings, expected) in expected {
+            let found = time(closed, halvings, &device).unwrap();
+            assert!((found - expected).abs() < 1e-6, "{closed} closed, {halvings} halvings: {found}");
+        }
+        assert_eq!(time(0, 2, &device), None);
+        let without = tables(&measured[..1]);
+        assert_eq!((time(0, 0, &without).is_some(), time(1, 0, &without), time(0, 1, &without)), (true, None, None));
     }
 
     #[test]

@@ -82,6 +82,10 @@ pub struct LearnedSize {
     pub exact: bool,
     /// Whether its gain takes products of neighbouring bins.
     pub products: bool,
+    /// Closed blocks of bins, which are not searched.
+    pub closed_blocks: usize,
+    /// Halvings of the transform.
+    pub halvings: usize,
 }
 
 impl LearnedSize {

@@ -218,10 +218,13 @@ mod tests {
         AutoWelchPeaksConfig::new().with_peaks(peaks).with_published(name).unwrap()
     }
 
+    fn learned_size() -> LearnedSize {
+        LearnedSize { open: 2, all: 8, segments: 2, exact: true, products: true, closed_blocks: 0, halvings: 0 }
+    }
+
     fn request<'a>(config: &'a AutoWelchPeaksConfig, device: &'a DeviceProfile, batch: usize) -> PlanRequest<'a> {
         let on_host = device.name == "cpu";
-        let size = LearnedSize { open: 2, all: 8, segments: 2, exact: true, products: true };
-        let learned = config.is_learned().then_some(size);
+        let learned = config.is_learned().then(learned_size);
         PlanRequest { config, batch, frame: 1152, on_host, direct: false, learned, device }
     }
 
@@ -302,7 +305,7 @@ mod tests {
         assert_eq!(by_thresholds(Preset::Cuda, 8192), (Tier::Fast, Strategy::Fused));
         let (config, device) = (config("legacy"), Preset::Cuda.profile());
         let with = |open| {
-            let learned = Some(LearnedSize { open, all: 100, segments: 8, exact: false, products: false });
+            let learned = Some(LearnedSize { open, all: 100, segments: 8, exact: false, ..learned_size() });
             let request = PlanRequest { learned, ..request(&config, &device, 8192) };
             request.select().selected.strategy
         };

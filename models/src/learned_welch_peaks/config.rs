@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use burn::config::Config;
+use firefly_ops::options::{MAX_HALVINGS, MIN_N_FFT};
 use firefly_ops::{ArgumentError, Band, Detrend, Scaling, WelchOptions, Window, WindowSymmetry};
 
 use crate::welch_peaks::{WelchPeaksConfig, validate};
@@ -69,6 +70,13 @@ pub struct LearnedWelchPeaksConfig {
     /// Number of gains, each for as many neighbouring bins: from 1, for all bins, to one per bin; one per bin if
     /// `None`. The more bins share a gain, the fewer frames it takes to learn it.
     pub gains: Option<usize>,
+    /// Blocks of bins that start closed, which is left out of the search for peaks, by their indices; every
+    /// [block](WelchOptions::blocks) then has a gate. Blocks have no gates, and all are searched, if `None`.
+    pub closed_blocks: Option<Vec<usize>>,
+    /// Halvings of the transform, from 1 to 3, that a gate decides on, which starts open: 2^halvings neighbouring samples
+    /// are added up, and segments of as many fewer sums are transformed, which finds peaks among the lowest bins. There is
+    /// no such gate, and samples are transformed as they are, if `None`. See [`WelchOptions::with_halvings`].
+    pub halvings: Option<usize>,
 }
 
 /// Candidate segments of [`LearnedWelchPeaksConfig::universal`].
@@ -126,6 +134,16 @@ impl LearnedWelchPeaksConfig {
             .with_band(self.band)
     }
 
+    /// Options of the Welch estimate of sums of neighbouring samples, if it may be halved. Its bins have the same
+    /// frequencies as those of [`options`](Self::options) with the same numbers.
+    pub fn halved_options(&self) -> Option<WelchOptions> {
+        let (options, halvings) = (self.options(), self.halvings?);
+        let mut halved = options.with_hop(options.hop >> halvings).with_halvings(halvings);
+        halved.n_fft >>= halvings;
+        let within = |band: Band| Band::new(band.first..band.end.min(halved.bins()));
+        Some(halved.with_band(options.band.map(within)))
+    }
+
     /// Checks every field.
     ///
     /// # Errors
@@ -152,6 +170,8 @@ impl LearnedWelchPeaksConfig {
             let expected = format!("at most {MAX_SEGMENTS}");
             return Err(ArgumentError::new(NAME, "segments", self.segments, expected));
         }
+        self.validate_closed_blocks(NAME)?;
+        self.validate_halvings(NAME)?;
         let bins = self.options().bins();
         if let Some(gains) = self.gains.filter(|gains| !(1..=bins).contains(gains)) {
             let expected = format!("from 1 to the number of bins, {bins}");
@@ -167,6 +187,41 @@ impl LearnedWelchPeaksConfig {
         if !(self.open_logit > 0.0 && self.open_logit <= MAX_LOGIT) {
             let expected = format!("above 0 and at most {MAX_LOGIT}");
             return Err(ArgumentError::new(NAME, "open_logit", self.open_logit, expected));
+        }
+        Ok(())
+    }
+
+    fn validate_closed_blocks(&self, name: &'static str) -> Result<(), ArgumentError> {
+        let (Some(closed), options) = (&self.closed_blocks, self.options()) else { return Ok(()) };
+        let blocks = options.blocks();
+        let wrong = |got: String, expected: String| Err(ArgumentError::new(name, "closed_blocks", got, expected));
+        if let Some(block) = closed.iter().find(|block| **block >= blocks) {
+            return wrong(block.to_string(), format!("blocks below {blocks}"));
+        }
+        if let Some((index, block)) = closed.iter().enumerate().find(|(index, block)| closed[..*index].contains(block))
+        {
+            return wrong(format!("{block} again at index {index}"), "each block once".into());
+        }
+        // The last block may have more bins than the others.
+        let open_bins = (blocks - closed.len()) * options.block_len();
+        if !closed.is_empty() && open_bins < self.k {
+            return wrong(format!("{closed:?}"), format!("few enough that {} bins are searched", self.k));
+        }
+        Ok(())
+    }
+
+    fn validate_halvings(&self, name: &'static str) -> Result<(), ArgumentError> {
+        let Some(halvings) = self.halvings else { return Ok(()) };
+        let wrong = |expected: String| Err(ArgumentError::new(name, "halvings", halvings, expected));
+        if !(1..=MAX_HALVINGS).contains(&halvings) || self.n_fft >> halvings < MIN_N_FFT {
+            return wrong(format!("from 1 to {MAX_HALVINGS}, with {MIN_N_FFT} or more sums in a segment"));
+        }
+        if !self.options().hop.is_multiple_of(1 << halvings) {
+            return wrong(format!("so few that they divide the hop, {}, evenly", self.options().hop));
+        }
+        let Some(halved) = self.halved_options() else { return Ok(()) };
+        if halved.searched().len() < self.k {
+            return wrong(format!("so few that {} bins are left to search, not {:?}", self.k, halved.searched()));
         }
         Ok(())
     }
@@ -194,6 +249,17 @@ mod tests {
         assert!(message(good.clone().with_neighbour_gain(Some(f64::NAN))).contains("`neighbour_gain` is NaN"));
         assert!(message(good.clone().with_product_weight(Some(-1.1))).contains("`product_weight` is -1.1"));
         assert!(message(good.clone().with_product_weight(Some(f64::NAN))).contains("from -1 to 1"));
+        let closed = |blocks: &[usize]| good.clone().with_closed_blocks(Some(blocks.to_vec()));
+        assert_eq!(closed(&[1, 7]).validate(), Ok(()));
+        assert!(message(closed(&[8])).contains("`closed_blocks` is 8, but must be blocks below 8"));
+        assert!(message(closed(&[1, 1])).contains("each block once"));
+        assert!(message(closed(&[0, 1, 2, 3, 4, 5, 6, 7])).contains("16 bins are searched"));
+        let halved = |halvings| good.clone().with_halvings(Some(halvings));
+        assert_eq!(halved(3).validate(), Ok(()));
+        assert!(message(halved(0)).contains("`halvings` is 0") && message(halved(4)).contains("`halvings` is 4"));
+        assert!(message(halved(1).with_hop(Some(33))).contains("divide the hop, 33"));
+        assert!(message(halved(2).with_k(34)).contains("34 bins are left to search"));
+        assert!(message(halved(1).with_band(Some(Band::new(60..129)))).contains("16 bins are left to search"));
         assert!(message(good.clone().with_open_logit(1e39)).contains("`open_logit`"));
         assert!(message(good.clone().with_open_logit(f64::NAN)).contains("`open_logit`"));
         assert!(message(good.with_hop(Some(0))).contains("`hop` is 0"));

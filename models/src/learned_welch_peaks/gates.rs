@@ -108,12 +108,14 @@ pub struct Gates {
     butterflies: Tensor<2>,
     segments: Tensor<1>,
     weights: Tensor<1>,
+    blocks: Option<Tensor<1>>,
+    halved: bool,
     kind: GateKind,
 }
 
 impl Gates {
     /// Gates of the caller's choice, of kind [`GateKind::Given`]: of butterflies `[log2 n_fft, n_fft/2]` and of
-    /// segments `[segments]`, on the model's device.
+    /// segments `[segments]`, on the model's device. Blocks of bins have none, and the transform is not halved.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -131,7 +133,23 @@ impl Gates {
 
     pub(super) fn of_kind(kind: GateKind, butterflies: Tensor<2>, segments: Tensor<1>) -> Self {
         let weights = segments.clone() / segments.clone().sum().clamp_min(SMALLEST_SUM);
-        Self { butterflies, segments, weights, kind }
+        Self { butterflies, segments, weights, blocks: None, halved: false, kind }
+    }
+
+    /// The same gates with gates of blocks of bins, `[blocks]`: factors of their power, which are not searched where
+    /// they are 0.
+    pub fn with_blocks(self, blocks: Tensor<1>) -> Self {
+        Self { blocks: Some(blocks), ..self }
+    }
+
+    /// The same gates with every block of bins open.
+    pub fn with_open_blocks(self) -> Self {
+        Self { blocks: None, ..self }
+    }
+
+    /// The same gates with a transform that is halved or not, of a model that may be halved.
+    pub fn with_halved(self, halved: bool) -> Self {
+        Self { halved, ..self }
     }
 
     /// One gate per butterfly, `[log2 n_fft, n_fft/2]`.
@@ -142,6 +160,16 @@ impl Gates {
     /// One gate per segment, `[segments]`.
     pub fn segments(&self) -> &Tensor<1> {
         &self.segments
+    }
+
+    /// One gate per block of bins, `[blocks]`, if they have gates.
+    pub fn blocks(&self) -> Option<&Tensor<1>> {
+        self.blocks.as_ref()
+    }
+
+    /// Whether the transform is halved.
+    pub fn halved(&self) -> bool {
+        self.halved
     }
 
     /// Weight of each segment in the power, `[segments]`: its gate over the sum of all gates. All calls get the same

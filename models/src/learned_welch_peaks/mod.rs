@@ -1,11 +1,14 @@
-//! Welch peaks with learned parameters: taper, twiddles, gates of butterflies and of segments, and gain per bin.
+//! Welch peaks with learned parameters: taper, twiddles, gates of butterflies, segments and bins, and gain per bin.
 
 mod config;
 mod family;
+mod gain;
 mod gates;
+mod halved;
 mod module;
 mod sampling;
 mod store;
+mod work;
 
 pub use config::LearnedWelchPeaksConfig;
 pub use gates::{GateKind, Gates, HardConcrete};

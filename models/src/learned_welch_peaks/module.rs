@@ -1,23 +1,20 @@
 //! The learned model: its parameters, gates, and forward passes.
 
-use std::f64::consts::SQRT_2;
-
 use burn::module::{Module, Param};
 use burn::tensor::{Device, FloatDType, Int, Tensor, TensorData};
-use firefly_framework::cost::LearnedSize;
 use firefly_ops::{
     ArgumentError, Direction, LearnedParameters, Peaks, Scaling, WelchOptions, exact_twiddles, learned_welch_peaks,
     learned_welch_psd,
 };
 
 use super::config::LearnedWelchPeaksConfig;
-use super::gates::{GateKind, Gates, HardConcrete};
+use super::gain::{block_of_bins, two_sided_factors};
+use super::gates::{GateKind, Gates};
+use super::halved::HalvedConstants;
 use crate::expect_valid;
 
 /// Initial logarithm of the gain from a neighbouring bin: a small gain, but not so small that its gradient vanishes.
 const NEIGHBOUR_LOG_GAIN: f64 = -4.0;
-/// Samples of the shortest segments that the operations transform by the kernels of exact estimates.
-const SHORTEST_EXACT: usize = 64;
 
 /// Welch peaks with learned taper, twiddles, gates and gain.
 ///
@@ -77,11 +74,20 @@ pub struct LearnedWelchPeaks {
     /// weight times √(2·g·h), with g the gain of the bin itself and h that from the neighbour: no power is negative, but
     /// for rounding where terms cancel.
     pub product_weights: Option<Param<Tensor<2>>>,
+    /// Logits of the gates of blocks of bins, `[blocks]`, if blocks have gates
+    /// ([`LearnedWelchPeaksConfig::closed_blocks`]).
+    pub block_logits: Option<Param<Tensor<1>>>,
+    /// Logit of the gate that halves the transform, `[1]`, if there is one ([`LearnedWelchPeaksConfig::halvings`]).
+    pub halving_logit: Option<Param<Tensor<1>>>,
     /// Index of each bin's gain, `[bins]`.
-    gain_of_bins: Tensor<1, Int>,
+    pub(super) gain_of_bins: Tensor<1, Int>,
+    /// Index of each bin's block, `[bins]`, if blocks have gates.
+    pub(super) block_of_bins: Option<Tensor<1, Int>>,
+    /// What the halved transform takes besides the parameters, if there is one.
+    pub(super) halved: Option<HalvedConstants>,
     /// Factors with which gains on one-sided power and products act on two-sided ones, `[bins, 5]`, if the gain takes
     /// products.
-    two_sided: Option<Tensor<2>>,
+    pub(super) two_sided: Option<Tensor<2>>,
     #[module(skip)]
     pub(super) config: LearnedWelchPeaksConfig,
 }
@@ -129,6 +135,14 @@ impl LearnedWelchPeaksConfig {
             log_gain: Param::from_tensor(Tensor::from_data(TensorData::new(log_gain, [gains, 3]), device)),
             product_weights,
             two_sided: self.product_weight.map(|_| two_sided_factors(bins, device)),
+            block_logits: self.closed_blocks.as_ref().map(|closed| {
+                let logit = |block| if closed.contains(&block) { -self.open_logit } else { self.open_logit };
+                let logits: Vec<f32> = (0..options.blocks()).map(|block| logit(block) as f32).collect();
+                Param::from_tensor(Tensor::from_floats(logits.as_slice(), device))
+            }),
+            halving_logit: self.halvings.map(|_| Param::from_tensor(Tensor::zeros([1], device))),
+            block_of_bins: self.closed_blocks.as_ref().map(|_| block_of_bins(&options, device)),
+            halved: HalvedConstants::of(self, device)?,
             gain_of_bins: Tensor::from_data(TensorData::new(gain_of_bins, [bins]), device),
             config: self.clone(),
         })
@@ -181,7 +195,7 @@ impl LearnedWelchPeaks {
     /// [`ArgumentError`] if the frames are shorter than [`options().frame()`](WelchOptions::frame), signal and gates
     /// are not on the model's device, gates have another shape, or mean gates are given to a model whose gates train.
     pub fn try_forward<const D: usize>(&self, signal: Tensor<D>, gates: &Gates) -> Result<Peaks<D>, ArgumentError> {
-        learned_welch_peaks(signal, self.try_parameters(gates)?, &self.options(), self.config.k)
+        learned_welch_peaks(signal, self.try_parameters(gates)?, &self.options_with(gates), self.config.k)
     }
 
     /// Power of every bin of each frame of `signal` `[.., frame]`: `[.., bins]`, in the signal's unit squared (per
@@ -199,93 +213,8 @@ impl LearnedWelchPeaks {
     /// # Errors
     /// As [`try_forward`](Self::try_forward).
     pub fn try_psd<const D: usize>(&self, signal: Tensor<D>, gates: &Gates) -> Result<Tensor<D>, ArgumentError> {
-        learned_welch_psd(signal, self.try_parameters(gates)?, &self.options())
-    }
-
-    /// Expected number of open butterflies per frame, `[1]`, differentiable in the logits: expected open segments times
-    /// expected open gates.
-    pub fn expected_butterflies(&self) -> Tensor<1> {
-        self.expected_open_gates() * self.expected_open_segments()
-    }
-
-    /// Expected number of open butterfly gates per segment, `[1]`, differentiable in the logits.
-    pub fn expected_open_gates(&self) -> Tensor<1> {
-        HardConcrete::PAPER.open_probability(self.gate_logits.val()).sum()
-    }
-
-    /// Expected number of open segments per frame, at least one of which is always open: `[1]`, differentiable in the
-    /// logits.
-    pub fn expected_open_segments(&self) -> Tensor<1> {
-        let open = HardConcrete::PAPER.open_probability(self.segment_logits.val());
-        let none = (-open.clone() + 1.0).log().sum().exp();
-        open.sum() + none
-    }
-
-    /// Number of butterflies per frame that hard gates leave open: open gates times open segments. Reads the gates
-    /// back, which waits for the device.
-    ///
-    /// ```
-    /// use burn::module::Param;
-    /// use burn::tensor::{Device, Tensor};
-    /// use firefly_models::LearnedWelchPeaksConfig;
-    ///
-    /// // One of two segments is closed.
-    /// let device = Device::flex();
-    /// let mut model = LearnedWelchPeaksConfig::new().with_n_fft(16).with_k(4).init(&device);
-    /// model.segment_logits = Param::from_tensor(Tensor::from_floats([-3.0, 3.0], &device));
-    /// assert_eq!((model.count_open_segments(), model.count_open_butterflies()), (1, 4 * 8));
-    /// assert_eq!(model.all_butterflies(), 2 * 4 * 8);
-    /// ```
-    pub fn count_open_butterflies(&self) -> usize {
-        count(self.hard_gates().butterflies().clone().sum()) * self.count_open_segments()
-    }
-
-    /// Number of segments per frame that hard gates leave open. Reads the gates back, which waits for the device.
-    pub fn count_open_segments(&self) -> usize {
-        count(self.hard_gates().segments().clone().sum())
-    }
-
-    /// Whether the operations run on the kernels of exact estimates, whatever the device: segments have 64 samples or
-    /// more, twiddles are exact, and hard gates leave every butterfly open, and segments that are equally spaced. Reads
-    /// twiddles and gates back, which waits for the device.
-    ///
-    /// ```
-    /// use burn::tensor::Device;
-    /// use firefly_models::LearnedWelchPeaksConfig;
-    ///
-    /// let mut model = LearnedWelchPeaksConfig::new().with_n_fft(64).with_k(4).init(&Device::flex());
-    /// assert!(model.runs_as_exact());
-    /// model.twiddles = model.twiddles.map(|twiddles| twiddles * 1.001);
-    /// assert!(!model.runs_as_exact());
-    /// ```
-    pub fn runs_as_exact(&self) -> bool {
-        let (gates, twiddles) = (self.hard_gates(), self.twiddles.val().inner());
-        let exact = exact_twiddles(self.config.n_fft, Direction::Forward, twiddles.dtype().into(), &twiddles.device());
-        let values = |gates: Tensor<1>| gates.into_data().iter::<f32>().collect::<Vec<_>>();
-        let is_open = |gate: &f32| *gate == 1.0;
-        let segments = values(gates.segments().clone());
-        let open: Vec<usize> = (0..segments.len()).filter(|&segment| is_open(&segments[segment])).collect();
-        self.config.n_fft >= SHORTEST_EXACT
-            && exact.is_ok_and(|exact| twiddles.equal(exact).all().into_scalar::<bool>())
-            && values(gates.butterflies().clone().flatten(0, 1)).iter().all(is_open)
-            && open.windows(3).all(|three| three[1] - three[0] == three[2] - three[1])
-    }
-
-    /// Number of butterflies per frame with every gate open.
-    pub fn all_butterflies(&self) -> usize {
-        self.options().butterflies()
-    }
-
-    /// What the time of the model depends on, besides its options. Reads twiddles and gates back, which waits for the
-    /// device.
-    pub fn size(&self) -> LearnedSize {
-        LearnedSize {
-            open: self.count_open_butterflies(),
-            all: self.all_butterflies(),
-            segments: self.count_open_segments(),
-            exact: self.runs_as_exact(),
-            products: self.product_weights.is_some(),
-        }
+        let power = learned_welch_psd(signal, self.try_parameters(gates)?, &self.options_with(gates))?;
+        Ok(if gates.halved() { self.with_missing_bins(power) } else { power })
     }
 
     /// Configuration of the model.
@@ -298,34 +227,16 @@ impl LearnedWelchPeaks {
         self.config.options()
     }
 
-    /// Gains from the bin below, the bin itself and the bin above to each bin, `[bins, 3]`, and from the products with
-    /// both neighbours if there are any, `[bins, 5]`. With products the gains act on two-sided spectra: those at the ends
-    /// of the spectrum, and beside them, are half or twice the parameters.
-    pub fn gain(&self) -> Tensor<2> {
-        let power = self.log_gain.val().exp();
-        let of_bins = |gain: Tensor<2>| {
-            let ([gains, taps], bins) = (gain.dims(), self.options().bins());
-            match gains {
-                1 => gain.expand([bins, taps]),
-                _ if gains == bins => gain,
-                _ => gain.select(0, self.gain_of_bins.clone()),
-            }
-        };
-        let (Some(weights), Some(two_sided)) = (&self.product_weights, &self.two_sided) else { return of_bins(power) };
-        let [below, own, above] = [0, 1, 2].map(|tap| self.log_gain.val().narrow(1, tap, 1));
-        let largest = ((Tensor::cat(vec![below, above], 1) + own) / 2.0).exp() * SQRT_2;
-        // Weights beyond their range keep a gradient, so that they may come back.
-        let weights = weights.val();
-        let products = (weights.clone() + (weights.clone().clamp(-1.0, 1.0) - weights).detach()) * largest;
-        of_bins(Tensor::cat(vec![power, products], 1)) * two_sided.clone()
-    }
-
     /// Whether gradients of the logits are tracked.
     pub(super) fn trains_gates(&self) -> bool {
-        self.gate_logits.val().is_require_grad() || self.segment_logits.val().is_require_grad()
+        let trains = |logits: &Option<Param<Tensor<1>>>| logits.as_ref().is_some_and(|l| l.val().is_require_grad());
+        self.gate_logits.val().is_require_grad()
+            || self.segment_logits.val().is_require_grad()
+            || trains(&self.block_logits)
+            || trains(&self.halving_logit)
     }
 
-    /// Arguments of the learned operations with these gates. [`forward`](Self::forward) computes them in each call,
+    /// Arguments of the learned operations with these gates, beside [`options_with`](Self::options_with). [`forward`](Self::forward) computes them in each call,
     /// which takes a dozen small operations; a call of an operation with precomputed arguments is a single one.
     ///
     /// ```
@@ -336,7 +247,7 @@ impl LearnedWelchPeaks {
     /// let device = Device::flex();
     /// let model = LearnedWelchPeaksConfig::new().with_n_fft(64).init(&device);
     /// let parameters = model.parameters(&model.hard_gates());
-    /// let (options, k) = (model.options(), model.config().k);
+    /// let (options, k) = (model.options_with(&model.hard_gates()), model.config().k);
     /// for frames in [1, 7] {
     ///     let signal = Tensor::<2>::ones([frames, options.frame()], &device);
     ///     let peaks = learned_welch_peaks(signal, parameters.clone(), &options, k)?;
@@ -355,40 +266,45 @@ impl LearnedWelchPeaks {
     /// Arguments of the learned operations with these gates, as [`parameters`](Self::parameters).
     ///
     /// # Errors
-    /// [`ArgumentError`] if mean gates are given to a model whose gates train.
+    /// [`ArgumentError`] if mean gates are given to a model whose gates train, and for gates that are not of this model.
     pub fn try_parameters(&self, gates: &Gates) -> Result<LearnedParameters, ArgumentError> {
-        if gates.kind() == GateKind::Mean && self.trains_gates() {
-            let expected =
-                "sampled gates to train them, or hard gates (those that are exactly 0 or 1 have no gradient)";
-            return Err(ArgumentError::new(
-                "LearnedWelchPeaks",
-                "gates",
-                "mean gates of a model in training",
-                expected,
-            ));
+        self.check(gates)?;
+        if gates.halved() {
+            return self.parameters_of_sums(gates);
         }
         Ok(LearnedParameters::new(
             self.taper.val(),
             self.twiddles.val(),
             gates.butterflies().clone(),
             gates.weights().clone(),
-            self.gain(),
+            self.gated_gain(gates),
         ))
+    }
+
+    /// Options of the operations with these gates.
+    pub fn options_with(&self, gates: &Gates) -> WelchOptions {
+        let halved = if gates.halved() { self.config.halved_options() } else { None };
+        halved.unwrap_or_else(|| self.options())
+    }
+
+    /// Checks that gates may be used with this model.
+    fn check(&self, gates: &Gates) -> Result<(), ArgumentError> {
+        if gates.kind() == GateKind::Mean && self.trains_gates() {
+            let expected =
+                "sampled gates to train them, or hard gates (those that are exactly 0 or 1 have no gradient)";
+            return Err(wrong_gates("mean gates of a model in training", expected));
+        }
+        let blocks = self.block_logits.as_ref().map_or(0, |logits| logits.val().dims()[0]);
+        match gates.blocks().map(|blocks| blocks.dims()[0]) {
+            Some(found) if found != blocks => {
+                Err(wrong_gates(format!("of {found} blocks of bins"), format!("gates of {blocks} blocks")))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
-/// Factors with which gains on one-sided power and products act on two-sided ones, `[bins, 5]`: the ends of the spectrum
-/// count once in one-sided power, and have one neighbour twice.
-fn two_sided_factors(bins: usize, device: &Device) -> Tensor<2> {
-    let mut factors = vec![[1.0f32; 5]; bins];
-    factors[0] = [0.5, 1.0, 0.5, 0.5, 0.5];
-    factors[bins - 1] = factors[0];
-    factors[1][0] = 2.0;
-    factors[bins - 2][2] = 2.0;
-    Tensor::from_data(TensorData::new(factors.concat(), [bins, 5]), device)
-}
-
-/// The number in a tensor of one.
-fn count(sum: Tensor<1>) -> usize {
-    sum.into_data().convert::<f64>().iter::<f64>().sum::<f64>() as usize
+/// Error of gates that a model can't use.
+pub(super) fn wrong_gates(got: impl ToString, expected: impl ToString) -> ArgumentError {
+    ArgumentError::new("LearnedWelchPeaks", "gates", got.to_string(), expected.to_string())
 }

@@ -14,7 +14,10 @@ impl LearnedWelchPeaks {
     /// One draw of every gate, differentiable in the logits: for training. The noise is Burn's, so that
     /// [`Device::seed`](burn::tensor::Device::seed) makes the draw repeatable.
     ///
-    /// A draw whose segment gates sum to less than 1 is filled up to 1 with the segment of the greatest logit.
+    /// A draw whose segment gates sum to less than 1 is filled up to 1 with the segment of the greatest logit. Blocks of
+    /// bins are not drawn, but as [`hard_gates`](Self::hard_gates) has them, and so is whether the transform is halved:
+    /// their effect on a loss is known without a draw (see [`open_blocks`](Self::open_blocks) and
+    /// [`halving`](Self::halving)).
     pub fn sample_gates(&self) -> Gates {
         let uniform = Distribution::Uniform(0.0, 1.0);
         self.sample(
@@ -58,7 +61,11 @@ impl LearnedWelchPeaks {
         let butterflies = HardConcrete::PAPER.sample(self.gate_logits.val(), inside_unit_interval(butterflies));
         let segments = HardConcrete::PAPER.sample(self.segment_logits.val(), inside_unit_interval(segments));
         let shortfall = (-segments.clone().sum() + 1.0).clamp_min(0.0);
-        Gates::of_kind(GateKind::Sampled, butterflies, segments + self.likeliest_segment() * shortfall)
+        self.with_chosen(Gates::of_kind(
+            GateKind::Sampled,
+            butterflies,
+            segments + self.likeliest_segment() * shortfall,
+        ))
     }
 
     /// Every gate without noise, in `[0, 1]`, for inspection. They are not for training, because a gate whose logit is
@@ -77,19 +84,39 @@ impl LearnedWelchPeaks {
     /// assert_eq!(gates, [0.5, 1.0]);
     /// ```
     pub fn mean_gates(&self) -> Gates {
-        Gates::of_kind(
+        self.with_chosen(Gates::of_kind(
             GateKind::Mean,
             HardConcrete::PAPER.mean(self.gate_logits.val()),
             HardConcrete::PAPER.mean(self.segment_logits.val()),
-        )
+        ))
     }
 
     /// Every gate as 0 or 1, open where its logit is not negative, which is where its mean is at least a half. At least
-    /// one segment stays open: that of the greatest logit. Without gradient in the logits.
+    /// one segment stays open, that of the greatest logit, and as many blocks of bins as have the peaks. Without gradient
+    /// in the logits. Waits for the device if the model has a gate that halves the transform.
     pub fn hard_gates(&self) -> Gates {
         let open = |logits: Tensor<2>| logits.detach().greater_equal_elem(0.0).float();
         let segments = open(self.segment_logits.val().unsqueeze()).squeeze_dim(0);
-        Gates::of_kind(GateKind::Hard, open(self.gate_logits.val()), segments.max_pair(self.likeliest_segment()))
+        let segments = segments.max_pair(self.likeliest_segment());
+        self.with_chosen(Gates::of_kind(GateKind::Hard, open(self.gate_logits.val()), segments))
+    }
+
+    /// Gates with hard gates of blocks of bins and of a halved transform.
+    fn with_chosen(&self, gates: Gates) -> Gates {
+        let gates = gates.with_halved(self.is_halved());
+        let Some(logits) = &self.block_logits else { return gates };
+        // Open are logits that are not negative, and of the blocks that the transform has the greatest as many as have the
+        // peaks.
+        let (logits, options) = (logits.val().detach(), self.options_with(&gates));
+        let needed = self.config().k.div_ceil(options.block_len()).min(options.blocks());
+        let of_transform = logits.clone().narrow(0, 0, options.blocks());
+        let least = of_transform.sort_descending(0).narrow(0, needed - 1, 1).clamp_max(0.0);
+        gates.with_blocks(logits.clone().greater_equal(least.expand(logits.dims())).float())
+    }
+
+    /// Whether hard gates halve the transform: whether there is a logit for it, and it is not negative.
+    pub(super) fn is_halved(&self) -> bool {
+        self.halving_logit.as_ref().is_some_and(|logit| logit.val().into_scalar::<f32>() >= 0.0)
     }
 
     /// 1 at the segment of the greatest logit, the first of several, and 0 elsewhere: `[segments]`.

@@ -9,5 +9,6 @@ mod gates;
 mod mutated_files;
 mod nested;
 mod rewrite;
+mod skipped_work;
 mod store;
 mod zoo;

@@ -7,6 +7,7 @@ use super::check;
 use super::leading_dimensions::Leading;
 use super::peaks::Peaks;
 use crate::error::{ArgumentError, ensure};
+use crate::halved::halved;
 use crate::ops::{LearnedTensors, POWER_TAPS, PRODUCT_TAPS, SpectralOps};
 use crate::options::{Direction, WelchOptions, validate_n_fft};
 use crate::twiddles::exact_twiddles;
@@ -49,6 +50,9 @@ pub struct LearnedParameters {
     /// the last two are factors of the products of the bin with the bin below and with the bin above, `2 Re Y[k−1] Y*[k]`
     /// and `2 Re Y[k] Y*[k+1]`, summed as power is. At the ends of the spectrum, the missing neighbour is the mirrored
     /// one.
+    ///
+    /// A [block](WelchOptions::blocks) of bins whose factors are all 0 is closed: it is not searched for peaks, which takes
+    /// less time, as long as the other blocks have as many bins as peaks are asked for.
     pub gain: Tensor<2>,
 }
 
@@ -142,7 +146,8 @@ pub fn learned_welch_psd<const D: usize>(
 ) -> Result<Tensor<D>, ArgumentError> {
     let (leading, _) = Leading::of(&signal);
     let tensors = prepare("learned_welch_psd", signal, parameters, options)?;
-    Ok(leading.unflatten(Dispatch::learned_welch_psd(tensors, *options), options.bins()))
+    let tensors = LearnedTensors { signal: halved::<Dispatch>(tensors.signal, options.halvings), ..tensors };
+    Ok(leading.unflatten(Dispatch::learned_welch_psd(tensors, options.with_halvings(0)), options.bins()))
 }
 
 /// The `k` strongest bins of [`learned_welch_psd`].

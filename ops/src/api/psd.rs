@@ -6,6 +6,7 @@ use burn::tensor::Tensor;
 use super::check;
 use super::leading_dimensions::Leading;
 use crate::error::ArgumentError;
+use crate::halved::halved;
 use crate::ops::{SpectralOps, WelchTensors};
 use crate::options::WelchOptions;
 
@@ -49,8 +50,9 @@ pub(super) fn welch_psd_of<const D: usize>(
     options: &WelchOptions,
 ) -> Result<Tensor<D>, ArgumentError> {
     let (leading, _) = Leading::of(&signal);
-    let inputs = prepare(operation, signal, window, options)?;
-    Ok(leading.unflatten(Dispatch::welch_psd(inputs, *options), options.bins()))
+    let WelchTensors { signal, window } = prepare(operation, signal, window, options)?;
+    let inputs = WelchTensors { signal: halved::<Dispatch>(signal, options.halvings), window };
+    Ok(leading.unflatten(Dispatch::welch_psd(inputs, options.with_halvings(0)), options.bins()))
 }
 
 /// The checked inputs of an exact Welch operation, in one type and as rows.

@@ -251,6 +251,7 @@ impl Argument for WelchOptions {
         (self.detrend == Detrend::Constant).encode(scalars);
         // An empty range stands for all bins.
         <[usize; 2]>::from(self.band.unwrap_or(Band::new(0..0))).iter().for_each(|count| count.encode(scalars));
+        self.halvings.encode(scalars);
     }
 
     fn decode(scalars: &mut Iter<'_, ScalarIr>) -> Option<Self> {
@@ -260,12 +261,13 @@ impl Argument for WelchOptions {
         let detrend = if bool::decode(scalars)? { Detrend::Constant } else { Detrend::None };
         let band = Band::new(usize::decode(scalars)?..usize::decode(scalars)?);
         let band = (band.end > 0).then_some(band);
+        let halvings = usize::decode(scalars)?;
         let scaling = match scaling {
             0 => Scaling::Power,
             1 => Scaling::Spectrum,
             2 => Scaling::Density { sample_rate },
             _ => return None,
         };
-        Some(Self { n_fft, hop, segments, scaling, detrend, band })
+        Some(Self { n_fft, hop, segments, scaling, detrend, band, halvings })
     }
 }

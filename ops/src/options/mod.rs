@@ -42,5 +42,5 @@ pub use signal_padding::SignalPadding;
 pub use stft::StftOptions;
 #[cfg(feature = "cube")]
 pub(crate) use welch::has_butterflies;
-pub use welch::{Detrend, MAX_N_FFT, MIN_N_FFT, Scaling, WelchOptions, validate_n_fft};
+pub use welch::{Detrend, MAX_HALVINGS, MAX_N_FFT, MIN_N_FFT, Scaling, WelchOptions, validate_n_fft};
 pub use window::{Window, WindowSymmetry};

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::band::Band;
 use crate::error::{ArgumentError, ensure};
+use crate::open_blocks;
 
 /// The shortest butterfly transform, and so the shortest segment of learned estimates, in samples.
 pub const MIN_N_FFT: usize = 8;
@@ -119,13 +120,20 @@ pub struct WelchOptions {
     /// Bins among which peaks are searched; all if `None`. Operations that return the power of every bin ignore it.
     #[serde(default)]
     pub band: Option<Band>,
+    /// Number of times that neighbouring samples are added up in pairs first: the estimate is that of the sums of
+    /// 2^halvings samples each, which the other lengths count. At most [`MAX_HALVINGS`].
+    #[serde(default)]
+    pub halvings: usize,
 }
+
+/// Most [halvings](WelchOptions::halvings) of an estimate.
+pub const MAX_HALVINGS: usize = 3;
 
 impl WelchOptions {
     /// An estimate from `segments` half-overlapping segments, scaling `power`, no detrending.
     pub const fn new(n_fft: usize, segments: usize) -> Self {
         let hop = if n_fft < 2 { 1 } else { n_fft / 2 };
-        Self { n_fft, hop, segments, scaling: Scaling::Power, detrend: Detrend::None, band: None }
+        Self { n_fft, hop, segments, scaling: Scaling::Power, detrend: Detrend::None, band: None, halvings: 0 }
     }
 
     /// The same estimate with segments `hop` samples apart.
@@ -169,6 +177,29 @@ impl WelchOptions {
         Self { band, ..self }
     }
 
+    /// The same estimate of sums of 2^`halvings` neighbouring samples. A segment of `n` samples then is one of
+    /// `n >> halvings` sums: its transform takes a part of the time, and has the bins below a part of the spectrum. A sum
+    /// passes frequency f, in cycles per sample, with the factor `sin(2^halvings π f) / sin(π f)`, and what is above the last
+    /// bin is mirrored to below it.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_ops::{WelchOptions, welch_peaks};
+    ///
+    /// // A slow tone has the same bin in a segment of 64 samples and in one of 32 pairs.
+    /// let device = Device::flex();
+    /// let tone: Vec<f32> = (0..64).map(|i| (std::f32::consts::TAU * 5.0 * i as f32 / 64.0).sin()).collect();
+    /// let signal = Tensor::<1>::from_floats(tone.as_slice(), &device);
+    /// for options in [WelchOptions::new(64, 1), WelchOptions::new(32, 1).with_halvings(1)] {
+    ///     let peaks = welch_peaks(signal.clone(), Tensor::ones([options.n_fft], &device), &options, 1)?;
+    ///     assert_eq!((options.frame(), peaks.bins.into_scalar::<i64>()), (64, 5));
+    /// }
+    /// # Ok::<(), firefly_ops::ArgumentError>(())
+    /// ```
+    pub const fn with_halvings(self, halvings: usize) -> Self {
+        Self { halvings, ..self }
+    }
+
     /// The bins among which peaks are searched: those of the band, or all.
     pub const fn searched(&self) -> Range<usize> {
         match self.band {
@@ -177,14 +208,40 @@ impl WelchOptions {
         }
     }
 
+    /// Bins of a block: 16, or the least power of two with which the bins that are searched have no more than 128 blocks.
+    /// Blocks are what a learned estimate may leave out of the search: see [`LearnedParameters`](crate::LearnedParameters).
+    pub const fn block_len(&self) -> usize {
+        open_blocks::block_len(self.searched_len())
+    }
+
+    /// Blocks of the bins that are searched, from the first of them on. The last one has the bins behind whole blocks too.
+    ///
+    /// ```
+    /// use firefly_ops::{Band, WelchOptions};
+    ///
+    /// // Seven blocks of 16 bins, and one of 17.
+    /// let options = WelchOptions::new(256, 2);
+    /// assert_eq!((options.block_len(), options.blocks()), (16, 8));
+    /// assert_eq!(options.with_band(Some(Band::new(8..50))).blocks(), 2);
+    /// ```
+    pub const fn blocks(&self) -> usize {
+        open_blocks::blocks(self.searched_len())
+    }
+
+    const fn searched_len(&self) -> usize {
+        let Range { start, end } = self.searched();
+        end - start
+    }
+
     /// Bins of the one-sided spectrum: `n_fft / 2 + 1`.
     pub const fn bins(&self) -> usize {
         self.n_fft / 2 + 1
     }
 
-    /// Samples the segments span: `n_fft + (segments - 1) * hop`.
+    /// Samples the segments span: `n_fft + (segments - 1) * hop`, or as many sums.
     pub const fn frame(&self) -> usize {
-        self.n_fft.saturating_add(self.segments.saturating_sub(1).saturating_mul(self.hop))
+        let sums = self.n_fft.saturating_add(self.segments.saturating_sub(1).saturating_mul(self.hop));
+        sums.saturating_mul(1 << self.halvings)
     }
 
     /// log2 of an `n_fft` that is a power of two: stages of its butterfly transform.
@@ -206,6 +263,7 @@ impl WelchOptions {
         ensure(self.hop >= 1, operation, "hop", self.hop, "at least 1")?;
         ensure(self.segments >= 1, operation, "segments", self.segments, "at least 1")?;
         let spans = (self.segments - 1).checked_mul(self.hop).and_then(|rest| rest.checked_add(self.n_fft));
+        let spans = spans.and_then(|sums| sums.checked_mul(1 << MAX_HALVINGS));
         ensure(
             spans.is_some(),
             operation,
@@ -213,6 +271,8 @@ impl WelchOptions {
             self.segments,
             "few enough for the frame's length to be counted",
         )?;
+        let expected = format_args!("at most {MAX_HALVINGS}");
+        ensure(self.halvings <= MAX_HALVINGS, operation, "halvings", self.halvings, expected)?;
         if let Scaling::Density { sample_rate } = self.scaling {
             let positive = sample_rate.is_finite() && sample_rate > 0.0;
             ensure(positive, operation, "sample_rate", sample_rate, "a positive number of hertz")?;

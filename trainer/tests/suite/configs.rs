@@ -71,6 +71,8 @@ fn the_guide_has_every_key_with_its_default() {
         ("model.open_segments", "all"),
         ("model.gains", "one per bin"),
         ("model.band", "all bins"),
+        ("model.closed_blocks", "none"),
+        ("model.halvings", "none"),
         ("model.taper", "window"),
         ("model.neighbour_gain", "0.018"),
         ("model.product_weight", "none"),
@@ -82,7 +84,12 @@ fn the_guide_has_every_key_with_its_default() {
         ("data.recordings.test_contains", "none"),
     ];
     let sources = ("data.sources", "none");
-    let times = [("loss.price_device", "none"), ("loss.segment_times", "none")];
+    let times = [
+        ("loss.price_device", "none"),
+        ("loss.segment_times", "none"),
+        ("loss.halved_times", "none"),
+        ("loss.block_time", "none"),
+    ];
     assert_documented(config, &[&of_model[..], &recordings, &[sources], &times].concat());
     let length = [("training.steps", "none"), ("training.epochs", "10")];
     let settings = ("model.settings", "none");

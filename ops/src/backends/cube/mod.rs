@@ -22,13 +22,15 @@ use self::row_layout::{RowLayout, evenly_spaced};
 use crate::backends::columns_as_rows::columns_as_rows;
 use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform};
 use crate::gpu::learned::{
-    ExactWeights, LearnedGradients, LearnedWeights, exact_learned_peaks, learned_welch_psd, learned_welch_psd_backward,
+    LearnedGradients, LearnedWeights, SearchedEstimate, estimate_choice, exact_learned_peaks, learned_welch_psd,
+    learned_welch_psd_backward,
 };
 use crate::gpu::welch::{self, WelchGradients};
 use crate::gpu::{
     ComplexRows, DeviceFrames, DeviceLimitError, GpuDevice, MaximaBuffers, PeakBuffers, SearchedRows, local_maxima,
     top_k,
 };
+use crate::halved::halved;
 use crate::ops::{
     AdamTensors, ButterflyTensors, LearnedTensors, LongConvTensors, PeakLossTensors, SpectralConvTensors, SpectralOps,
     WelchTensors, gain_taps,
@@ -131,10 +133,15 @@ impl SpectralOps for CubeBackend {
         k: usize,
         bins: IntDType,
     ) -> (IntTensor<Self>, FloatTensor<Self>) {
-        let ((signal, frames), window) = (signal_rows(inputs.signal), contiguous(inputs.window));
+        let ((mut signal, mut frames), window) = (signal_rows(inputs.signal), contiguous(inputs.window));
         let (found, power) = peak_outputs(&signal, frames.rows, k);
         if frames.rows > 0 {
             let into = peak_buffers(&found, &power, k);
+            let mut options = options;
+            if options.halvings > 0 && !welch::is_fused(&device(&signal), &frames, &options, k) {
+                (signal, frames) = signal_rows(halved::<Self>(signal, options.halvings));
+                options.halvings = 0;
+            }
             launched(welch::welch_peaks(&device(&signal), &frames, &window.handle, &into, &options));
         }
         (cast(found, bins.into()), power)
@@ -238,22 +245,28 @@ impl SpectralOps for CubeBackend {
         bins: IntDType,
     ) -> (IntTensor<Self>, FloatTensor<Self>) {
         let (signal, frames) = signal_rows(inputs.signal.clone());
-        if frames.rows > 0 {
-            let [window, gain] = [&inputs.window, &inputs.gain].map(|tensor| contiguous(tensor.clone()));
-            let choice = [&inputs.twiddles, &inputs.gates, &inputs.weights];
-            let weights = ExactWeights {
-                window: &window.handle,
-                gain: &gain.handle,
-                taps: gain_taps(gain.meta.shape()),
-                choice: choice.map(|tensor| (tensor.handle.clone(), tensor.meta.strides().to_vec())),
-                values: &|| choice.map(|tensor| contiguous(tensor.clone()).handle),
-            };
+        if frames.rows == 0 {
             let (found, power) = peak_outputs(&signal, frames.rows, k);
-            let into = peak_buffers(&found, &power, k);
-            if exact_learned_peaks(&device(&signal), &frames, &weights, &into, &options) {
-                return (cast(found, bins.into()), power);
-            }
+            return (cast(found, bins.into()), power);
         }
+        let parameters = [&inputs.twiddles, &inputs.gates, &inputs.weights, &inputs.gain];
+        let estimate = SearchedEstimate {
+            options: &options,
+            k,
+            taps: gain_taps(inputs.gain.meta.shape()),
+            parameters: parameters.map(|tensor| (tensor.handle.clone(), tensor.meta.strides().to_vec())),
+            values: &|| parameters.map(|tensor| contiguous(tensor.clone()).handle),
+        };
+        let (device, window) = (device(&signal), contiguous(inputs.window.clone()));
+        let choice = estimate_choice(&device, &estimate);
+        let (found, power) = peak_outputs(&signal, frames.rows, k);
+        let into = peak_buffers(&found, &power, k);
+        if exact_learned_peaks(&device, &frames, &estimate, &choice, &window.handle, &into) {
+            return (cast(found, bins.into()), power);
+        }
+        let gain = FloatTensor::<Self> { handle: choice.gain, ..contiguous(inputs.gain) };
+        let signal = halved::<Self>(inputs.signal, options.halvings);
+        let (inputs, options) = (LearnedTensors { gain, signal, ..inputs }, options.with_halvings(0));
         peaks(Self::learned_welch_psd(inputs, options), options.searched(), k, bins)
     }
 

@@ -1,8 +1,9 @@
 //! A learned estimate, and the gradients of one, as arguments.
 
-use super::gain::is_gain_of;
+use super::gain::{self, is_gain_of};
 use crate::cpu::butterfly::arguments::ButterflyTransform;
 use crate::cpu::real::Real;
+use crate::open_blocks::OpenBlocks;
 use crate::options::WelchOptions;
 
 /// Learned Welch estimate.
@@ -42,6 +43,11 @@ impl<'a, T: Real> LearnedWelch<'a, T> {
             gain,
             options: self.options,
         })
+    }
+
+    /// The blocks of bins that are searched for `k` peaks: those that the gain leaves open.
+    pub fn open_blocks(&self, k: usize) -> OpenBlocks {
+        self.gain.map_or(OpenBlocks::ALL, |gain| gain::open_blocks(gain, self.options, k))
     }
 
     /// Panics in debug builds if a length does not fit the options.

@@ -13,6 +13,7 @@ use crate::cpu::learned::frames::{LearnedFrames, store_bins};
 use crate::cpu::real::Real;
 use crate::cpu::top_k;
 use crate::cpu::top_k::forward::{PowerTile, top_k_tile};
+use crate::open_blocks::OpenBlocks;
 
 /// As [`learned_welch_psd`](crate::cpu::learned_welch_psd()).
 pub(in crate::cpu) fn learned_welch_psd(
@@ -46,6 +47,7 @@ pub(in crate::cpu) fn learned_welch_peaks(
 ) {
     let (bins, searched) = (model.options.bins(), model.options.searched().len());
     let (set, rows, order) = (InstructionSet::current(), out_bins.len() / k, bit_reversal(model.transform.n));
+    let open = model.open_blocks(k);
     with_prepared(&model.transform, bins, ClosedGates::Skip, WeightForm::Forward, |prepared| {
         let frames = LearnedFrames::new(model, prepared, &order, frame_len);
         let tasks = tile_tasks(rows, work(model, prepared) + top_k::work(searched, k));
@@ -57,7 +59,7 @@ pub(in crate::cpu) fn learned_welch_peaks(
             f32::with_scratch(|scratch| {
                 let (_, _, keys) = scratch.buffers(0, 0, searched);
                 with_lines(tile_lines(&frames) + MAX_LANES * lines_for(bins), |memory| {
-                    let kernel = PeaksKernel { frames: &frames, memory, signal, k, keys, out_bins, out_power };
+                    let kernel = PeaksKernel { frames: &frames, memory, signal, k, open, keys, out_bins, out_power };
                     dispatch(set, width(rows), kernel);
                 });
             });
@@ -146,6 +148,8 @@ struct PeaksKernel<'a> {
     memory: &'a mut [Line],
     signal: &'a [f32],
     k: usize,
+    /// The blocks of bins that are searched.
+    open: OpenBlocks,
     /// A value for each bin, overwritten.
     keys: &'a mut [u64],
     out_bins: &'a mut [i64],
@@ -155,7 +159,7 @@ struct PeaksKernel<'a> {
 impl Kernel for PeaksKernel<'_> {
     #[inline(always)]
     fn run<V: Register>(self, token: V::Token) {
-        let Self { frames, mut memory, signal, k, keys, out_bins, out_power } = self;
+        let Self { frames, mut memory, signal, k, open, keys, out_bins, out_power } = self;
         let bins = frames.options().bins();
         let stride = bins.next_multiple_of(Line::LEN);
         let rows = take_values(&mut memory, V::LANES * stride);
@@ -173,7 +177,7 @@ impl Kernel for PeaksKernel<'_> {
                 stride,
                 rows,
             );
-            let tile = PowerTile::new(rows, stride, frames.options().searched());
+            let tile = PowerTile::new(rows, stride, frames.options().searched()).with_open(open);
             top_k_tile::<V, false>(token, &tile, k, keys, out_bins, out_power);
         }
     }

@@ -9,7 +9,9 @@
 //! C\[−1\] = C\[0\], C\[n/2\] = C\[n/2−1\].
 
 use crate::cpu::real::Real;
+use crate::open_blocks::OpenBlocks;
 pub(in crate::cpu) use crate::ops::{POWER_TAPS, PRODUCT_TAPS};
+use crate::options::WelchOptions;
 
 /// Whether a gain is one of `bins` bins.
 pub(in crate::cpu) fn is_gain_of<T>(gain: &[T], bins: usize) -> bool {
@@ -20,6 +22,11 @@ pub(in crate::cpu) fn is_gain_of<T>(gain: &[T], bins: usize) -> bool {
 #[inline(always)]
 pub(in crate::cpu) fn taps_of<T>(gain: &[T], bins: usize) -> usize {
     gain.len() / bins
+}
+
+/// The blocks of bins that are searched for `k` peaks: those that `gain` leaves open.
+pub(in crate::cpu) fn open_blocks<T: Real>(gain: &[T], options: &WelchOptions, k: usize) -> OpenBlocks {
+    OpenBlocks::of_gain(gain, taps_of(gain, options.bins()), options.searched(), k)
 }
 
 /// Number of the sums of a row that a gain, or none, takes.

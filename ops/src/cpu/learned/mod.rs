@@ -14,6 +14,7 @@ pub use arguments::{LearnedGradients, LearnedWelch};
 
 use crate::cpu::real::Real;
 use crate::cpu::scalar::welch_backward::{EstimateGradients, estimate_psd_backward};
+use crate::cpu::welch::sums::sums_of_rows;
 use crate::cpu::welch::{estimate_peaks, estimate_psd};
 use crate::cpu::{isa, scalar};
 use exact::with_exact_estimate;
@@ -59,6 +60,18 @@ pub fn learned_welch_peaks<T: Real>(
     });
     if exact.is_some() {
         return;
+    }
+    if model.options.halvings > 0 {
+        let (sums, sums_len) = sums_of_rows(signal, frame_len, model.options.halvings);
+        let options = model.options.with_halvings(0);
+        return learned_welch_peaks(
+            &sums,
+            sums_len,
+            &LearnedWelch { options: &options, ..*model },
+            k,
+            out_bins,
+            out_power,
+        );
     }
     if isa::supports_length(model.options.n_fft)
         && let (Some(signal), Some(model)) = (T::as_f32(signal), model.as_f32())

@@ -41,6 +41,7 @@ pub(in crate::cpu) fn learned_welch_peaks<T: Real>(
     out_power: &mut [T],
 ) {
     let (bins, searched) = (model.options.bins(), model.options.searched());
+    let open = model.open_blocks(k);
     let learned = LearnedRows::new(model);
     let tasks = Tasks::independent(out_bins.len() / k, learned.work() + top_k::work(searched.len(), k));
     let pieces = signal
@@ -55,7 +56,7 @@ pub(in crate::cpu) fn learned_welch_peaks<T: Real>(
             let outputs = out_bins.chunks_exact_mut(k).zip(out_power.chunks_exact_mut(k));
             for (frame, (out_bins, out_power)) in frames.chunks_exact(frame_len).zip(outputs) {
                 learned.row(frame, &mut buffers, power);
-                top_k_of_bins(power, searched.clone(), keys, out_bins, out_power);
+                top_k_of_bins(power, searched.clone(), open, keys, out_bins, out_power);
             }
         });
     });

@@ -38,6 +38,7 @@ pub(in crate::cpu) fn welch_peaks<T: Real>(
     out_power: &mut [T],
 ) {
     let (bins, searched) = (estimate.options.bins(), estimate.options.searched());
+    let open = estimate.open_blocks(k);
     let welch = PlannedWelch::new(estimate);
     let tasks = Tasks::independent(out_bins.len() / k, welch.work() + top_k::work(searched.len(), k));
     let pieces = signal
@@ -51,7 +52,7 @@ pub(in crate::cpu) fn welch_peaks<T: Real>(
             let outputs = out_bins.chunks_exact_mut(k).zip(out_power.chunks_exact_mut(k));
             for (frame, (out_bins, out_power)) in frames.chunks_exact(frame_len).zip(outputs) {
                 welch.row(frame, complex, sums, power);
-                top_k_of_bins(power, searched.clone(), keys, out_bins, out_power);
+                top_k_of_bins(power, searched.clone(), open, keys, out_bins, out_power);
             }
         });
     });

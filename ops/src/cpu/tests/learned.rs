@@ -1,9 +1,11 @@
 use firefly_reference::learned::{LearnedValues, learned_welch_power};
 
 use super::*;
+use crate::cpu::welch::sums::sums_of_rows;
 use crate::cpu::{
     ButterflyTransform, InstructionSet, LearnedWelch, Real, learned_welch_peaks, learned_welch_psd, welch_psd,
 };
+use crate::options::Band;
 
 /// The tensors of a [`LearnedWelch`].
 #[derive(Debug, Clone)]
@@ -183,6 +185,102 @@ fn peaks_are_the_top_of_the_power() {
         learned_welch_peaks(&signal, options.frame(), &model.borrow(), k, &mut peak_bins, &mut peak_power);
         assert_eq!(peak_bins, expected_bins);
         assert_eq!(peak_power, expected_power);
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "plain loops in safe code, too slow under Miri")]
+fn blocks_of_bins_whose_gain_is_0_are_not_searched() {
+    fn assert_searched<T: Real + std::fmt::Debug>(model: &LearnedModel<T>, signal: &[T], k: usize, label: &str) {
+        let (options, frame_len) = (&model.options, model.options.frame());
+        let (bins, rows) = (options.bins(), signal.len() / frame_len);
+        let searched = options.searched();
+        let open = model.borrow().open_blocks(k);
+        assert!(!open.is_all(), "{label}");
+        // What is not searched is not found.
+        let mut power = model.psd(signal, frame_len);
+        for row in power.chunks_mut(bins) {
+            for closed in open.closed(searched.len()) {
+                let closed = &mut row[searched.start + closed.start..searched.start + closed.end];
+                assert!(closed.iter().all(|power| power.is_zero() || power.is_nan()), "{label}");
+                closed.fill(T::nan());
+            }
+            row[..searched.start].fill(T::nan());
+            row[searched.end..].fill(T::nan());
+        }
+        let expected = top_k_of(&power, bins, k);
+        let (mut peak_bins, mut peak_power) = (vec![0; rows * k], vec![T::zero(); rows * k]);
+        learned_welch_peaks(signal, frame_len, &model.borrow(), k, &mut peak_bins, &mut peak_power);
+        assert_eq!(peak_bins, expected.0, "{label}");
+        let is_same = |(a, b): (&T, &T)| a == b || (a.is_nan() && b.is_nan());
+        assert!(peak_power.iter().zip(&expected.1).all(is_same), "{label}: {peak_power:?}");
+    }
+    for n in [64, 128, 256, 1024, 8192] {
+        for band in [None, Some(Band::new(3..n / 2 - 2))] {
+            let options = WelchOptions::new(n, 3).with_band(band);
+            let mut signal = noise(19 * options.frame(), 70);
+            // A silent row, all of whose power ties, and one whose power is not finite.
+            signal[..options.frame()].fill(0.0);
+            signal[2 * options.frame() + 7] = f64::NAN;
+            for model in [LearnedModel::windowed(options, &[0, 2], 0.5), LearnedModel::perturbed(options, true)] {
+                for mut model in [model.clone(), model.with_products()] {
+                    // The first block, the one in the middle, or the last with what is behind it.
+                    let (taps, searched) = (model.gain.len() / options.bins(), options.searched());
+                    let gain = model.gain.clone();
+                    for block in [0, options.blocks() / 2, options.blocks() - 1] {
+                        let first = searched.start + block * options.block_len();
+                        let is_last = block + 1 == options.blocks();
+                        let end = if is_last { searched.end } else { first + options.block_len() };
+                        model.gain.clone_from(&gain);
+                        model.gain[first * taps..end * taps].fill(0.0);
+                        let label = format!("n {n}, {band:?}, {taps} taps");
+                        for k in [1, 10, 16].into_iter().filter(|&k| k <= searched.len() - (end - first)) {
+                            assert_searched(&model, &signal, k, &label);
+                            for set in InstructionSet::available() {
+                                set.force(|| assert_searched(&model.single(), &single(&signal), k, &label));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "plain loops in safe code, too slow under Miri")]
+fn peaks_of_sums_are_those_of_the_signal_of_sums() {
+    fn peaks<T: Real>(model: &LearnedModel<T>, signal: &[T], frame_len: usize, k: usize) -> (Vec<i64>, Vec<T>) {
+        let rows = signal.len() / frame_len;
+        let (mut bins, mut power) = (vec![0; rows * k], vec![T::zero(); rows * k]);
+        learned_welch_peaks(signal, frame_len, &model.borrow(), k, &mut bins, &mut power);
+        (bins, power)
+    }
+    fn assert_peaks_of_sums<T: Real>(model: &LearnedModel<T>, signal: &[T], frame_len: usize, label: &str) {
+        let (sums, sums_len) = sums_of_rows(signal, frame_len, model.options.halvings);
+        let of_sums = LearnedModel { options: model.options.with_halvings(0), ..model.clone() };
+        assert_eq!(peaks(model, signal, frame_len, 4), peaks(&of_sums, &sums, sums_len, 4), "{label}");
+    }
+    for n in [16, 64, 128, 256, 1024] {
+        for (halvings, detrend) in [1, 2, 3].into_iter().flat_map(|h| DETRENDS.map(|d| (h, d))) {
+            for segments in [1, 2, 5] {
+                let options = WelchOptions { detrend, ..WelchOptions::new(n, segments) }.with_halvings(halvings);
+                // A long rest of each frame, and a short one that makes no sum.
+                for frame_len in [options.frame() + 3, 3 * options.frame()] {
+                    let signal: Vec<f64> = noise(19 * frame_len, 80).iter().map(|x| x + 0.3).collect();
+                    let exact = LearnedModel::windowed(options, &[0, segments - 1], 0.5);
+                    for model in [exact.clone().with_products(), exact, LearnedModel::perturbed(options, true)] {
+                        let label = format!("{options:?}, frames of {frame_len}");
+                        assert_peaks_of_sums(&model, &signal, frame_len, &label);
+                        for set in InstructionSet::available() {
+                            set.force(|| {
+                                assert_peaks_of_sums(&model.single(), &single(&signal), frame_len, &label);
+                            });
+                        }
+                    }
+                }
+            }
+        }
     }
 }
 

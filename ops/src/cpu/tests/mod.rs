@@ -19,6 +19,7 @@ use rand::{RngExt, SeedableRng};
 
 use crate::cpu::Real;
 use crate::cpu::top_k::top_k_row;
+use crate::open_blocks::OpenBlocks;
 use crate::options::{Detrend, Scaling, WelchOptions};
 
 const SCALINGS: [Scaling; 3] = [Scaling::Power, Scaling::Spectrum, Scaling::Density { sample_rate: 2.5 }];
@@ -154,7 +155,7 @@ fn top_k_of<T: Real>(power: &[T], bins: usize, k: usize) -> (Vec<i64>, Vec<T>) {
     let mut keys = vec![T::Key::default(); bins];
     let outputs = peak_bins.chunks_exact_mut(k).zip(peak_power.chunks_exact_mut(k));
     for (power, (peak_bins, peak_power)) in power.chunks_exact(bins).zip(outputs) {
-        top_k_row(power, &mut keys, peak_bins, peak_power);
+        top_k_row(power, OpenBlocks::ALL, &mut keys, peak_bins, peak_power);
     }
     (peak_bins, peak_power)
 }

@@ -9,6 +9,7 @@ mod tiles;
 use crate::cpu::isa;
 use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;
+use crate::open_blocks::OpenBlocks;
 use row::shift_bins;
 pub(in crate::cpu) use row::{top_k_of_bins, top_k_row};
 
@@ -39,7 +40,7 @@ pub fn top_k<T: Real>(values: &[T], length: usize, k: usize, out_bins: &mut [i64
             let (_, _, keys) = scratch.buffers(0, 0, length);
             let outputs = out_bins.chunks_exact_mut(k).zip(out_values.chunks_exact_mut(k));
             for (values, (out_bins, out_values)) in values.chunks_exact(length).zip(outputs) {
-                top_k_row(values, keys, out_bins, out_values);
+                top_k_row(values, OpenBlocks::ALL, keys, out_bins, out_values);
             }
         });
     });

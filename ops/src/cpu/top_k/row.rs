@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::cpu::real::Real;
+use crate::open_blocks::OpenBlocks;
 
 /// Numbers bins that were searched from `first` on as those of the whole row.
 #[inline(always)]
@@ -16,13 +17,22 @@ pub(super) fn shift_bins(bins: &mut [i64], first: usize) {
 /// The strongest bins of a row of power, strongest first, as many as the outputs are long: at most all of them.
 ///
 /// Equal powers give the lower bin first. Non-finite power is never selected; missing ranks have bin −1 and power NaN.
-/// `keys`, as long as `power`, is overwritten.
-pub(in crate::cpu) fn top_k_row<T: Real>(power: &[T], keys: &mut [T::Key], out_bins: &mut [i64], out_power: &mut [T]) {
+/// `keys`, as long as `power`, is overwritten. Bins of blocks that are not `open` are not searched.
+pub(in crate::cpu) fn top_k_row<T: Real>(
+    power: &[T],
+    open: OpenBlocks,
+    keys: &mut [T::Key],
+    out_bins: &mut [i64],
+    out_power: &mut [T],
+) {
     let k = out_bins.len();
     debug_assert_eq!(keys.len(), power.len());
     debug_assert_eq!(out_power.len(), k);
     for (bin, (key, power)) in keys.iter_mut().zip(power).enumerate() {
         *key = power.key(bin);
+    }
+    for closed in open.closed(power.len()) {
+        keys[closed].fill(T::Key::default());
     }
     let strongest_first = |a: &T::Key, b: &T::Key| b.cmp(a);
     if k < keys.len() {
@@ -42,11 +52,12 @@ pub(in crate::cpu) fn top_k_row<T: Real>(power: &[T], keys: &mut [T::Key], out_b
 pub(in crate::cpu) fn top_k_of_bins<T: Real>(
     power: &[T],
     searched: Range<usize>,
+    open: OpenBlocks,
     keys: &mut [T::Key],
     out_bins: &mut [i64],
     out_power: &mut [T],
 ) {
     let first = searched.start;
-    top_k_row(&power[searched], keys, out_bins, out_power);
+    top_k_row(&power[searched], open, keys, out_bins, out_power);
     shift_bins(out_bins, first);
 }

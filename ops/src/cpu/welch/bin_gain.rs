@@ -14,12 +14,12 @@ pub(super) enum RowGain<'a, V> {
 }
 
 impl<'a, V: Register> RowGain<'a, V> {
-    /// The gain `[bins, 3]` or `[bins, 5]`.
+    /// The gain `[bins, 3]` or `[bins, 5]`. `closed` has a bit for each register of bins that nothing is stored to.
     #[inline(always)]
-    pub fn new(token: V::Token, gain: &[f32], bins: usize, memory: &mut &'a mut [Line]) -> Self {
+    pub fn new(token: V::Token, gain: &[f32], bins: usize, closed: u128, memory: &mut &'a mut [Line]) -> Self {
         match taps_of(gain, bins) {
-            PRODUCT_TAPS => Self::Products(BinGain::new(token, gain, memory)),
-            _ => Self::Power(BinGain::new(token, gain, memory)),
+            PRODUCT_TAPS => Self::Products(BinGain::new(token, gain, closed, memory)),
+            _ => Self::Power(BinGain::new(token, gain, closed, memory)),
         }
     }
 }
@@ -30,12 +30,14 @@ pub(super) struct BinGain<'a, V, const T: usize> {
     taps: &'a [V],
     /// Those of Nyquist, in every lane.
     nyquist: [V; T],
+    /// A bit for each register of bins whose power is not needed.
+    closed: u128,
 }
 
 impl<'a, V: Register, const T: usize> BinGain<'a, V, T> {
     /// The gain `[bins, T]`.
     #[inline(always)]
-    pub fn new(token: V::Token, gain: &[f32], memory: &mut &'a mut [Line]) -> Self {
+    fn new(token: V::Token, gain: &[f32], closed: u128, memory: &mut &'a mut [Line]) -> Self {
         let factors = gain.as_chunks::<T>().0;
         let last = factors.len() - 1;
         let taps = take_registers::<V>(token, memory, last / V::LANES * T);
@@ -52,7 +54,7 @@ impl<'a, V: Register, const T: usize> BinGain<'a, V, T> {
         for (register, &factor) in nyquist.iter_mut().zip(&factors[last]) {
             *register = V::splat(token, factor);
         }
-        Self { taps, nyquist }
+        Self { taps, nyquist, closed }
     }
 
     /// A sink that applies the gain and stores the result to `power` `[bins]` of each row of a register.
@@ -73,6 +75,7 @@ impl<'a, V: Register, const T: usize> BinGain<'a, V, T> {
         GainedBins {
             taps: &self.taps.as_chunks::<T>().0[..columns],
             nyquist: &self.nyquist,
+            closed: self.closed,
             power,
             products,
             below,
@@ -105,6 +108,7 @@ impl<V: Register> BinGain<'_, V, POWER_TAPS> {
 pub(super) struct GainedBins<'s, 'r, V, const T: usize> {
     taps: &'s [[V; T]],
     nyquist: &'s [V; T],
+    closed: u128,
     power: &'s mut [&'r mut [f32]; 2],
     /// Those of earlier segments.
     products: &'s [V],
@@ -115,6 +119,14 @@ pub(super) struct GainedBins<'s, 'r, V, const T: usize> {
 }
 
 impl<V: Register, const T: usize> GainedBins<'_, '_, V, T> {
+    /// Stores the power of the last column taken, `column`, after the gain; `above` is the power of the column above it.
+    #[inline(always)]
+    fn store_gained(&mut self, column: usize, above: V) {
+        if self.closed >> (column % u128::BITS as usize) & 1 == 0 {
+            store_rows(self.gained(above, &self.taps[column]), self.power, column * V::LANES);
+        }
+    }
+
     /// Power of the last column taken after the gain; `above` is the power of the column above it.
     #[inline(always)]
     fn gained(&self, above: V, taps: &[V; T]) -> V {
@@ -141,7 +153,7 @@ impl<V: Register, const T: usize> BinSink<V> for GainedBins<'_, '_, V, T> {
             // with bin 1, here in the last lanes.
             [power.mirror(power), products.reverse()]
         } else {
-            store_rows(self.gained(power, &self.taps[column - 1]), self.power, (column - 1) * V::LANES);
+            self.store_gained(column - 1, power);
             self.here
         };
         self.here = [power, products];
@@ -153,7 +165,7 @@ impl<V: Register, const T: usize> BinSink<V> for GainedBins<'_, '_, V, T> {
             nyquist = nyquist + load_last(nyquist.token(), self.power);
         }
         let last = self.taps.len() - 1;
-        store_rows(self.gained(nyquist, &self.taps[last]), self.power, last * V::LANES);
+        self.store_gained(last, nyquist);
         // The bin beyond Nyquist is the one below it.
         let [power, products] = [self.here[0].reverse(), self.here[1].reverse()];
         let mut gained = combined(nyquist, [power, power], self.nyquist);

@@ -1,6 +1,7 @@
-//! Segments of rows in f32, their mean subtracted if it is to be.
+//! Segments of rows in f32: of sums of neighbouring samples if the estimate is of them, the mean subtracted if it is to be.
 
 use crate::cpu::isa::register::{MAX_LANES, Register};
+use crate::cpu::welch::sums::sums_of_samples;
 use crate::options::{Detrend, WelchOptions};
 
 /// [`segment`] of each row of a register; if there is one row, twice that.
@@ -17,7 +18,8 @@ pub(super) fn segment_of_rows<'f, V: Register>(
     [first, if V::ROWS == 1 { first } else { segment::<V>(token, options, frames[1], index, second) }]
 }
 
-/// Segment `index` of a frame; if its mean is to be subtracted, the difference, stored in `detrended`.
+/// Segment `index` of a frame; sums of samples, and the difference where the mean is to be subtracted, are stored in
+/// `detrended`.
 #[inline(always)]
 fn segment<'f, V: Register>(
     token: V::Token,
@@ -26,7 +28,17 @@ fn segment<'f, V: Register>(
     index: usize,
     detrended: &'f mut [f32],
 ) -> &'f [f32] {
-    let samples = &frame[index * options.hop..][..options.n_fft];
+    let (first, count) = (index * options.hop, options.n_fft);
+    if options.halvings > 0 {
+        let samples = &frame[first << options.halvings..][..count << options.halvings];
+        sums_of_samples(samples, options.halvings, detrended);
+        if options.detrend != Detrend::None {
+            let mean = mean::<V::OneRow>(token, detrended);
+            detrended.iter_mut().for_each(|value| *value -= mean);
+        }
+        return detrended;
+    }
+    let samples = &frame[first..][..count];
     if options.detrend == Detrend::None {
         return samples;
     }

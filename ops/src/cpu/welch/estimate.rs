@@ -1,8 +1,9 @@
 //! Welch estimate through exact transforms, as both engines take it.
 
-use crate::cpu::learned::gain::{PRODUCT_TAPS, is_gain_of, taps_of};
+use crate::cpu::learned::gain::{self, PRODUCT_TAPS, is_gain_of, taps_of};
 use crate::cpu::real::Real;
 use crate::cpu::welch::scaling;
+use crate::open_blocks::OpenBlocks;
 use crate::options::WelchOptions;
 
 /// Welch estimate of frames: their segments, window and scaling, and a gain of the bins.
@@ -39,6 +40,11 @@ impl<'a, T: Real> Estimate<'a, T> {
     pub fn debug_check(&self) {
         debug_assert_eq!(self.window.len(), self.options.n_fft);
         debug_assert!(self.gain.is_none_or(|gain| is_gain_of(gain, self.options.bins())));
+    }
+
+    /// The blocks of bins that are searched for `k` peaks: those that the gain leaves open.
+    pub fn open_blocks(&self, k: usize) -> OpenBlocks {
+        self.gain.map_or(OpenBlocks::ALL, |gain| gain::open_blocks(gain, self.options, k))
     }
 
     /// Whether the gain takes products of neighbours.

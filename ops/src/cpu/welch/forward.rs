@@ -18,6 +18,7 @@ use crate::cpu::welch::bin_gain::{RowGain, gain_lines};
 use crate::cpu::welch::detrended::segment_of_rows;
 use crate::cpu::welch::estimate::{Estimate, FrameSegments};
 use crate::cpu::welch::short;
+use crate::open_blocks::OpenBlocks;
 use crate::options::WelchOptions;
 
 /// The longest segments that are computed with two rows per register, which takes twice the memory.
@@ -63,6 +64,7 @@ pub(super) fn welch_peaks(
         return short::welch_peaks(signal, frame_len, estimate, k, out_bins, out_power);
     }
     let call = WelchCall::new(frame_len, estimate);
+    let open = estimate.open_blocks(k);
     let set = InstructionSet::current();
     let rows = out_bins.len() / k;
     let rows_of_tile = (rows / FEW_TASKS).clamp(FEWEST_ROWS_OF_TILE, MAX_LANES);
@@ -75,11 +77,16 @@ pub(super) fn welch_peaks(
         f32::with_scratch(|scratch| {
             let (_, _, keys) = scratch.buffers(0, 0, options.searched().len());
             with_lines(call.lines(), |memory| {
-                let outputs = WelchOutputs::Peaks(PeakRows { k, keys, bins: out_bins, power: out_power });
+                let outputs = WelchOutputs::Peaks(PeakRows { k, open, keys, bins: out_bins, power: out_power });
                 WelchKernel { call, memory, frames, outputs }.dispatch(set);
             });
         });
     });
+}
+
+/// Whether the kernel adds up the samples of an estimate of sums itself.
+pub(super) fn takes_halvings(options: &WelchOptions) -> bool {
+    options.n_fft >= MIN_N
 }
 
 /// Work of a row's power, in the unit of [`Tasks`].
@@ -146,6 +153,8 @@ pub(super) enum WelchOutputs<'a> {
 /// Strongest bins of rows.
 pub(super) struct PeakRows<'a> {
     pub k: usize,
+    /// The blocks of bins that are searched.
+    pub open: OpenBlocks,
     /// A value for each bin, overwritten.
     pub keys: &'a mut [u64],
     /// `[rows, k]`.
@@ -157,8 +166,8 @@ pub(super) struct PeakRows<'a> {
 impl PeakRows<'_> {
     /// Searches the rows of `tile`, the first of which is `row`; `GENERAL` is that of [`top_k_tile`].
     #[inline(always)]
-    pub fn search<V: Register, const GENERAL: bool>(&mut self, token: V::Token, row: usize, tile: &PowerTile<'_>) {
-        let k = self.k;
+    pub fn search<V: Register, const GENERAL: bool>(&mut self, token: V::Token, row: usize, tile: PowerTile<'_>) {
+        let (k, tile) = (self.k, &tile.with_open(self.open));
         let until = self.bins.len().min((row + V::LANES) * k);
         let (bins, power) = (&mut self.bins[row * k..until], &mut self.power[row * k..until]);
         top_k_tile::<V, GENERAL>(token, tile, k, self.keys, bins, power);
@@ -199,7 +208,11 @@ impl WelchKernel<'_> {
             WelchOutputs::Power(power) => (power, bins, None),
             WelchOutputs::Peaks(peaks) => (take_values(&mut memory, tile_rows * stride), stride, Some(peaks)),
         };
-        let gain = call.gain.map(|gain| RowGain::<V>::new(token, gain, bins, &mut memory));
+        // A bit for each register of bins that are not searched.
+        let closed = peaks.as_ref().map_or(0, |peaks| {
+            peaks.open.closed_columns(call.options.searched(), V::LANES, call.options.n_fft / 2 / V::LANES)
+        });
+        let gain = call.gain.map(|gain| RowGain::<V>::new(token, gain, bins, closed, &mut memory));
         let mut rows = RowPowerBuffers::<V, N>::new(token, &call, memory);
         for (index, frames_beside) in frames.chunks(V::ROWS * frame_len).enumerate() {
             let index = index * V::ROWS;
@@ -218,7 +231,7 @@ impl WelchKernel<'_> {
                 peaks.search::<V::OneRow, false>(
                     token,
                     index - row,
-                    &PowerTile::new(tile, stride, call.options.searched()),
+                    PowerTile::new(tile, stride, call.options.searched()),
                 );
             }
         }
@@ -284,7 +297,7 @@ impl<'a, V: Register, const N: usize> RowPowerBuffers<'a, V, N> {
         let products = take_registers(token, &mut memory, if call.has_products { columns / 2 } else { 0 });
         let detrended = take_values(&mut memory, 2 * V::ROWS * n);
         let halves = if n / 2 >= shortest::<V>() { Some(FftPlan::of::<V>(n / 2)) } else { None };
-        let is_sparse = 4 * call.segments.samples(call.options) < 3 * call.frame_len;
+        let is_sparse = 4 * (call.segments.samples(call.options) << call.options.halvings) < 3 * call.frame_len;
         let sparse = is_sparse.then(|| INPUT_DISTANCE.next_multiple_of(call.frame_len));
         let pairs = FftPlan::of::<V>(n);
         let is_rectangular = call.window.iter().all(|&value| value == 1.0);
@@ -306,15 +319,17 @@ impl<'a, V: Register, const N: usize> RowPowerBuffers<'a, V, N> {
             // Each transform prefetches its share of the memory that later rows need.
             let mut prefetcher = if let Some(distance) = self.sparse {
                 let last = segments.count.min(first + 2) - 1;
-                let (x, y) = (segments.index(first) * options.hop, segments.index(last) * options.hop);
-                let x = x.max(prefetched)..x + options.n_fft;
+                let start = |at: usize| (segments.index(at) * options.hop) << options.halvings;
+                let (x, y, samples) = (start(first), start(last), options.n_fft << options.halvings);
+                let x = x.max(prefetched)..x + samples;
                 // What both segments have is prefetched once.
-                let y = y.max(prefetched).max(x.end)..y + options.n_fft;
+                let y = y.max(prefetched).max(x.end)..y + samples;
                 prefetched = y.end;
                 Prefetcher::of_ranges(&starts[..V::ROWS], [x, y], distance)
             } else {
                 let is_last = first + 2 >= segments.count;
-                let until = if is_last { frame_len } else { frame_len.min(segments.index(first + 2) * options.hop) };
+                let next = |at: usize| (segments.index(at) * options.hop) << options.halvings;
+                let until = if is_last { frame_len } else { frame_len.min(next(first + 2)) };
                 let from = std::mem::replace(&mut prefetched, until);
                 Prefetcher::new(&starts[..V::ROWS], from, until)
             };

@@ -9,6 +9,7 @@ use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;
 use crate::cpu::top_k::forward::PowerTile;
 use crate::cpu::transform::{FrameSpectra, MixedRadixPlan, lines_of_frames};
+use crate::open_blocks::OpenBlocks;
 use crate::options::{Detrend, WelchOptions};
 
 /// As [`welch_psd`](crate::cpu::welch_psd()).
@@ -36,7 +37,7 @@ pub(super) fn welch_peaks(
     tasks.run(pieces, |((frames, bins), power)| {
         f32::with_scratch(|scratch| {
             let (_, _, keys) = scratch.buffers(0, 0, call.options.searched().len());
-            run(call, plan, frames, WelchOutputs::Peaks(PeakRows { k, keys, bins, power }));
+            run(call, plan, frames, WelchOutputs::Peaks(PeakRows { k, open: OpenBlocks::ALL, keys, bins, power }));
         });
     });
 }
@@ -127,7 +128,7 @@ impl Kernel for WelchRows<'_> {
                 |k| V::load(token, &sums[k]),
             );
             if let Some(peaks) = &mut peaks {
-                peaks.search::<V, true>(token, group * V::LANES, &PowerTile::new(tile, bins, options.searched()));
+                peaks.search::<V, true>(token, group * V::LANES, PowerTile::new(tile, bins, options.searched()));
             }
         }
     }

@@ -8,6 +8,7 @@ mod lanes;
 pub(in crate::cpu) mod scaling;
 pub(in crate::cpu) mod segment;
 mod short;
+pub(in crate::cpu) mod sums;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +16,7 @@ use std::sync::Arc;
 
 use self::estimate::Estimate;
 use self::forward::WelchCall;
+use self::sums::sums_of_rows;
 use crate::cpu::real::Real;
 use crate::cpu::scalar::welch_backward::EstimateGradients;
 use crate::cpu::transform::{MixedRadixPlan, plan_of_frames};
@@ -105,7 +107,14 @@ pub(in crate::cpu) fn estimate_peaks<T: Real>(
     debug_assert_eq!(out_bins.len(), rows * k);
     debug_assert_eq!(out_power.len(), rows * k);
     estimate.debug_check();
-    if let Some(engine) = Engine::of(estimate.options, rows)
+    let engine = Engine::of(estimate.options, rows);
+    let takes_sums = matches!(engine, Some(Engine::AcrossRegisters)) && T::as_f32(signal).is_some();
+    if estimate.options.halvings > 0 && !(takes_sums && forward::takes_halvings(estimate.options)) {
+        let (sums, sums_len) = sums_of_rows(signal, frame_len, estimate.options.halvings);
+        let options = estimate.options.with_halvings(0);
+        return estimate_peaks(&sums, sums_len, &Estimate { options: &options, ..*estimate }, k, out_bins, out_power);
+    }
+    if let Some(engine) = engine
         && let (Some(signal), Some(estimate)) = (T::as_f32(signal), estimate.as_f32())
         && let Some(out_power) = T::as_f32_mut(out_power)
     {

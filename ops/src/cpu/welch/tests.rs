@@ -15,6 +15,7 @@ use crate::cpu::top_k::{top_k_of_bins, top_k_row};
 use crate::cpu::welch::estimate::Estimate;
 use crate::cpu::welch::forward::{PeakRows, WelchCall, WelchKernel, WelchOutputs};
 use crate::cpu::{Real, welch_peaks, welch_psd};
+use crate::open_blocks::OpenBlocks;
 use crate::options::{Band, Detrend, Scaling, WelchOptions};
 
 const LENGTHS: [usize; 12] = [8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 65536];
@@ -146,13 +147,19 @@ fn rows_side_by_side_have_the_power_of_the_definition_and_share_nothing() {
             let call = WelchCall::new(frame_len, &Estimate::welch(&window_values, &options));
             let (mut keys, mut peak_bins, mut peak_power) = (vec![0; bins], vec![0; rows * k], vec![0.0; rows * k]);
             with_lines(call.lines(), |memory| {
-                let peaks = PeakRows { k, keys: &mut keys, bins: &mut peak_bins, power: &mut peak_power };
+                let peaks = PeakRows {
+                    k,
+                    open: OpenBlocks::ALL,
+                    keys: &mut keys,
+                    bins: &mut peak_bins,
+                    power: &mut peak_power,
+                };
                 WelchKernel { call, memory, frames: &frames, outputs: WelchOutputs::Peaks(peaks) }
                     .run::<TwoRows>(PortableToken);
             });
             for (row, power) in power.chunks(bins).enumerate() {
                 let (mut expected_bins, mut expected_power) = (vec![0; k], vec![0.0; k]);
-                top_k_row(power, &mut keys, &mut expected_bins, &mut expected_power);
+                top_k_row(power, OpenBlocks::ALL, &mut keys, &mut expected_bins, &mut expected_power);
                 assert_eq!(peak_bins[row * k..][..k], expected_bins, "row {row}, {options:?}");
                 assert_eq!(bits(&peak_power[row * k..][..k]), bits(&expected_power), "row {row}, {options:?}");
             }
@@ -165,7 +172,7 @@ fn peaks_of(power: &[f32], bins: usize, searched: Range<usize>, k: usize) -> (Ve
     let (mut found, mut strength) = (Vec::new(), Vec::new());
     for power in power.chunks(bins) {
         let (mut keys, mut of_row, mut power_of_row) = (vec![0; searched.len()], vec![0; k], vec![0.0; k]);
-        top_k_of_bins(power, searched.clone(), &mut keys, &mut of_row, &mut power_of_row);
+        top_k_of_bins(power, searched.clone(), OpenBlocks::ALL, &mut keys, &mut of_row, &mut power_of_row);
         found.extend(of_row);
         strength.extend(bits(&power_of_row));
     }
@@ -308,7 +315,7 @@ fn peaks_are_the_top_of_the_power() {
                     for (row, power) in power.chunks(bins).enumerate() {
                         let at = row * k..(row + 1) * k;
                         let (bins, peaks) = (&mut expected_bins[at.clone()], &mut expected_power[at]);
-                        top_k_row(power, &mut vec![0; power.len()], bins, peaks);
+                        top_k_row(power, OpenBlocks::ALL, &mut vec![0; power.len()], bins, peaks);
                     }
                     let (mut peak_bins, mut peak_power) = (vec![0; rows * k], vec![0.0; rows * k]);
                     welch_peaks(&signal, frame_len, &window, &options, k, &mut peak_bins, &mut peak_power);

@@ -1,10 +1,11 @@
-//! Learned estimates whose transform is the discrete Fourier transform: their peaks take the launch of exact ones.
+//! What the values of a learned estimate's parameters decide: whether its transform is the discrete Fourier transform, so
+//! that its peaks take the launch of exact ones, and which bins are searched.
 //!
-//! The values of twiddles, gates and weights decide whether an estimate is one. They are read back once for each set of
-//! tensors, and the answers for the last sets are cached. The cache holds the tensors, so that their memory is neither
-//! changed nor reused.
+//! Twiddles, gates, weights and gain are read back once for each set of tensors, and the answers for the last sets are
+//! cached. The cache holds the tensors, so that their memory is neither changed nor reused.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use cubecl::server::Handle;
@@ -13,6 +14,7 @@ use crate::gpu::device::GpuDevice;
 use crate::gpu::segments::DeviceFrames;
 use crate::gpu::top_k::PeakBuffers;
 use crate::gpu::welch::{GainedEstimate, gained_peaks};
+use crate::open_blocks::OpenBlocks;
 use crate::options::{Direction, WelchOptions};
 use crate::twiddles::exact_twiddle_values;
 
@@ -21,36 +23,49 @@ const SHORTEST: usize = 64;
 /// Sets of tensors in the cache.
 const CACHED_SETS: usize = 16;
 
-/// Parameters of a learned estimate that may be exact.
-pub struct ExactWeights<'a> {
-    /// `[n_fft]`.
-    pub window: &'a Handle,
-    /// `[bins, taps]`.
-    pub gain: &'a Handle,
+/// Parameters of a learned estimate whose peaks are searched.
+pub struct SearchedEstimate<'a> {
+    pub options: &'a WelchOptions,
+    /// Number of peaks.
+    pub k: usize,
     /// Factors of the gain per bin.
     pub taps: usize,
-    /// Handle and strides of twiddles, gates and weights of segments, which identify their values in the cache.
-    pub choice: [(Handle, Vec<usize>); 3],
+    /// Handle and strides of twiddles, gates, weights of segments and gain, which identify their values in the cache.
+    pub parameters: [(Handle, Vec<usize>); 4],
     /// Their contiguous values, called only if they are not in the cache.
-    pub values: &'a dyn Fn() -> [Handle; 3],
+    pub values: &'a dyn Fn() -> [Handle; 4],
 }
 
-/// The strongest bins of learned power in one launch, if twiddles are exact, no gate is closed, and the open segments
-/// have equal weights and are equally spaced. Returns whether they were computed.
+/// What the values of a learned estimate's parameters decide.
+#[derive(Debug, Clone)]
+pub struct EstimateChoice {
+    /// The open segments, if twiddles are exact, no gate is closed, and the open segments have equal weights and are
+    /// equally spaced.
+    segments: Option<OpenSegments>,
+    /// The blocks of bins that are searched.
+    blocks: OpenBlocks,
+    /// The gain `[bins, taps]`, NaN in closed blocks: power that is not finite is not found.
+    pub gain: Handle,
+}
+
+/// The strongest bins of learned power in one launch, if there is one for the choice. Returns whether they were computed.
 pub fn exact_learned_peaks(
     device: &GpuDevice,
     frames: &DeviceFrames,
-    learned: &ExactWeights<'_>,
+    estimate: &SearchedEstimate<'_>,
+    choice: &EstimateChoice,
+    window: &Handle,
     into: &PeakBuffers,
-    options: &WelchOptions,
 ) -> bool {
-    let Some(open) = open_segments(device, learned, options) else { return false };
+    let Some(segments) = choice.segments else { return false };
+    let options = estimate.options;
     let estimate = GainedEstimate {
-        window: learned.window,
-        gain: learned.gain,
-        taps: learned.taps,
-        first: open.first * options.hop,
-        options: options.with_hop(open.step * options.hop).with_segments(open.count),
+        window,
+        gain: &choice.gain,
+        taps: estimate.taps,
+        open: choice.blocks,
+        first: segments.first * options.hop,
+        options: options.with_hop(segments.step * options.hop).with_segments(segments.count),
     };
     gained_peaks(device, frames, &estimate, into)
 }
@@ -76,23 +91,29 @@ impl OpenSegments {
     }
 }
 
-/// Entry of the cache: twiddles, gates and weights, and the open segments if the estimate is exact.
-type CheckedTensors = ([(Handle, Vec<usize>); 3], Option<OpenSegments>);
+/// Entry of the cache: parameters, the bins that are searched and the number of peaks, and the choice.
+struct CachedChoice {
+    parameters: [(Handle, Vec<usize>); 4],
+    search: (Range<usize>, usize),
+    choice: EstimateChoice,
+}
 
-/// The open segments of an estimate that is exact.
-fn open_segments(device: &GpuDevice, learned: &ExactWeights<'_>, options: &WelchOptions) -> Option<OpenSegments> {
-    static ENTRIES: Mutex<VecDeque<CheckedTensors>> = Mutex::new(VecDeque::new());
+/// What the values of an estimate's parameters decide, from the cache if they are there.
+pub fn estimate_choice(device: &GpuDevice, estimate: &SearchedEstimate<'_>) -> EstimateChoice {
+    static ENTRIES: Mutex<VecDeque<CachedChoice>> = Mutex::new(VecDeque::new());
     let lock = || ENTRIES.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_same =
-        |(known, _): &&CheckedTensors| known.iter().zip(&learned.choice).all(|(known, tensor)| is_same(known, tensor));
-    if let Some((_, found)) = lock().iter().find(is_same) {
-        return *found;
+    let search = (estimate.options.searched(), estimate.k);
+    let is_known = |entry: &&CachedChoice| {
+        entry.search == search && entry.parameters.iter().zip(&estimate.parameters).all(|(a, b)| is_same(a, b))
+    };
+    if let Some(entry) = lock().iter().find(is_known) {
+        return entry.choice.clone();
     }
-    let found = read_open_segments(device, (learned.values)(), options);
+    let choice = read_choice(device, estimate);
     let mut entries = lock();
     entries.truncate(CACHED_SETS - 1);
-    entries.push_front((learned.choice.clone(), found));
-    found
+    entries.push_front(CachedChoice { parameters: estimate.parameters.clone(), search, choice: choice.clone() });
+    choice
 }
 
 /// Whether two tensors are the same part of one allocation.
@@ -102,15 +123,29 @@ fn is_same((a, a_strides): &(Handle, Vec<usize>), (b, b_strides): &(Handle, Vec<
         && (a.offset_start, a.offset_end, a_strides) == (b.offset_start, b.offset_end, b_strides)
 }
 
-/// The open segments by the values of twiddles, gates and weights; a device that cannot be read has none.
-fn read_open_segments(device: &GpuDevice, handles: [Handle; 3], options: &WelchOptions) -> Option<OpenSegments> {
-    let read = device.client.read(handles.into()).ok()?;
-    let [twiddles, gates, weights] = read.as_slice() else { return None };
+/// The choice by the values of the parameters; if the device cannot be read, the one that fits any.
+fn read_choice(device: &GpuDevice, estimate: &SearchedEstimate<'_>) -> EstimateChoice {
+    let handles = (estimate.values)();
+    let gain = handles[3].clone();
+    let any = EstimateChoice { segments: None, blocks: OpenBlocks::ALL, gain };
+    let Ok(read) = device.client.read(handles.into()) else { return any };
+    let [twiddles, gates, weights, gain] = read.as_slice() else { return any };
+    let &SearchedEstimate { options, k, taps, .. } = estimate;
     let n = options.n_fft;
     let pairs = options.stages() * n / 2;
     let floats = |bytes: &[u8], len: usize| bytemuck::pod_collect_to_vec::<u8, f32>(&bytes[..4 * len]);
     let is_exact = n >= SHORTEST && is_fourier_transform(n, &floats(twiddles, 2 * pairs), &floats(gates, pairs));
-    if is_exact { OpenSegments::of(&floats(weights, options.segments)) } else { None }
+    let segments = if is_exact { OpenSegments::of(&floats(weights, options.segments)) } else { None };
+    let mut gain = floats(gain, taps * options.bins());
+    let searched = options.searched();
+    let blocks = OpenBlocks::of_gain(&gain, taps, searched.clone(), k);
+    if blocks.is_all() {
+        return EstimateChoice { segments, ..any };
+    }
+    for closed in blocks.closed(searched.len()) {
+        gain[(searched.start + closed.start) * taps..(searched.start + closed.end) * taps].fill(f32::NAN);
+    }
+    EstimateChoice { segments, blocks, gain: device.client.create_from_slice(bytemuck::cast_slice(&gain)) }
 }
 
 /// Whether the butterflies of a transform of length `n` are those of the forward Fourier transform: every gate is 1,

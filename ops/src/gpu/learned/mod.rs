@@ -7,5 +7,5 @@ mod kernel;
 mod launch;
 
 pub use backward::{LearnedGradients, learned_welch_psd_backward};
-pub use exact::{ExactWeights, exact_learned_peaks};
+pub use exact::{SearchedEstimate, estimate_choice, exact_learned_peaks};
 pub use launch::{LearnedWeights, learned_welch_psd};

@@ -8,6 +8,7 @@ use crate::gpu::device::empty;
 use crate::gpu::learned::{LearnedGradients, LearnedWeights, learned_welch_psd, learned_welch_psd_backward};
 use crate::gpu::welch::{GainedEstimate, WelchGradients, gained_peaks, welch_peaks, welch_psd, welch_psd_backward};
 use crate::gpu::{ComplexRows, DeviceFrames, GpuDevice, PeakBuffers, SearchedRows, top_k};
+use crate::open_blocks::OpenBlocks;
 use crate::ops::{POWER_TAPS, PRODUCT_TAPS};
 use crate::options::{Band, WelchOptions};
 
@@ -46,7 +47,7 @@ pub fn outputs(device: &GpuDevice, options: &WelchOptions, rows: usize) -> Vec<V
     let gained = [&learned, &with_products].map(|learned| {
         let into = peaks();
         let (window, gain, taps) = (&learned.window, &learned.gain, learned.taps);
-        let estimate = GainedEstimate { window, gain, taps, first: 0, options: *options };
+        let estimate = GainedEstimate { window, gain, taps, open: OpenBlocks::ALL, first: 0, options: *options };
         gained_peaks(device, &frames, &estimate, &into).then_some(into.power)
     });
     let (fused, in_band, searched) = (peaks(), peaks(), peaks());

@@ -17,6 +17,7 @@ use crate::gpu::device::{
 use crate::gpu::mel::row_power;
 use crate::gpu::segments::{DeviceFrames, SegmentBatch, Skip, power, scaling_factor, window_segments};
 use crate::gpu::top_k::{PeakBuffers, SearchedRows, top_k};
+use crate::open_blocks::OpenBlocks;
 use crate::options::{Detrend, Scaling, WelchOptions, has_butterflies};
 
 /// One-sided Welch power of every row: `window` `[n_fft]` → `into` `[rows, bins]`, all f32 and contiguous.
@@ -35,7 +36,7 @@ pub fn welch_psd(
     for chunk in chunks(device, frames.rows, 0, frames.row_values().max(bins)) {
         let frames = frames.slice(chunk.clone());
         let into = from_row(into, chunk.start, bins);
-        let Some(plan) = fused_plan(device, options, frames.rows, 0, 0) else {
+        let Some(plan) = fused_plan(device, options, frames.rows, 0, 0, OpenBlocks::ALL) else {
             separate_psd(device, &frames, window, &into, options)?;
             continue;
         };
@@ -61,7 +62,7 @@ pub fn welch_peaks(
     for chunk in chunks(device, frames.rows, 0, frames.row_values().max(options.bins())) {
         let frames = frames.slice(chunk.clone());
         let into = into.skip_rows(chunk.start);
-        let Some(plan) = fused_plan(device, options, frames.rows, into.k, 0) else {
+        let Some(plan) = fused_plan(device, options, frames.rows, into.k, 0, OpenBlocks::ALL) else {
             let spectra = empty(&device.client, frames.rows * options.bins());
             separate_psd(device, &frames, window, &spectra, options)?;
             let searched = options.searched();
@@ -75,6 +76,12 @@ pub fn welch_peaks(
     Ok(())
 }
 
+/// Whether every chunk of [`welch_peaks`] of these frames is one launch.
+pub fn is_fused(device: &GpuDevice, frames: &DeviceFrames, options: &WelchOptions, k: usize) -> bool {
+    let plan = |rows: usize| fused_plan(device, options, rows, k, 0, OpenBlocks::ALL);
+    chunks(device, frames.rows, 0, frames.row_values().max(options.bins())).all(|chunk| plan(chunk.len()).is_some())
+}
+
 /// A Welch estimate of segments at even distances, with a gain of the bins.
 #[derive(Debug, Clone, Copy)]
 pub struct GainedEstimate<'a> {
@@ -84,6 +91,8 @@ pub struct GainedEstimate<'a> {
     pub gain: &'a Handle,
     /// Factors of the gain per bin.
     pub taps: usize,
+    /// The blocks of bins that are searched.
+    pub open: OpenBlocks,
     /// Samples of a frame before the first segment.
     pub first: usize,
     /// The estimate from there on.
@@ -98,9 +107,9 @@ pub fn gained_peaks(
     estimate: &GainedEstimate<'_>,
     into: &PeakBuffers,
 ) -> bool {
-    let &GainedEstimate { window, gain, taps, first, options } = estimate;
+    let &GainedEstimate { window, gain, taps, open, first, options } = estimate;
     let chunks = || chunks(device, frames.rows, 0, frames.row_values().max(options.bins()));
-    let plan = |rows: usize| fused_plan(device, &options, rows, into.k, taps);
+    let plan = |rows: usize| fused_plan(device, &options, rows, into.k, taps, open);
     if !chunks().all(|chunk| plan(chunk.len()).is_some()) {
         return false;
     }
@@ -173,6 +182,7 @@ fn fused_plan(
     rows: usize,
     k: usize,
     gain_taps: usize,
+    open: OpenBlocks,
 ) -> Option<FusedWelchPlan> {
     if !has_butterflies(options.n_fft) {
         return None;
@@ -180,6 +190,7 @@ fn fused_plan(
     let call = WelchProblem {
         n: options.n_fft as u32,
         hop: hop_in_32_bits(options.hop),
+        summed: 1 << options.halvings,
         segments: options.segments as u32,
         detrend: options.detrend == Detrend::Constant,
         scaled: is_scaled(options),
@@ -187,6 +198,7 @@ fn fused_plan(
         rows: rows as u32,
         k: k as u32,
         searched: options.searched().len() as u32,
+        open,
     };
     FusedWelchPlan::of(call, &device.limits)
 }

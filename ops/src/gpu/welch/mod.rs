@@ -13,4 +13,4 @@ mod plan;
 mod tests;
 
 pub use backward::{WelchGradients, welch_psd_backward};
-pub use launch::{GainedEstimate, gained_peaks, welch_peaks, welch_psd};
+pub use launch::{GainedEstimate, gained_peaks, is_fused, welch_peaks, welch_psd};

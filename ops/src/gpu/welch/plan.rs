@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::layout::TransformLayout;
 use crate::gpu::device::Limits;
+use crate::open_blocks::OpenBlocks;
 use crate::ops::PRODUCT_TAPS;
 
 /// Units per team where units of a plane can't exchange values.
@@ -14,6 +15,8 @@ const LARGE: u64 = 1 << 27;
 const FEW_ROWS: u32 = 32_768;
 /// Bins up to which the rank of each is counted.
 const MOST_RANKED: u32 = 17;
+/// Blocks of bins of which every one is open.
+pub const ALL_OPEN: u32 = u32::MAX;
 /// Processors assumed where the device does not report them.
 const PROCESSORS: u32 = 128;
 
@@ -95,6 +98,8 @@ pub struct FusedWelchPlan {
     pub window: TableStore,
     /// Memory of the twiddles.
     pub twiddles: TableStore,
+    /// Samples of the signal that are added up to one of a segment.
+    pub summed: u32,
     /// Segments per frame.
     pub segments: u32,
     /// Whether segments overlap by half, so that a unit keeps the samples that two of them share.
@@ -110,6 +115,9 @@ pub struct FusedWelchPlan {
     pub persistent_cubes_per_sm: Option<u32>,
     /// Whether peaks are searched in a part of the bins. Which part is no part of a plan: a kernel takes any.
     pub banded: bool,
+    /// The blocks of sixteen bins, from the first one that is searched on, that a search by a sorting network takes: a bit
+    /// for each. Bins behind the last whole block belong to it.
+    pub open: u32,
     /// Search for peaks; `None` writes the power of every bin. The number of peaks is no part of a plan: a kernel takes
     /// any.
     pub top_k: Option<TopK>,
@@ -135,10 +143,7 @@ impl FusedWelchPlan {
 
     /// Values from one row of power in shared memory to the next.
     pub const fn power_stride(&self) -> u32 {
-        match self.top_k {
-            Some(TopK::SortingNetwork { lanes }) => self.layout.n / 2 + lanes,
-            Some(TopK::Rank | TopK::Sort | TopK::Bound) | None => self.layout.n / 2 + 1,
-        }
+        self.layout.n / 2 + self.lanes_of_search()
     }
 }
 
@@ -162,6 +167,8 @@ pub struct WelchProblem {
     pub n: u32,
     /// Samples from one segment's start to the next.
     pub hop: u32,
+    /// Samples that are added up to one.
+    pub summed: u32,
     /// Segments per frame.
     pub segments: u32,
     /// Whether the mean of a segment is subtracted.
@@ -176,6 +183,8 @@ pub struct WelchProblem {
     pub k: u32,
     /// Number of bins among which peaks are searched.
     pub searched: u32,
+    /// The blocks of these bins that are searched.
+    pub open: OpenBlocks,
 }
 
 impl FusedWelchPlan {
@@ -222,12 +231,17 @@ impl FusedWelchPlan {
                 _ => TableStore::Shared,
             },
             persistent_cubes_per_sm,
+            summed: call.summed,
             segments: call.segments,
             half_overlap: 2 * call.hop == call.n || call.segments == 1,
             detrend: call.detrend,
             scaled: call.scaled,
             gain_taps: call.gain_taps,
             banded: call.k > 0 && call.searched < call.n / 2 + 1,
+            open: match top_k {
+                Some(TopK::SortingNetwork { .. }) => call.open.low_bits(),
+                Some(TopK::Rank | TopK::Sort | TopK::Bound) | None => ALL_OPEN,
+            },
             top_k,
         };
         // Fewer teams per cube, if their exchange buffers do not fit.
@@ -266,6 +280,39 @@ impl FusedWelchPlan {
     /// Whether the gain takes products of neighbours.
     pub const fn has_products(&self) -> bool {
         self.gain_taps == PRODUCT_TAPS
+    }
+
+    /// Units that search a row by a sorting network.
+    pub const fn lanes_of_search(&self) -> u32 {
+        match self.top_k {
+            Some(TopK::SortingNetwork { lanes }) => lanes,
+            Some(TopK::Rank | TopK::Sort | TopK::Bound) | None => 1,
+        }
+    }
+
+    /// Whether blocks of bins are left out of the search.
+    pub const fn has_closed(&self) -> bool {
+        self.open != ALL_OPEN
+    }
+
+    /// Number of open blocks of a row whose bins are all searched but for those of closed blocks.
+    pub const fn open_blocks(&self) -> u32 {
+        let blocks = self.layout.n / 32;
+        let bits = if blocks < 32 { (1 << blocks) - 1 } else { ALL_OPEN };
+        (self.open & bits).count_ones()
+    }
+
+    /// Block number `index` of those that are open, if there are as many.
+    pub fn open_block(&self, index: u32) -> Option<u32> {
+        (0..self.layout.n / 32).filter(|block| self.open >> block & 1 == 1).nth(index as usize)
+    }
+
+    /// Whether bins are searched from `first` on, as many as `count`, of a row whose bins are all searched but for those
+    /// of closed blocks.
+    pub const fn is_open(&self, first: u32, count: u32) -> bool {
+        let blocks = (first + count - 1) / 16 - first / 16 + 1;
+        let bits = if blocks < 32 { (1 << blocks) - 1 } else { ALL_OPEN };
+        self.banded || self.open >> (first / 16) & bits != 0
     }
 
     /// Values of the gain in shared memory.

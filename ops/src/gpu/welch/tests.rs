@@ -3,6 +3,7 @@
 use super::layout::TransformLayout;
 use super::plan::{Barrier, FusedWelchPlan, TableStore, TopK, WelchProblem};
 use crate::gpu::device::Limits;
+use crate::open_blocks::OpenBlocks;
 
 const H200: Limits = Limits::H200;
 const WEBGPU: Limits = Limits::WEBGPU;
@@ -19,7 +20,19 @@ fn a_layout_follows_from_its_length() {
 }
 
 fn call(n: u32, segments: u32, rows: u32, k: u32) -> WelchProblem {
-    WelchProblem { n, hop: n / 2, segments, detrend: false, scaled: false, gain_taps: 0, rows, k, searched: n / 2 + 1 }
+    WelchProblem {
+        n,
+        hop: n / 2,
+        summed: 1,
+        segments,
+        detrend: false,
+        scaled: false,
+        gain_taps: 0,
+        rows,
+        k,
+        searched: n / 2 + 1,
+        open: OpenBlocks::ALL,
+    }
 }
 
 fn planned(n: u32, segments: u32, rows: u32, k: u32, limits: &Limits) -> FusedWelchPlan {

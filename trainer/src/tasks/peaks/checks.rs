@@ -38,8 +38,12 @@ pub(super) fn validate(config: &PeaksConfig) -> Result<(), ConfigError> {
     let [least, greatest] = LOSS_LIMITS;
     let temperature = loss.temperature;
     ensure((least..=greatest).contains(&temperature), "loss.temperature", temperature, "from 1e-6 to 1e6")?;
-    for (key, value) in [("loss.ranking", loss.ranking), ("loss.log_power", loss.log_power), ("loss.price", loss.price)]
-    {
+    for (key, value) in [
+        ("loss.ranking", loss.ranking),
+        ("loss.log_power", loss.log_power),
+        ("loss.missed", loss.missed),
+        ("loss.price", loss.price),
+    ] {
         ensure((0.0..=greatest).contains(&value), key, value, "from 0 to 1e6")?;
     }
     ensure(
@@ -49,31 +53,71 @@ pub(super) fn validate(config: &PeaksConfig) -> Result<(), ConfigError> {
         "above 0 where loss.log_power is 0: nothing else is fitted to the reference",
     )?;
     ensure((0.0..=1.0).contains(&loss.price_ramp), "loss.price_ramp", loss.price_ramp, "from 0 to 1")?;
-    let gated = training.learn.iter().any(|group| matches!(group, Parameters::Gates | Parameters::Segments));
+    let learns = |group| training.learn.contains(&group);
+    let only = "left out unless model.closed_blocks is given: no block has a gate";
+    ensure(!learns(Parameters::Blocks) || model.closed_blocks.is_some(), "training.learn", "blocks", only)?;
+    let only = "left out unless model.halvings is given: no gate halves the transform";
+    ensure(!learns(Parameters::Halving) || model.halvings.is_some(), "training.learn", "halving", only)?;
+    let learns_butterflies = learns(Parameters::Gates) || learns(Parameters::Twiddles);
     ensure(
-        gated || loss.price == 0.0,
+        model.halvings.is_none() || !learns_butterflies,
+        "model.halvings",
+        model.halvings.unwrap_or_default(),
+        "left out where training.learn has gates or twiddles: a halved transform has none of them",
+    )?;
+    let timed = [Parameters::Segments, Parameters::Blocks, Parameters::Halving].into_iter().any(learns);
+    ensure(
+        timed || learns(Parameters::Gates) || loss.price == 0.0,
         "loss.price",
         loss.price,
-        "0 unless training.learn has gates or segments: nothing else can close",
+        "0 unless training.learn has gates, segments, blocks or halving: nothing else can close",
     )?;
+    validate_times(config, timed && !learns_butterflies)
+}
+
+/// Checks the times that a price is on; `timed` is whether what is learned determines the time.
+fn validate_times(config: &PeaksConfig, timed: bool) -> Result<(), ConfigError> {
+    let (model, training, loss) = (&config.model, &config.training, &config.loss);
+    let learns = |group| training.learn.contains(&group);
     if loss.price_device.is_none() && loss.segment_times.is_empty() {
-        return Ok(());
+        return ensure(
+            loss.price == 0.0 || !(learns(Parameters::Blocks) || learns(Parameters::Halving)),
+            "loss.price",
+            loss.price,
+            "0 unless loss.price_device or loss.segment_times is given: blocks and halving change the time, not the butterflies",
+        );
     }
     let key = if loss.segment_times.is_empty() { "loss.price_device" } else { "loss.segment_times" };
-    let learns = |group| training.learn.contains(&group);
     ensure(
-        learns(Parameters::Segments) && !learns(Parameters::Gates) && !learns(Parameters::Twiddles),
+        timed,
         key,
         "given",
-        "left out unless training.learn has segments, and neither gates nor twiddles: only open segments determine the time",
+        "left out unless training.learn has segments, blocks or halving, and neither gates nor twiddles: only those \
+         determine the time",
     )?;
-    let (times, segments) = (&loss.segment_times, model.segments);
-    let are_times = times.iter().all(|time| (least..=MAX_NANOSECONDS).contains(time));
-    if times.is_empty() || (times.len() == segments && are_times) {
+    let is_time = |time: &f64| (LOSS_LIMITS[0]..=MAX_NANOSECONDS).contains(time);
+    let expected = format!("a time from 1e-6 to 1e12 ns for each number of open segments, {}", model.segments);
+    for (key, times) in [("loss.segment_times", &loss.segment_times), ("loss.halved_times", &loss.halved_times)] {
+        let are_times = times.is_empty() || (times.len() == model.segments && times.iter().all(is_time));
+        if !are_times {
+            return Err(ConfigError::Value { key: key.into(), got: format!("{times:?}"), expected });
+        }
+    }
+    if loss.segment_times.is_empty() {
         return Ok(());
     }
-    let expected = format!("a time from 1e-6 to 1e12 ns for each number of open segments, {segments}");
-    Err(ConfigError::Value { key: key.into(), got: format!("{times:?}"), expected })
+    ensure(
+        loss.block_time.is_some() == model.closed_blocks.is_some() && loss.block_time.is_none_or(f64::is_finite),
+        "loss.block_time",
+        format_args!("{:?}", loss.block_time),
+        "given where model.closed_blocks and loss.segment_times are, a number of nanoseconds",
+    )?;
+    ensure(
+        loss.halved_times.is_empty() == model.halvings.is_none(),
+        "loss.halved_times",
+        format_args!("{:?}", loss.halved_times),
+        "given where model.halvings and loss.segment_times are",
+    )
 }
 
 #[cfg(test)]

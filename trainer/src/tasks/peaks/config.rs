@@ -43,6 +43,13 @@ pub struct ModelSection {
     /// Number of gains, each for as many neighbouring bins; one per bin unless given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gains: Option<usize>,
+    /// Blocks of bins that start closed, which is left out of the search; every block has a gate then. None has unless
+    /// given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closed_blocks: Option<Vec<usize>>,
+    /// Halvings of the transform, from 1 to 3, that a gate decides on; no gate unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub halvings: Option<usize>,
     /// Bins among which the model searches peaks, those of the reference being searched among all; all unless given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub band: Option<Band>,
@@ -65,6 +72,8 @@ impl Default for ModelSection {
             neighbour_gain: None,
             product_weight: None,
             gains: None,
+            closed_blocks: None,
+            halvings: None,
             band: None,
         }
     }
@@ -100,6 +109,8 @@ impl ModelSection {
             .with_neighbour_gain(self.neighbour_gain)
             .with_product_weight(self.product_weight)
             .with_gains(self.gains)
+            .with_closed_blocks(self.closed_blocks.clone())
+            .with_halvings(self.halvings)
             .with_band(self.band)
     }
 
@@ -121,6 +132,10 @@ pub enum Parameters {
     Gates,
     /// The gates of the segments.
     Segments,
+    /// The gates of blocks of bins.
+    Blocks,
+    /// The gate that halves the transform.
+    Halving,
     /// The per-bin gain.
     Gain,
 }
@@ -186,16 +201,24 @@ pub struct LossSection {
     pub temperature: f64,
     /// Weight of the squared error of log power at the reference bins.
     pub log_power: f64,
+    /// Nepers that the ranking loss counts for a peak in a closed block of bins, or above those of a halved transform.
+    pub missed: f64,
     /// Price of as much work per frame as the exact fast tier has: its butterflies, or its time.
     pub price: f64,
     /// Share of the steps over which the price rises from zero.
     pub price_ramp: f64,
-    /// Device on which the time of the open segments is the work, by its calibrated profile.
+    /// Device on which the time that the gates leave is the work, by its calibrated profile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price_device: Option<String>,
     /// Nanoseconds per frame with 1, 2, … open segments, which are the work; butterflies are if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub segment_times: Vec<f64>,
+    /// The same with a halved transform.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub halved_times: Vec<f64>,
+    /// Nanoseconds per frame that a closed block of bins saves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block_time: Option<f64>,
 }
 
 impl Default for LossSection {
@@ -204,10 +227,13 @@ impl Default for LossSection {
             ranking: 1.0,
             temperature: 0.3,
             log_power: 0.1,
+            missed: 1.0,
             price: 0.0,
             price_ramp: 0.25,
             price_device: None,
             segment_times: Vec::new(),
+            halved_times: Vec::new(),
+            block_time: None,
         }
     }
 }

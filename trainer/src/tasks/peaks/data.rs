@@ -9,7 +9,7 @@ use firefly_ops::HostPeaks;
 use super::PeaksConfig;
 use super::batch::{Batches, PeaksBatch};
 use super::gated_loss::{FixedGates, hard_work};
-use super::loss::loss;
+use super::loss::peak_losses;
 use crate::data::{DataSets, Frames, frames_to_tensor};
 use crate::metrics::{Metric, Validation};
 use crate::task::TaskError;
@@ -87,7 +87,7 @@ impl ValidationSet {
         let gates = model.hard_gates();
         let device = self.batch.signal.device();
         let work = hard_work(config, model, &gates);
-        let loss = loss(model, &gates, &self.batch, &config.loss, work, config.loss.price)?;
+        let loss = peak_losses(model, &gates, &self.batch, None, &config.loss)?.total(work, config.loss.price);
         let loss = f64::from(loss.total.into_scalar::<f32>());
         let found = peaks_of(&self.frames, &device, |signal| model.try_forward(signal, &gates))?;
         let recall = Agreement::of(&found, &self.reference, config.model.k).recall;

@@ -60,8 +60,9 @@ pub fn compare(
         .collect();
     for (name, model) in learned {
         // The arguments of the operation do not change from call to call, as in `firefly peaks`.
-        let parameters = model.try_parameters(&model.hard_gates())?;
-        let (options, k) = (model.options(), model.config().k);
+        let gates = model.hard_gates();
+        let parameters = model.try_parameters(&gates)?;
+        let (options, k) = (model.options_with(&gates), model.config().k);
         candidates.push(ComparedModel {
             name: name.clone(),
             kind: ModelKind::Learned,

@@ -2,17 +2,19 @@
 
 use std::sync::OnceLock;
 
+use burn::module::Param;
 use burn::tensor::Tensor;
 use firefly_models::{ArgumentError, Gates, LearnedWelchPeaks, Tier};
+use firefly_ops::WelchOptions;
 
-use super::loss::{Work, loss};
+use super::loss::{Work, peak_losses};
 use super::segment_times::{time_of, time_of_two};
 use super::{Parameters, PeaksConfig, PeaksData};
 use crate::metrics::StepLoss;
 use crate::task::BatchShare;
 use crate::tasks::gate_noise::GateNoise;
 
-/// Loss of the model on rows of a batch, after `step` steps.
+/// Loss of the model on rows of a batch, after `step` steps: the expected one, where the transform may be halved.
 pub(super) fn step_loss(
     config: &PeaksConfig,
     data: &PeaksData,
@@ -22,7 +24,16 @@ pub(super) fn step_loss(
 ) -> Result<StepLoss, ArgumentError> {
     let batch = data.batches.at(share)?;
     let (gates, work) = gates_and_work(config, &data.fixed_gates, model, share.number)?;
-    loss(model, &gates, &batch, &config.loss, work, price(config, step))
+    let closed = if learns(config, Parameters::Blocks) { model.open_blocks().map(|open| -open + 1.0) } else { None };
+    let of = |gates: &Gates| peak_losses(model, gates, &batch, closed.clone(), &config.loss);
+    let losses = match model.halving() {
+        Some(halved) if learns(config, Parameters::Halving) => {
+            let of_samples = of(&gates.clone().with_halved(false))?;
+            of(&gates.with_halved(true))?.mixed(of_samples, halved)
+        }
+        _ => of(&gates)?,
+    };
+    Ok(losses.total(work, price(config, step)))
 }
 
 /// Excludes parameters that are not learned from autodiff.
@@ -32,6 +43,9 @@ pub(super) fn freeze(mut model: LearnedWelchPeaks, config: &PeaksConfig) -> Lear
     model.twiddles = model.twiddles.set_require_grad(learned(Parameters::Twiddles));
     model.gate_logits = model.gate_logits.set_require_grad(learned(Parameters::Gates));
     model.segment_logits = model.segment_logits.set_require_grad(learned(Parameters::Segments));
+    let logits = |logits: Option<Param<Tensor<1>>>, group| logits.map(|logits| logits.set_require_grad(learned(group)));
+    model.block_logits = logits(model.block_logits, Parameters::Blocks);
+    model.halving_logit = logits(model.halving_logit, Parameters::Halving);
     model.log_gain = model.log_gain.set_require_grad(learned(Parameters::Gain));
     model.product_weights = model.product_weights.map(|weights| weights.set_require_grad(learned(Parameters::Gain)));
     model
@@ -62,19 +76,21 @@ fn gates_and_work(
         let work = expected_work(config, model, &gates);
         (gates, work)
     };
-    let hard = || model.hard_gates();
-    let sampled = || {
-        let mut noise = GateNoise::new(config.seed, number);
-        let butterflies = noise.like(model.gate_logits.val());
-        model.try_sample_gates_from(butterflies, noise.like(model.segment_logits.val()))
-    };
-    let gates = match (learns(config, Parameters::Gates), learns(config, Parameters::Segments)) {
-        (true, true) => sampled()?,
-        (true, false) => Gates::new(sampled()?.butterflies().clone(), hard().segments().clone()),
-        (false, true) => Gates::new(hard().butterflies().clone(), sampled()?.segments().clone()),
-        (false, false) => return Ok(fixed.0.get_or_init(|| with_work(hard())).clone()),
-    };
-    Ok(with_work(gates))
+    let learned = [Parameters::Gates, Parameters::Segments, Parameters::Blocks, Parameters::Halving];
+    if !learned.into_iter().any(|group| learns(config, group)) {
+        return Ok(fixed.0.get_or_init(|| with_work(model.hard_gates())).clone());
+    }
+    let mut noise = GateNoise::new(config.seed, number);
+    let butterflies = noise.like(model.gate_logits.val());
+    let sampled = model.try_sample_gates_from(butterflies, noise.like(model.segment_logits.val()))?;
+    let hard = model.hard_gates();
+    let of = |group| if learns(config, group) { &sampled } else { &hard };
+    let gates = Gates::new(of(Parameters::Gates).butterflies().clone(), of(Parameters::Segments).segments().clone());
+    let gates = gates.with_halved(hard.halved());
+    Ok(with_work(match hard.blocks() {
+        Some(blocks) => gates.with_blocks(blocks.clone()),
+        None => gates,
+    }))
 }
 
 /// Expected work. Gates that are not learned count as they are.
@@ -87,21 +103,63 @@ fn expected_work(config: &PeaksConfig, model: &LearnedWelchPeaks, gates: &Gates)
         true => model.expected_open_segments(),
         false => gates.segments().clone().sum().detach(),
     };
-    work(config, model, butterflies, segments)
+    let closed_blocks = match learns(config, Parameters::Blocks) {
+        true => model.open_blocks().map(|open| -open + 1.0),
+        false => closed(gates),
+    };
+    let halving = match learns(config, Parameters::Halving) {
+        true => model.halving(),
+        false => None,
+    };
+    let halving = halving.unwrap_or_else(|| halving_of(gates));
+    work(config, model, &OpenWork { butterflies, segments, closed_blocks, halving })
 }
 
 /// Work that hard gates leave.
 pub(super) fn hard_work(config: &PeaksConfig, model: &LearnedWelchPeaks, gates: &Gates) -> Work {
-    work(config, model, gates.butterflies().clone().sum(), gates.segments().clone().sum())
+    let (butterflies, segments) = (gates.butterflies().clone().sum(), gates.segments().clone().sum());
+    let (closed_blocks, halving) = (closed(gates), halving_of(gates));
+    work(config, model, &OpenWork { butterflies, segments, closed_blocks, halving })
 }
 
-/// Work of open butterflies per segment `[1]` in open segments `[1]`: their time where that is priced, or else their
-/// number.
-fn work(config: &PeaksConfig, model: &LearnedWelchPeaks, butterflies: Tensor<1>, segments: Tensor<1>) -> Work {
-    let times = &config.loss.segment_times;
-    if !times.is_empty() {
-        return Work { per_frame: time_of(segments, times), of_fast_tier: time_of_two(times) };
+/// 1 for each block of bins that gates close, 0 for others.
+fn closed(gates: &Gates) -> Option<Tensor<1>> {
+    gates.blocks().map(|open| (-open.clone() + 1.0).detach())
+}
+
+/// 1 of gates that halve the transform, or else 0.
+fn halving_of(gates: &Gates) -> Tensor<1> {
+    Tensor::full([1], if gates.halved() { 1.0 } else { 0.0 }, &gates.segments().device())
+}
+
+/// What gates leave to compute.
+struct OpenWork {
+    /// Open butterflies per segment, `[1]`.
+    butterflies: Tensor<1>,
+    /// Open segments, `[1]`.
+    segments: Tensor<1>,
+    /// Share of each block of bins that is closed, `[blocks]`, if blocks have gates.
+    closed_blocks: Option<Tensor<1>>,
+    /// Share of halved transforms, `[1]`.
+    halving: Tensor<1>,
+}
+
+/// The time that gates leave where that is priced, or else their butterflies.
+fn work(config: &PeaksConfig, model: &LearnedWelchPeaks, open: &OpenWork) -> Work {
+    let (loss, segments) = (&config.loss, || open.segments.clone());
+    if loss.segment_times.is_empty() {
+        let fast = model.options().with_segments(Tier::Fast.segments());
+        let per_frame = open.butterflies.clone() * segments();
+        return Work { per_frame, of_fast_tier: fast.butterflies() as f64 };
     }
-    let fast = model.options().with_segments(Tier::Fast.segments());
-    Work { per_frame: butterflies * segments, of_fast_tier: fast.butterflies() as f64 }
+    let less_closed = |time: Tensor<1>, options: &WelchOptions| match (loss.block_time, &open.closed_blocks) {
+        (Some(saved), Some(closed)) => time - closed.clone().narrow(0, 0, options.blocks()).sum() * saved,
+        _ => time,
+    };
+    let mut time = less_closed(time_of(segments(), &loss.segment_times), &model.options());
+    if let (Some(options), false) = (model.config().halved_options(), loss.halved_times.is_empty()) {
+        let halved = less_closed(time_of(segments(), &loss.halved_times), &options);
+        time = time * (-open.halving.clone() + 1.0) + halved * open.halving.clone();
+    }
+    Work { per_frame: time, of_fast_tier: time_of_two(&loss.segment_times) }
 }

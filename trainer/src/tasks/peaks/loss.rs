@@ -4,7 +4,7 @@
 use crate::metrics::StepLoss;
 use burn::tensor::Tensor;
 use firefly_models::{ArgumentError, Gates, LearnedWelchPeaks};
-use firefly_ops::{PeakLossOptions, peak_loss};
+use firefly_ops::{PeakLossOptions, PeakTargets, peak_loss};
 
 use super::batch::PeaksBatch;
 use super::config::LossSection;
@@ -19,35 +19,82 @@ pub struct Work {
     pub of_fast_tier: f64,
 }
 
-/// The loss of `model` with `gates`, which leave `work`, on a batch; `price` is that of the fast tier's work.
+/// The terms of the loss that are on peaks.
+pub struct PeakLosses {
+    /// Ranking loss and squared error of log power of each frame, `[batch, 2]`.
+    losses: Tensor<2>,
+    /// Loss of the peaks that are missed, `[1]`, if bins are left out.
+    missed: Option<Tensor<1>>,
+}
+
+/// The loss of the peaks of `model` with `gates` on a batch. Blocks of bins are open for it, but peaks are missed by the
+/// share of each block that is closed, `closed` `[blocks]`, or by the gates where that is not given; and those that a
+/// halved transform has no bins for.
 ///
 /// Ranking is a logistic loss on each bin's log power around a boundary halfway between the model's own ranks K and
 /// K + 1: the reference's peaks belong above it, all other bins below.
 ///
-/// The terms: `ranking`, the logistic loss in nepers per peak; `log_power`, the squared error of log power at the
-/// reference's bins; `price`, that of the work.
+/// The terms: `ranking`, the logistic loss in nepers per peak, in which a missed peak counts
+/// [`missed`](LossSection::missed); `log_power`, the squared error of log power at the reference's bins.
 ///
 /// # Errors
 /// [`ArgumentError`] if the batch does not fit the model.
-pub fn loss(
+pub fn peak_losses(
     model: &LearnedWelchPeaks,
     gates: &Gates,
     batch: &PeaksBatch,
+    closed: Option<Tensor<1>>,
     section: &LossSection,
-    work: Work,
-    price: f64,
-) -> Result<StepLoss, ArgumentError> {
+) -> Result<PeakLosses, ArgumentError> {
     let k = model.config().k;
-    let power = model.try_psd(batch.signal.clone(), gates)?;
+    let targets = &batch.targets;
+    // Bins that a halved transform does not have are missed too.
+    let bins = model.options_with(gates).bins();
+    let here = |tensor: &Tensor<2>| tensor.clone().narrow(1, 0, bins);
+    let power = model.try_psd(batch.signal.clone(), &gates.clone().with_open_blocks())?;
     let per_peak = 1.0 / (batch.rows() * k) as f64;
     let parameters = PeakLossOptions::new(k)
         .with_temperature(section.temperature)
         .with_offset(RELATIVE_POWER_OFFSET)
         .with_weights([section.ranking * section.temperature * per_peak, section.log_power * per_peak]);
-    let losses = peak_loss(power, batch.targets.clone(), &parameters)?;
+    let of_bins = PeakTargets::new(here(&targets.peaks), here(&targets.power), targets.reference_power.clone());
+    let losses = peak_loss(here(&power), of_bins, &parameters)?;
 
-    let price = work.per_frame * (price / work.of_fast_tier);
-    let total = losses.clone().sum() + price.clone();
-    let [ranking, log_power] = [0, 1].map(|loss| losses.clone().detach().narrow(1, loss, 1).sum());
-    Ok(StepLoss { total, terms: vec![("ranking", ranking), ("log_power", log_power), ("price", price)] })
+    let by_gates = gates.blocks().map(|open| (-open.clone() + 1.0).detach());
+    let closed = closed.or(by_gates).and_then(|closed| model.at_bins(closed, 0.0));
+    let missed = if closed.is_some() || gates.halved() {
+        let peaks: Tensor<1> = targets.peaks.clone().sum_dim(0).squeeze_dim(0);
+        let beyond = peaks.clone().slice(bins..).sum();
+        let closed = closed.map(|closed| (peaks.narrow(0, 0, bins) * closed.narrow(0, 0, bins)).sum());
+        let missed = closed.map_or_else(|| beyond.clone(), |closed| closed + beyond.clone());
+        Some(missed * (section.ranking * section.missed * per_peak))
+    } else {
+        None
+    };
+    Ok(PeakLosses { losses, missed })
+}
+
+impl PeakLosses {
+    /// The mean of these losses, with the weight `share` `[1]`, and of others.
+    pub fn mixed(self, others: Self, share: Tensor<1>) -> Self {
+        let rest = -share.clone() + 1.0;
+        let losses = self.losses * share.clone().unsqueeze::<2>() + others.losses * rest.clone().unsqueeze::<2>();
+        let missed = match (self.missed, others.missed) {
+            (Some(missed), Some(of_others)) => Some(missed * share + of_others * rest),
+            (missed, of_others) => missed.map(|missed| missed * share).or(of_others.map(|missed| missed * rest)),
+        };
+        Self { losses, missed }
+    }
+
+    /// The loss with `work`, where `price` is that of the fast tier's.
+    pub fn total(self, work: Work, price: f64) -> StepLoss {
+        let price = work.per_frame * (price / work.of_fast_tier);
+        let total = self.losses.clone().sum() + price.clone();
+        let [ranking, log_power] = [0, 1].map(|loss| self.losses.clone().detach().narrow(1, loss, 1).sum());
+        let (total, ranking) = match self.missed {
+            Some(missed) => (total + missed.clone(), ranking + missed.detach()),
+            None => (total, ranking),
+        };
+        StepLoss { total, terms: vec![("ranking", ranking), ("log_power", log_power), ("price", price)] }
+    }
 }

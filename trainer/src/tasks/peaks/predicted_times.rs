@@ -42,18 +42,25 @@ pub(super) fn exact(options: WelchOptions, k: usize, device: &DeviceProfile) -> 
     per_frame(workload(options, k), Strategy::Fused, device)
 }
 
-/// The same of a learned model that runs as an exact estimate, with `segments` open segments of those of `options`,
-/// whose gain takes products of neighbouring bins or not.
-pub(super) fn learned(
-    options: WelchOptions,
-    segments: usize,
-    products: bool,
-    k: usize,
-    device: &DeviceProfile,
-) -> Option<f64> {
+/// What a learned model that runs as an exact estimate computes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OpenParts {
+    /// Open segments.
+    pub segments: usize,
+    /// Whether its gain takes products of neighbouring bins.
+    pub products: bool,
+    /// Closed blocks of bins.
+    pub closed_blocks: usize,
+    /// Halvings of the transform.
+    pub halvings: usize,
+}
+
+/// The same of a learned model that runs as an exact estimate, with the parts `open` of those of `options`.
+pub(super) fn learned(options: WelchOptions, open: OpenParts, k: usize, device: &DeviceProfile) -> Option<f64> {
+    let OpenParts { segments, products, closed_blocks, halvings } = open;
     let all = options.butterflies();
     let open = options.with_segments(segments).butterflies();
-    let size = LearnedSize { open, all, segments, exact: true, products };
+    let size = LearnedSize { open, all, segments, exact: true, products, closed_blocks, halvings };
     per_frame(workload(options, k).with_learned(Some(size)), Strategy::Learned, device)
 }
 
@@ -100,9 +107,12 @@ mod tests {
         let (options, device) = (WelchOptions::new(64, 8), device());
         let close = |time: Option<f64>, batch: f64| (time.unwrap() * BATCH as f64 / batch - 1.0).abs() < 1e-9;
         assert!(close(exact(options, 4, &device), 8e3) && close(exact(options.with_segments(1), 4, &device), 1e3));
-        assert!(close(learned(options, 1, false, 4, &device), 2e3));
+        let open = OpenParts { segments: 1, products: false, closed_blocks: 0, halvings: 0 };
+        assert!(close(learned(options, open, 4, &device), 2e3));
         // Products of a segment alone take a transform as long as that of two.
-        assert!(close(learned(options, 1, true, 4, &device), 4e3));
+        assert!(close(learned(options, OpenParts { products: true, ..open }, 4, &device), 4e3));
+        // What was not measured.
+        assert_eq!(learned(options, OpenParts { halvings: 1, ..open }, 4, &device), None);
         let config = LearnedWelchPeaksConfig::new().with_n_fft(64).with_k(4);
         let model = config.init(&Device::flex());
         assert!(close(of_model(&model)(&device), 2e3 * model.count_open_segments() as f64));

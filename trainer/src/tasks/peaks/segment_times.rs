@@ -3,7 +3,8 @@
 use burn::tensor::{Tensor, TensorData};
 use firefly_app::device::DeviceName;
 
-use super::{LossSection, ModelSection, predicted_times};
+use super::predicted_times::{self, OpenParts};
+use super::{LossSection, ModelSection};
 use crate::config::ConfigError;
 
 /// Gives a loss that is priced by the time on a device the times of its calibrated profile, unless it has times.
@@ -19,10 +20,21 @@ pub(super) fn complete(loss: &mut LossSection, model: &ModelSection) -> Result<(
             predicted_times::profile(name.id()).map_err(|error| failed(format!("a calibrated device: {error}")))?;
         let learned = model.learned();
         let (options, products) = (learned.options(), learned.product_weight.is_some());
-        let time = |segments| predicted_times::learned(options, segments, products, model.k, profile.as_ref()?);
-        let times: Option<Vec<f64>> = (1..=model.segments).map(time).collect();
+        let time = |segments, closed_blocks, halvings| {
+            let open = OpenParts { segments, products, closed_blocks, halvings };
+            predicted_times::learned(options, open, model.k, profile.as_ref()?)
+        };
+        let times = |halvings| (1..=model.segments).map(|segments| time(segments, 0, halvings)).collect::<Option<_>>();
         let hint = || failed("a calibrated device: run `firefly-bench calibrate` with `--device` first".into());
-        loss.segment_times = times.ok_or_else(hint)?;
+        loss.segment_times = times(0).ok_or_else(hint)?;
+        if let Some(halvings) = learned.halvings {
+            let hint = || failed(format!("a device whose calibration measured {halvings} halvings: it measures 1"));
+            loss.halved_times = times(halvings).ok_or_else(hint)?;
+        }
+        if learned.closed_blocks.is_some() {
+            let saved = time(1, 0, 0).zip(time(1, 1, 0)).map(|(open, closed)| open - closed);
+            loss.block_time = Some(saved.ok_or_else(hint)?);
+        }
     }
     Ok(())
 }

@@ -46,7 +46,8 @@ pub fn learned_compiled(models: Arc<TrainedModels>) -> BenchStrategy<PeaksProble
         "the model of `learned` as one operation per call, whose parameters are made once",
         models,
         |model, problem, inputs, expected| {
-            let (parameters, options, k) = (model.try_parameters(&model.hard_gates())?, model.options(), problem.k);
+            let gates = model.hard_gates();
+            let (parameters, options, k) = (model.try_parameters(&gates)?, model.options_with(&gates), problem.k);
             let forward = move |signal| Ok(learned_welch_peaks(signal, parameters.clone(), &options, k)?);
             check_peaks(TensorRoutine::new(inputs, MemorySpace::Device, forward), problem, inputs, expected, true)
         },

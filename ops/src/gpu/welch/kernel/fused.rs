@@ -36,7 +36,7 @@ pub fn welch(input: &WelchInput, output: &mut WelchOutput, shape: LaunchShape, #
     // With half overlap the next samples are always prefetched: start with those of the first row.
     if comptime!(plan.half_overlap) {
         let row = first * comptime!(plan.rows) + unit.slot * comptime!(plan.rows / plan.slots());
-        load_first_pair(&mut memory, input, row_start(row, &shape, &unit), shape.hop, plan);
+        load_first_pair(&mut memory, input, row_start(row, &shape, &unit, plan), shape.hop, plan);
     }
     let mut group = first;
     while group < groups {
@@ -84,8 +84,8 @@ fn group_power(
         let row = group * comptime!(plan.rows) + local;
         // The row whose first samples are prefetched: the unit's next one, in this group or the team's next.
         let next = select(turn + 1 < turns, row + 1, row + 1 - turns + step * comptime!(plan.rows));
-        let start = row_start(row, shape, unit);
-        let next = row_start(next, shape, unit);
+        let start = row_start(row, shape, unit, plan);
+        let next = row_start(next, shape, unit, plan);
         let sums = sum_segments(memory, input, tables, start, next, shape.hop, unit, plan);
         let at = (unit.team * comptime!(plan.rows) + local) * comptime!(plan.power_stride());
         fold_one_sided(memory, &sums, at, tables, unit, plan);

@@ -30,16 +30,19 @@ pub fn apply_gain(
     #[unroll]
     for c in 0..comptime!(half + 1) {
         let i = comptime!(c as usize);
-        // Units other than 0 have no Nyquist bin; what they compute of it is not stored.
-        let taps = (bin_of(unit, c, plan) * comptime!(plan.gain_taps as u32)) as usize;
-        power[i] = memory.gain[taps] * below[i] + memory.gain[taps + 1] * power[i] + memory.gain[taps + 2] * above[i];
-        if comptime!(plan.has_products()) {
-            // The Nyquist bin has the product with the bin below it on both sides.
-            let own = if comptime!(c < half) { products[i] } else { below_products[i] };
-            power[i] += memory.gain[taps + 3] * below_products[i] + memory.gain[taps + 4] * own;
+        if comptime!(is_searched(&plan, c)) {
+            // Units other than 0 have no Nyquist bin; what they compute of it is not stored.
+            let taps = (bin_of(unit, c, plan) * comptime!(plan.gain_taps as u32)) as usize;
+            power[i] =
+                memory.gain[taps] * below[i] + memory.gain[taps + 1] * power[i] + memory.gain[taps + 2] * above[i];
+            if comptime!(plan.has_products()) {
+                // The Nyquist bin has the product with the bin below it on both sides.
+                let own = if comptime!(c < half) { products[i] } else { below_products[i] };
+                power[i] += memory.gain[taps + 3] * below_products[i] + memory.gain[taps + 4] * own;
+            }
+            store_bin(&*power, memory, at, unit, c, plan);
         }
     }
-    store_bins(&*power, memory, at, unit, plan);
 }
 
 /// The bin of value `c` of a unit: the Nyquist bin behind all others.
@@ -50,22 +53,25 @@ pub fn bin_of(unit: &TeamIndex, #[comptime] c: u32, #[comptime] plan: FusedWelch
     if comptime!(c < half) { unit.t + comptime!(c * units) } else { comptime!(half * units).runtime() }
 }
 
-/// Stores the power of a unit's bins at `memory.power[at..]`.
+/// Whether one of the bins that value `c` of the units is has to be there for the search.
+fn is_searched(plan: &FusedWelchPlan, c: u32) -> bool {
+    let (units, half) = (plan.layout.units(), plan.layout.values / 2);
+    // The Nyquist bin belongs to the block below it.
+    if c < half { plan.is_open(c * units, units) } else { plan.is_open(half * units - 1, 1) }
+}
+
+/// Stores the power of value `c` of a unit at `memory.power[at..]`.
 #[cube]
-fn store_bins(
+fn store_bin(
     power: &Array<f32>,
     memory: &mut TeamMemory,
     at: u32,
     unit: &TeamIndex,
+    #[comptime] c: u32,
     #[comptime] plan: FusedWelchPlan,
 ) {
-    let half = comptime!(plan.layout.values / 2);
-    #[unroll]
-    for c in 0..half {
+    if comptime!(c < plan.layout.values / 2) || unit.t == 0 {
         memory.power[(at + bin_of(unit, c, plan)) as usize] = power[comptime!(c as usize)];
-    }
-    if unit.t == 0 {
-        memory.power[(at + bin_of(unit, half, plan)) as usize] = power[comptime!(half as usize)];
     }
 }
 
@@ -109,7 +115,10 @@ fn neighbours_from_memory(
     #[comptime] plan: FusedWelchPlan,
 ) {
     let half = comptime!(plan.layout.values / 2);
-    store_bins(power, memory, at, unit, plan);
+    #[unroll]
+    for c in 0..comptime!(half + 1) {
+        store_bin(power, memory, at, unit, c, plan);
+    }
     // All of the row's power is there, and is read before the gain replaces it.
     wait(plan.barrier);
     #[unroll]

@@ -7,6 +7,7 @@
 mod arguments;
 mod fused;
 mod gain;
+mod network_keys;
 mod peak;
 mod products;
 mod row_power;

@@ -14,8 +14,8 @@ use crate::gpu::welch::plan::FusedWelchPlan;
 
 /// Offset of this unit's first sample of a row; past the last row, of the last row.
 #[cube]
-pub fn row_start(row: u32, shape: &LaunchShape, unit: &TeamIndex) -> usize {
-    (min(row, shape.rows - 1) * shape.frame + shape.first + unit.t) as usize
+pub fn row_start(row: u32, shape: &LaunchShape, unit: &TeamIndex, #[comptime] plan: FusedWelchPlan) -> usize {
+    (min(row, shape.rows - 1) * shape.frame + (shape.first + unit.t) * comptime!(plan.summed)) as usize
 }
 
 /// Loads the first pair of segments of a row.
@@ -72,7 +72,7 @@ pub fn sum_segments(
     // Two real segments are one complex transform, whose squares sum to those of both once they are folded.
     for pair in 0..pairs {
         if comptime!(!plan.half_overlap) {
-            let at = start + (2 * pair * hop) as usize;
+            let at = start + (2 * pair * hop * comptime!(plan.summed)) as usize;
             load_samples(memory, input, at, hop, 0u32, comptime!(2 * values), plan);
         }
         let means = segment_means(memory, unit, true, plan);
@@ -81,12 +81,12 @@ pub fn sum_segments(
         // Prefetch the next pair, the odd segment, or the next row.
         if comptime!(plan.half_overlap) {
             if pair + 1 < pairs {
-                let at = start + ((pair + 1) * comptime!(plan.layout.n)) as usize;
+                let at = start + ((pair + 1) * comptime!(plan.layout.n * plan.summed)) as usize;
                 keep_shared_samples(memory, plan);
                 let to = comptime!(samples_per_unit(&plan) as u32);
                 load_samples(memory, input, at, hop, comptime!(values / 2), to, plan);
             } else if comptime!(odd) {
-                let at = start + ((pair + 1) * comptime!(plan.layout.n)) as usize;
+                let at = start + ((pair + 1) * comptime!(plan.layout.n * plan.summed)) as usize;
                 keep_shared_samples(memory, plan);
                 load_samples(memory, input, at, hop, comptime!(values / 2), values, plan);
             } else {
@@ -99,7 +99,7 @@ pub fn sum_segments(
     // The last segment of an odd number, with an imaginary part of 0.
     if comptime!(odd) {
         if comptime!(!plan.half_overlap) {
-            let at = start + (comptime!(2 * pairs) * hop) as usize;
+            let at = start + (comptime!(2 * pairs * plan.summed) * hop) as usize;
             load_samples(memory, input, at, hop, 0u32, values, plan);
         }
         let means = segment_means(memory, unit, false, plan);

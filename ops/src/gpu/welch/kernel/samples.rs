@@ -14,7 +14,7 @@ pub fn samples_per_unit(plan: &FusedWelchPlan) -> usize {
     (if plan.half_overlap { values + values / 2 } else { 2 * values }) as usize
 }
 
-/// Loads samples `from..to` of the unit's; `at` is the offset of its first sample of the pair.
+/// Loads samples `from..to` of the unit's; `at` is the offset in the signal of its first sample of the pair.
 #[cube]
 pub fn load_samples(
     memory: &mut TeamMemory,
@@ -30,11 +30,31 @@ pub fn load_samples(
     #[unroll]
     for m in from..to {
         if comptime!(plan.half_overlap || m < values) {
-            memory.samples[comptime!(m as usize)] = input.signal[at + comptime!((m * units) as usize)];
+            memory.samples[comptime!(m as usize)] =
+                sample(input, at + comptime!((m * units * plan.summed) as usize), plan);
         } else {
-            memory.samples[comptime!(m as usize)] = input.signal[at + (hop + comptime!((m - values) * units)) as usize];
+            let offset = (hop + comptime!((m - values) * units)) * comptime!(plan.summed);
+            memory.samples[comptime!(m as usize)] = sample(input, at + offset as usize, plan);
         }
     }
+}
+
+/// The sample of a segment whose first sample of the signal is `at`: as many of them added up as the plan says, in pairs.
+#[cube]
+fn sample(input: &WelchInput, at: usize, #[comptime] plan: FusedWelchPlan) -> f32 {
+    let mut parts = Array::<f32>::new(comptime!(plan.summed as usize));
+    #[unroll]
+    for i in 0..comptime!(plan.summed as usize) {
+        parts[i] = input.signal[at + i];
+    }
+    #[unroll]
+    for level in 0..comptime!(plan.summed.trailing_zeros()) {
+        #[unroll]
+        for i in 0..comptime!((plan.summed >> (level + 1)) as usize) {
+            parts[i] = parts[comptime!(2 * i)] + parts[comptime!(2 * i + 1)];
+        }
+    }
+    parts[0]
 }
 
 /// Puts the windowed pair into `z`: its first segment as real part, its second as imaginary part, or zero where there

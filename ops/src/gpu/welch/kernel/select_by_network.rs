@@ -9,10 +9,11 @@
 use cubecl::prelude::*;
 
 use super::arguments::LaunchShape;
+use super::network_keys::{is_open, load_keys, load_open_keys};
 use super::peak::{NOT_FINITE, lowest_bin, searched_bins, write_peak};
 use super::team::{TeamIndex, TeamMemory};
 use crate::gpu::top_k::PeakOutput;
-use crate::gpu::welch::plan::{FusedWelchPlan, TopK};
+use crate::gpu::welch::plan::FusedWelchPlan;
 use crate::sorting_network::GREEN_16;
 
 /// Ranks per unit after merging.
@@ -31,7 +32,7 @@ pub fn select_by_network(
     #[comptime] plan: FusedWelchPlan,
 ) {
     // `lanes` units per row: this unit is number `q` of the row's.
-    let lanes = comptime!(lanes(&plan));
+    let lanes = comptime!(plan.lanes_of_search());
     let local = unit.lane / lanes;
     let q = unit.lane % lanes;
     let from = (unit.team * comptime!(plan.rows) + local) * comptime!(plan.power_stride()) + lowest_bin(shape, plan);
@@ -90,14 +91,6 @@ pub fn select_by_network(
     }
 }
 
-/// Units per row.
-fn lanes(plan: &FusedWelchPlan) -> u32 {
-    match plan.top_k {
-        Some(TopK::SortingNetwork { lanes }) => lanes,
-        Some(TopK::Rank | TopK::Sort | TopK::Bound) | None => 1,
-    }
-}
-
 /// Finds the row's ranks 0 to 7 into `keys` of even units and 8 to 15 into those of odd ones; returns the greatest key
 /// of no rank.
 #[cube]
@@ -110,14 +103,29 @@ fn search(
     keys: &mut Array<u32>,
     #[comptime] plan: FusedWelchPlan,
 ) -> u32 {
-    let lanes = comptime!(lanes(&plan));
+    let lanes = comptime!(plan.lanes_of_search());
     // The best 16 of the unit's own bins, 16 bins at a time; of all bins, the Nyquist bin is added alone.
     let mut lost = 0u32;
-    load_keys(memory, from, count, q, keys, plan);
+    if comptime!(plan.has_closed() && !plan.banded) {
+        load_open_keys(memory, from, q, keys, 0u32, plan);
+    } else {
+        load_keys(memory, from, count, q, keys, plan);
+    }
     sort_16(keys);
     if comptime!(plan.banded) {
         for block in 1..count.div_ceil(comptime!(16 * lanes)) {
             lost = merge_block(memory, from, count, q + block * comptime!(16 * lanes), keys, lost, plan);
+        }
+    } else if comptime!(plan.has_closed()) {
+        #[unroll]
+        for part in 1..comptime!(plan.open_blocks().div_ceil(lanes)) {
+            let mut more = Array::<u32>::new(16usize);
+            load_open_keys(memory, from, q, &mut more, part, plan);
+            sort_16(&mut more);
+            lost = merge(keys, &more, lost);
+        }
+        if comptime!(plan.is_open(plan.layout.n / 2 - 1, 1)) {
+            add_nyquist(memory, from, q, keys, &mut lost, plan);
         }
     } else {
         for block in 1..comptime!(plan.layout.n / 2 / lanes / 16) {
@@ -175,33 +183,6 @@ fn merge_block(
     load_keys(memory, from, count, bin, &mut more, plan);
     sort_16(&mut more);
     merge(keys, &more, lost)
-}
-
-/// Makes the keys of 16 bins of a unit, the first of them `bin`, `lanes` apart. In a band, bins from `count` on have
-/// key 0, which comes after every other.
-#[cube]
-fn load_keys(
-    memory: &TeamMemory,
-    from: u32,
-    count: u32,
-    bin: u32,
-    keys: &mut Array<u32>,
-    #[comptime] plan: FusedWelchPlan,
-) {
-    let mask = comptime!(plan.layout.n - 1);
-    #[unroll]
-    for e in 0..16u32 {
-        let step = comptime!(e * lanes(&plan));
-        let at = comptime!(e as usize);
-        if comptime!(plan.banded) {
-            let own = bin + step;
-            let bits = u32::reinterpret(memory.power[(from + min(own, count - 1)) as usize]);
-            keys[at] = select(own < count, (bits & comptime!(!mask)) | (mask - own), 0u32);
-        } else {
-            let bits = u32::reinterpret(memory.power[(from + bin + step) as usize]);
-            keys[at] = (bits & comptime!(!mask)) | (mask - step - bin);
-        }
-    }
 }
 
 /// Sorts 16 keys, the greatest first.
@@ -325,7 +306,7 @@ fn search_exactly(
     unit: &TeamIndex,
     #[comptime] plan: FusedWelchPlan,
 ) {
-    let lanes = comptime!(lanes(&plan));
+    let lanes = comptime!(plan.lanes_of_search());
     // Keys of finite power are in its order, and 0 for power that is not finite.
     let mut last_key = 0xffff_ffffu32.runtime();
     let mut last_bin = 0u32.runtime();
@@ -337,7 +318,7 @@ fn search_exactly(
         for candidate in range_stepped(q, count, lanes) {
             let own = exact_key(memory.power[(from + candidate) as usize]);
             let left = own < last_key || (own == last_key && candidate > last_bin);
-            if left && own > key {
+            if left && own > key && is_open(candidate, count, plan) {
                 key = own;
                 bin = candidate;
             }

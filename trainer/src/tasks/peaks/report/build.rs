@@ -11,14 +11,15 @@ impl PeaksReport {
     /// The report of a finished run.
     pub fn of_run(resolved: &Resolved<PeaksTask>, model: &LearnedWelchPeaks, rows: &[PeaksRow]) -> Self {
         let options = model.options();
-        let gates = model.mean_gates();
+        let (gates, hard) = (model.mean_gates(), model.hard_gates());
         Self {
             facts: facts(&resolved.config),
             gates: GateMap {
                 stages: options.stages(),
                 pairs: options.n_fft / 2,
                 values: values(gates.butterflies().clone()),
-                segments: values(model.hard_gates().segments().clone()),
+                segments: values(hard.segments().clone()),
+                blocks: hard.blocks().map_or_else(Vec::new, |blocks| values(blocks.clone())),
             },
             taper: values(model.taper.val()),
             window: model

@@ -1,4 +1,4 @@
-//! The gates section: heat map of the butterflies and bars of the segments.
+//! The gates section: heat map of the butterflies, and bars of the segments and of blocks of bins.
 
 use firefly_app::number::{fixed, percent};
 use firefly_app::page::chart::{AxisScale, Chart, ChartAxis, ChartSeries, Mark, Point, Threshold};
@@ -8,9 +8,17 @@ use firefly_app::page::heat_map::HeatMap;
 use super::{GateMap, OPEN};
 
 const BUTTERFLIES: &str = "Gates of the butterflies";
-const SEGMENTS: &str = "Segment gates";
+const SEGMENTS: Bars = Bars { title: "Segment gates", axis: "segment of the frame", what: "segments" };
+const BLOCKS: Bars = Bars { title: "Gates of blocks of bins", axis: "block of bins", what: "blocks" };
 /// Bars drawn at most; more are said to be left out.
 const MOST_BARS: usize = 512;
+
+/// What gates that are drawn as bars are of.
+struct Bars {
+    title: &'static str,
+    axis: &'static str,
+    what: &'static str,
+}
 
 /// The figures of a model that has gates; none for a model without any.
 pub(super) fn figures(gates: &GateMap) -> Vec<Figure> {
@@ -18,8 +26,10 @@ pub(super) fn figures(gates: &GateMap) -> Vec<Figure> {
         return Vec::new();
     }
     let mut figures = vec![butterflies(gates)];
-    if !gates.segments.is_empty() {
-        figures.push(segments(&gates.segments));
+    for (gates, of) in [(&gates.segments, SEGMENTS), (&gates.blocks, BLOCKS)] {
+        if !gates.is_empty() {
+            figures.push(bars(gates, &of));
+        }
     }
     figures
 }
@@ -53,21 +63,21 @@ fn butterflies(gates: &GateMap) -> Figure {
     figure
 }
 
-/// One bar per segment's gate; a value that is not finite has no bar.
-fn segments(gates: &[f32]) -> Figure {
-    let bar = |(segment, gate): (usize, &f32)| {
+/// One bar per gate; a value that is not finite has no bar.
+fn bars(gates: &[f32], of: &Bars) -> Figure {
+    let bar = |(index, gate): (usize, &f32)| {
         let inside = if gate.is_finite() { f64::from(gate.clamp(0.0, 1.0)) } else { f64::NAN };
-        Point::at(segment as f64, inside)
+        Point::at(index as f64, inside)
     };
     let points = gates.iter().enumerate().take(MOST_BARS).map(bar).collect();
     let chart = Chart {
-        x: ChartAxis::new("segment of the frame", AxisScale::Category),
+        x: ChartAxis::new(of.axis, AxisScale::Category),
         y: ChartAxis::new("gate", AxisScale::Share),
         series: vec![ChartSeries::new("gate", 2, Mark::Bars, points)],
         threshold: Some(Threshold { value: f64::from(OPEN), label: format!("open from {OPEN}") }),
     };
-    let mut figure = Figure::chart(SEGMENTS, chart, "No gate is finite.");
-    figure.caption = format!("{} of {} segments are open.", open(gates), gates.len());
+    let mut figure = Figure::chart(of.title, chart, "No gate is finite.");
+    figure.caption = format!("{} of {} {} are open.", open(gates), gates.len(), of.what);
     if gates.len() > MOST_BARS {
         figure.caption += &format!(" The first {MOST_BARS} are shown.");
     }

@@ -47,6 +47,8 @@ pub struct GateMap {
     pub values: Vec<f32>,
     /// Gate of every segment, `[segments]`; empty when the model has none.
     pub segments: Vec<f32>,
+    /// Gate of every block of bins, `[blocks]`; empty when the model has none.
+    pub blocks: Vec<f32>,
 }
 
 impl PeaksReport {

@@ -92,6 +92,7 @@ fn full(n_fft: usize, steps: usize) -> PeaksPage {
                 pairs,
                 values: (0..stages * pairs).map(noise).collect(),
                 segments: vec![1.0, 0.75, 0.0],
+                blocks: vec![1.0, 0.0],
             },
             taper: (0..n_fft).map(noise).collect(),
             window: (0..n_fft).map(noise).collect(),
@@ -171,7 +172,7 @@ fn pages_are_self_contained() {
     for report in reports() {
         assert_self_contained(&report.render());
     }
-    assert_eq!(specifications(&full(256, 100).render()).len(), 10);
+    assert_eq!(specifications(&full(256, 100).render()).len(), 11);
 }
 
 #[test]
