@@ -1,7 +1,6 @@
 //! Segments of rows in f32: of sums of neighbouring samples if the estimate is of them, the mean subtracted if it is to be.
 
 use crate::cpu::isa::register::{MAX_LANES, Register};
-use crate::cpu::welch::sums::sums_of_samples;
 use crate::options::{Detrend, WelchOptions};
 
 /// [`segment`] of each row of a register; if there is one row, twice that.
@@ -31,7 +30,7 @@ fn segment<'f, V: Register>(
     let (first, count) = (index * options.hop, options.n_fft);
     if options.halvings > 0 {
         let samples = &frame[first << options.halvings..][..count << options.halvings];
-        sums_of_samples(samples, options.halvings, detrended);
+        store_sums::<V::OneRow>(token, samples, options.halvings, detrended);
         if options.detrend != Detrend::None {
             let mean = mean::<V::OneRow>(token, detrended);
             detrended.iter_mut().for_each(|value| *value -= mean);
@@ -47,6 +46,39 @@ fn segment<'f, V: Register>(
         *value = sample - mean;
     }
     detrended
+}
+
+/// Stores the sums of 2^`halvings` neighbouring samples, whole registers of them.
+#[inline(always)]
+fn store_sums<V: Register>(token: V::Token, samples: &[f32], halvings: usize, sums: &mut [f32]) {
+    let (samples, sums) = (V::arrays(samples), V::arrays_mut(sums));
+    for (c, sums) in sums.iter_mut().enumerate() {
+        match halvings {
+            1 => sums_of_two::<V>(token, samples, c).store(sums),
+            2 => sums_of_four::<V>(token, samples, c).store(sums),
+            _ => sums_of_pairs(sums_of_four::<V>(token, samples, 2 * c), sums_of_four::<V>(token, samples, 2 * c + 1))
+                .store(sums),
+        }
+    }
+}
+
+/// Register `c` of the sums of four samples.
+#[inline(always)]
+fn sums_of_four<V: Register>(token: V::Token, samples: &[V::Array], c: usize) -> V {
+    sums_of_pairs(sums_of_two::<V>(token, samples, 2 * c), sums_of_two::<V>(token, samples, 2 * c + 1))
+}
+
+/// Register `c` of the sums of two samples.
+#[inline(always)]
+fn sums_of_two<V: Register>(token: V::Token, samples: &[V::Array], c: usize) -> V {
+    sums_of_pairs(V::load(token, &samples[2 * c]), V::load(token, &samples[2 * c + 1]))
+}
+
+/// The sums of neighbouring lanes of two registers.
+#[inline(always)]
+fn sums_of_pairs<V: Register>(lower: V, upper: V) -> V {
+    let (even, odd) = lower.deinterleave(upper);
+    even + odd
 }
 
 /// The mean of a multiple of four registers. At most sixteen values are added in single precision, which rounds no more

@@ -185,8 +185,11 @@ impl WelchKernel<'_> {
     /// Runs with the widest registers that the transforms fill: two rows side by side where one is too short.
     fn dispatch(self, set: InstructionSet) {
         let options = self.call.options;
-        // Most of a row's work: one segment alone is transformed as n / 2 complex values.
-        let transform = if self.call.segments.count == 1 { options.n_fft / 2 } else { options.n_fft };
+        // Most of a row's work: one segment alone is transformed as n / 2 complex values, unless those are too few for two
+        // rows side by side, which take less time as n values.
+        let half = options.n_fft / 2;
+        let is_half = self.call.segments.count == 1 && half >= MIN_N_TWO_ROWS;
+        let transform = if is_half { half } else { options.n_fft };
         if (MIN_N_TWO_ROWS..MIN_N_SIXTEEN_LANES).contains(&transform) {
             debug_assert!(options.n_fft <= MAX_TWO_ROW_N);
             dispatch_two_rows(set, self);

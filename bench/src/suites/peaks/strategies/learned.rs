@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use burn::tensor::{Device, TensorData};
 use firefly_models::{LearnedWelchPeaks, Tier};
-use firefly_ops::{ArgumentError, learned_welch_peaks};
+use firefly_ops::{ArgumentError, WelchOptions, learned_welch_peaks};
 use firefly_reference::learned::{LearnedValues, learned_welch_power};
 use firefly_reference::peaks::top_k;
 use firefly_trainer::run_folder::RunFolder;
@@ -178,7 +178,8 @@ fn load(
     problem: &PeaksProblem,
     device: &Device,
 ) -> anyhow::Result<TrainedPeaks> {
-    let mut config = PeaksConfig { model: run.model.clone(), ..PeaksConfig::default() };
+    let (training, loss) = (run.training.clone(), run.loss.clone());
+    let mut config = PeaksConfig { model: run.model.clone(), training, loss, ..PeaksConfig::default() };
     config.model.k = problem.k;
     let model = folder.load_model::<PeaksTask>(device)?.try_with_k(problem.k)?;
     Ok(evaluate_ephemeral(&config, model, problem.tier, device)?)
@@ -197,27 +198,41 @@ fn check_fits(run: &PeaksConfig, problem: &PeaksProblem) -> Result<(), ArgumentE
 
 /// The same rows as `exact`, with what the model makes of them in float64.
 pub fn learned_rows(model: &LearnedWelchPeaks, inputs: &FrameInputs, exact: &[ExpectedPeaks]) -> Vec<ExpectedPeaks> {
-    let (gates, options) = (model.hard_gates(), model.options());
-    let weights = gates.segments().clone() / gates.segments().clone().sum();
-    let [taper, twiddles, gates, weights, gain] = [
-        wide(model.taper.val().into_data()),
-        wide(model.twiddles.val().into_data()),
-        wide(gates.butterflies().clone().into_data()),
-        wide(weights.into_data()),
-        wide(model.gain().into_data()),
+    let gates = model.hard_gates();
+    let (parameters, options) = (model.parameters(&gates), model.options_with(&gates));
+    let [taper, twiddles, butterflies, weights, gain] = [
+        wide(parameters.window.into_data()),
+        wide(parameters.twiddles.into_data()),
+        wide(parameters.gates.into_data()),
+        wide(parameters.weights.into_data()),
+        wide(parameters.gain.into_data()),
     ];
-    let learned = LearnedValues { twiddles: &twiddles, gates: &gates, segment_weights: &weights, gain: &gain };
+    let learned = LearnedValues { twiddles: &twiddles, gates: &butterflies, segment_weights: &weights, gain: &gain };
+    let is_searched = searched_bins(&options, gates.blocks().map(|blocks| wide(blocks.clone().into_data())));
     let row = |exact: &ExpectedPeaks| {
-        let frame: Vec<f64> = inputs.row(exact.set, exact.row).iter().map(|&sample| sample.into()).collect();
+        let mut frame: Vec<f64> = inputs.row(exact.set, exact.row).iter().map(|&sample| sample.into()).collect();
+        for _ in 0..options.halvings {
+            frame = frame.as_chunks::<2>().0.iter().map(|[a, b]| a + b).collect();
+        }
         let mut power = learned_welch_power(&frame, frame.len(), &taper, &definition(&options), &learned);
         // What is not finite is never a peak.
-        let searched = options.searched();
-        power[..searched.start].fill(f64::NAN);
-        power[searched.end..].fill(f64::NAN);
+        for (power, _) in power.iter_mut().zip(&is_searched).filter(|(_, is_searched)| !**is_searched) {
+            *power = f64::NAN;
+        }
         let (bins, _) = top_k(&power, options.bins(), model.config().k);
         ExpectedPeaks { set: exact.set, row: exact.row, power, bins }
     };
     exact.iter().map(row).collect()
+}
+
+/// Whether each bin is searched: in the band, and in an open block if `blocks` have gates.
+fn searched_bins(options: &WelchOptions, blocks: Option<Vec<f64>>) -> Vec<bool> {
+    let searched = options.searched();
+    let is_open = |bin: usize| {
+        let block = ((bin - searched.start) / options.block_len()).min(options.blocks() - 1);
+        blocks.as_ref().is_none_or(|blocks| blocks[block] > 0.0)
+    };
+    (0..options.bins()).map(|bin| searched.contains(&bin) && is_open(bin)).collect()
 }
 
 fn wide(data: TensorData) -> Vec<f64> {
@@ -238,6 +253,8 @@ mod tests {
         let mut config = PeaksConfig::default();
         (config.model.n_fft, config.model.hop, config.model.segments, config.model.k) = (32, 16, 2, 4);
         config.training.steps = 7;
+        config.training.learn = vec![Parameters::Gain];
+        (config.model.closed_blocks, config.model.halvings) = (Some(vec![]), Some(1));
         drop(run.start(&Resolved::new(config.clone(), &[DeviceName::CPU])).unwrap());
         let model = config.model.learned().init(&device);
         model.save(&run.model()).unwrap();
