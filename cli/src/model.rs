@@ -259,6 +259,14 @@ impl DeviceModel {
     fn of_learned(learned: &LearnedWelchPeaks, band: Option<Band>) -> Result<Self> {
         let gates = learned.hard_gates();
         let (parameters, options) = (learned.try_parameters(&gates)?, learned.options_with(&gates));
+        // A halved transform has the lower bins alone.
+        let bins = options.bins();
+        if let Some(band) = band
+            && band.first >= bins
+        {
+            bail!("the model finds no peaks in the bins {band}: it halves its transform, which has the bins 0..{bins}");
+        }
+        let band = band.map(|band| Band::new(band.first..band.end.min(bins)));
         Ok(Self::Learned(Box::new(parameters), options.with_band(band)))
     }
 }

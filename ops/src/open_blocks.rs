@@ -74,16 +74,18 @@ impl OpenBlocks {
     }
 
     /// The columns of `lanes` bins, of the first `columns`, that no open block of the bins `searched` has a bin in: a bit
-    /// for each, or none where they are more than bits.
+    /// for each, or none where there are more than bits.
     #[cfg(any(feature = "flex", feature = "ndarray"))]
     #[inline(always)]
-    pub fn closed_columns(self, searched: Range<usize>, lanes: usize, columns: usize) -> u128 {
-        let mut closed = if columns > MOST_BLOCKS { 0 } else { u128::MAX >> (MOST_BLOCKS - columns) };
+    pub fn closed_columns(self, searched: Range<usize>, lanes: usize, columns: usize) -> u64 {
+        if columns > u64::BITS as usize {
+            return 0;
+        }
+        let mut closed = u64::MAX >> (u64::BITS as usize - columns);
         for block in (0..blocks(searched.len())).filter(|&block| self.contains(block)) {
             let bins = block_range(block, searched.len());
-            for column in
-                (searched.start + bins.start) / lanes..columns.min((searched.start + bins.end).div_ceil(lanes))
-            {
+            let (first, end) = (searched.start + bins.start, searched.start + bins.end);
+            for column in first / lanes..columns.min(end.div_ceil(lanes)) {
                 closed &= !(1 << column);
             }
         }

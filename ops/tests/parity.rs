@@ -327,7 +327,7 @@ fn learned_windows_and_gains_equal_the_reference(device: &Device) {
 fn blocks_of_bins_whose_gain_is_0_are_not_searched(device: &Device) {
     for n in [64, 128, 256, 512, 1024, 4096].into_iter().filter(|&n| takes(device, n)) {
         for band in [None, Some(Band::new(3..n / 2 - 2))] {
-            let options = WelchOptions::new(n, 3).with_band(band);
+            let options = WelchOptions::new(n, 3).with_band(band).with_skip_closed_blocks(true);
             let (frame, bins, searched) = (options.frame(), options.bins(), options.searched());
             // A silent row, all of whose power ties.
             let mut samples = rounded(noise(ROWS * frame, n as u64 + 1));
@@ -398,6 +398,10 @@ fn estimates_of_sums_are_those_of_the_signal_of_sums(device: &Device) {
                 let error = worst_row_error(&values(estimate), &values(of_sums), bins);
                 assert!(error <= power_tolerance(n), "{label}: relative error {error:.1e}");
             };
+            let none = Tensor::<2>::zeros([0, samples], device);
+            let peaks = welch_peaks(none.clone(), window.clone(), &options, 1).unwrap();
+            let power = welch_psd(none, window.clone(), &options).unwrap();
+            assert_eq!((power.dims(), peaks.bins.dims()), ([0, bins], [0, 1]), "{label}");
             let expected = welch_psd(sums.clone(), window.clone(), &of_sums).unwrap();
             close(welch_psd(signal.clone(), window.clone(), &options).unwrap(), expected.clone());
             let k = bins.min(16);

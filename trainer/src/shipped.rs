@@ -54,6 +54,7 @@ configurations![
     "operator-darcy3d",
     "operator-tiny",
     "speech-256",
+    "speech-256-halved",
     "synthetic-64",
     "transform-convolution",
     "transform-dct",

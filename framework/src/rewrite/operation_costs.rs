@@ -48,7 +48,7 @@ fn estimate(graph: &Graph, node: &Node) -> (u64, u64) {
     let Operation::Custom { name, scalars } = &node.operation else { return (1, bytes) };
     let ([rows, frame], Some(options)) = (&signal.shape[..], welch_options(name, scalars)) else { return (1, bytes) };
     // Segments further apart than they are long leave samples out.
-    let read = options.frame().min(options.segments * options.n_fft).min(*frame);
+    let read = options.frame().min((options.segments * options.n_fft) << options.halvings).min(*frame);
     (1, bytes - (rows * (frame - read) * signal.dtype.size()) as u64)
 }
 

@@ -31,19 +31,24 @@ impl LearnedWelchPeaks {
         of_bins(Tensor::cat(vec![power, products], 1)) * two_sided.clone()
     }
 
-    /// The values of blocks of bins `[blocks]` at each of their bins, and `others` at bins that are not searched: `[bins]`,
-    /// of a model whose blocks have gates, or else `None`.
-    pub fn at_bins(&self, of_blocks: Tensor<1>, others: f64) -> Option<Tensor<1>> {
-        let indices = self.block_of_bins.clone()?;
+    /// The values of blocks of bins `[blocks]` at each of the bins of the transform that the gates choose, and `others` at
+    /// bins that are not searched: of a model whose blocks have gates, or else `None`.
+    pub fn at_bins(&self, of_blocks: Tensor<1>, others: f64, gates: &Gates) -> Option<Tensor<1>> {
+        let halved = if gates.halved() { self.halved.as_ref() } else { None };
+        let indices = halved.map_or(&self.block_of_bins, |halved| &halved.block_of_bins).clone()?;
+        let of_blocks = of_blocks.narrow(0, 0, self.options_with(gates).blocks());
         let others = Tensor::full([1], others, (&of_blocks.device(), of_blocks.dtype()));
         Some(Tensor::cat(vec![of_blocks, others], 0).select(0, indices))
     }
 
-    /// [`gain`](Self::gain), times the gates of the blocks that bins are in.
+    /// [`gain`](Self::gain) of the bins of the transform that the gates choose, times the gates of the blocks that they are
+    /// in.
     pub(super) fn gated_gain(&self, gates: &Gates) -> Tensor<2> {
-        match gates.blocks().and_then(|blocks| self.at_bins(blocks.clone(), 1.0)) {
-            Some(gates) => self.gain() * gates.unsqueeze_dim::<2>(1),
-            None => self.gain(),
+        let bins = self.options_with(gates).bins();
+        let gain = self.gain().narrow(0, 0, bins);
+        match gates.blocks().and_then(|blocks| self.at_bins(blocks.clone(), 1.0, gates)) {
+            Some(gates) => gain * gates.unsqueeze_dim::<2>(1),
+            None => gain,
         }
     }
 }

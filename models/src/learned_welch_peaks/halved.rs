@@ -3,11 +3,11 @@
 use std::f64::consts::PI;
 
 use burn::module::Module;
-use burn::tensor::{Device, FloatDType, Tensor, TensorData};
+use burn::tensor::{Device, FloatDType, Int, Tensor, TensorData};
 use firefly_ops::{ArgumentError, Direction, LearnedParameters, Scaling, WelchOptions, exact_twiddles};
 
 use super::config::LearnedWelchPeaksConfig;
-use super::gain::two_sided_factors;
+use super::gain::{block_of_bins, two_sided_factors};
 use super::gates::Gates;
 use super::module::{LearnedWelchPeaks, wrong_gates};
 
@@ -18,8 +18,11 @@ pub(super) struct HalvedConstants {
     twiddles: Tensor<3>,
     /// Open gates of its butterflies.
     gates: Tensor<2>,
-    /// Factors of the gain of its bins, `[bins, taps]`, by which the power is that of the whole transform.
+    /// Factors of the gain of its bins, `[bins, taps]`, by which the power is that of the whole transform, but for the two
+    /// bins at its end.
     factors: Tensor<2>,
+    /// Index of each bin's block, `[bins]`, if blocks have gates.
+    pub block_of_bins: Option<Tensor<1, Int>>,
 }
 
 impl HalvedConstants {
@@ -40,6 +43,7 @@ impl HalvedConstants {
             twiddles: exact_twiddles(n, Direction::Forward, FloatDType::F32, device)?,
             gates: Tensor::ones([options.stages(), n / 2], device),
             factors,
+            block_of_bins: config.closed_blocks.as_ref().map(|_| block_of_bins(&options, device)),
         }))
     }
 }
@@ -73,7 +77,7 @@ impl LearnedWelchPeaks {
             return Err(wrong_gates("those of a halved transform", "gates of a model that has none"));
         };
         let window = self.taper.val().reshape([options.n_fft, 1 << options.halvings]).mean_dim(1).squeeze_dim(1);
-        let gain = self.gated_gain(gates).narrow(0, 0, options.bins()) * constants.factors.clone();
+        let gain = self.gated_gain(gates) * constants.factors.clone();
         let (twiddles, butterflies) = (constants.twiddles.clone(), constants.gates.clone());
         Ok(LearnedParameters::new(window, twiddles, butterflies, gates.weights().clone(), gain))
     }

@@ -284,7 +284,7 @@ impl LearnedWelchPeaks {
     /// Options of the operations with these gates.
     pub fn options_with(&self, gates: &Gates) -> WelchOptions {
         let halved = if gates.halved() { self.config.halved_options() } else { None };
-        halved.unwrap_or_else(|| self.options())
+        halved.unwrap_or_else(|| self.options()).with_skip_closed_blocks(gates.blocks().is_some())
     }
 
     /// Checks that gates may be used with this model.

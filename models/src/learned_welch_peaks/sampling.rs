@@ -17,7 +17,7 @@ impl LearnedWelchPeaks {
     /// A draw whose segment gates sum to less than 1 is filled up to 1 with the segment of the greatest logit. Blocks of
     /// bins are not drawn, but as [`hard_gates`](Self::hard_gates) has them, and so is whether the transform is halved:
     /// their effect on a loss is known without a draw (see [`open_blocks`](Self::open_blocks) and
-    /// [`halving`](Self::halving)).
+    /// [`halving`](Self::halving)). Waits for the device if the model has a gate that halves the transform.
     pub fn sample_gates(&self) -> Gates {
         let uniform = Distribution::Uniform(0.0, 1.0);
         self.sample(
@@ -92,8 +92,8 @@ impl LearnedWelchPeaks {
     }
 
     /// Every gate as 0 or 1, open where its logit is not negative, which is where its mean is at least a half. At least
-    /// one segment stays open, that of the greatest logit, and as many blocks of bins as have the peaks. Without gradient
-    /// in the logits. Waits for the device if the model has a gate that halves the transform.
+    /// one segment stays open, that of the greatest logit, and as many blocks of bins as have the peaks, those of equal
+    /// logits together. Without gradient in the logits. Waits for the device if the model has a gate that halves the transform.
     pub fn hard_gates(&self) -> Gates {
         let open = |logits: Tensor<2>| logits.detach().greater_equal_elem(0.0).float();
         let segments = open(self.segment_logits.val().unsqueeze()).squeeze_dim(0);

@@ -91,15 +91,20 @@ impl LearnedWelchPeaks {
     /// assert!(!model.runs_as_exact());
     /// ```
     pub fn runs_as_exact(&self) -> bool {
-        let (gates, twiddles) = (self.hard_gates(), self.twiddles.val().inner());
-        let exact = exact_twiddles(self.config.n_fft, Direction::Forward, twiddles.dtype().into(), &twiddles.device());
+        let gates = self.hard_gates();
         let values = |gates: Tensor<1>| gates.into_data().iter::<f32>().collect::<Vec<_>>();
         let is_open = |gate: &f32| *gate == 1.0;
         let segments = values(gates.segments().clone());
         let open: Vec<usize> = (0..segments.len()).filter(|&segment| is_open(&segments[segment])).collect();
-        self.config.n_fft >= SHORTEST_EXACT
-            && exact.is_ok_and(|exact| twiddles.equal(exact).all().into_scalar::<bool>())
-            && values(gates.butterflies().clone().flatten(0, 1)).iter().all(is_open)
+        // A halved transform has exact twiddles and open gates of its own.
+        let is_fourier = gates.halved() || {
+            let (n, twiddles) = (self.config().n_fft, self.twiddles.val().inner());
+            let exact = exact_twiddles(n, Direction::Forward, twiddles.dtype().into(), &twiddles.device());
+            exact.is_ok_and(|exact| twiddles.equal(exact).all().into_scalar::<bool>())
+                && values(gates.butterflies().clone().flatten(0, 1)).iter().all(is_open)
+        };
+        self.options_with(&gates).n_fft >= SHORTEST_EXACT
+            && is_fourier
             && open.windows(3).all(|three| three[1] - three[0] == three[2] - three[1])
     }
 

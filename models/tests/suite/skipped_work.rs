@@ -90,7 +90,8 @@ fn a_halved_transform_finds_slow_sinusoids_with_their_power() {
             let config = config().with_scaling(scaling).with_halvings(Some(halvings)).with_k(1);
             let model = config.init(&device);
             let gates = model.hard_gates();
-            assert!(gates.halved() && model.runs_as_exact());
+            // Transforms of fewer than 64 values run as butterflies.
+            assert_eq!((gates.halved(), model.runs_as_exact()), (true, halvings == 1));
             let bins = 64 >> halvings;
             assert_eq!(model.count_open_butterflies(), 2 * (7 - halvings) * (64 >> halvings));
             for bin in [1, 5, bins / 2, bins - 3] {
@@ -120,8 +121,8 @@ fn a_halved_transform_trains_window_and_gain() {
     let moves = |gradient: Option<Tensor<1>>| values(gradient.unwrap()).iter().filter(|slope| **slope != 0.0).count();
     assert_eq!(moves(model.taper.val().grad(&gradients)), 128);
     let of_gain: Tensor<1> = model.log_gain.val().grad(&gradients).unwrap().flatten(0, 1);
-    // Bins 0 to 15 and 32: those of closed blocks and above the last one have no slope.
-    assert_eq!(moves(Some(of_gain)), 3 * 17);
+    // Bins 0 to 15: those of closed blocks, the last with the bin behind it, and above it have no slope.
+    assert_eq!(moves(Some(of_gain)), 3 * 16);
     assert!(model.twiddles.val().grad(&gradients).is_none());
 }
 

@@ -266,10 +266,11 @@ pub(super) fn signal<const D: usize>(
         "signal",
         format_args!("{frame} samples per row"),
         format_args!(
-            "at least {}: {} segments of {} samples, {} apart",
+            "at least {}: {} segments of {} {}, {} apart",
             options.frame(),
             options.segments,
             options.n_fft,
+            if options.halvings == 0 { "samples".into() } else { format!("sums of {} samples", 1 << options.halvings) },
             options.hop
         ),
     )

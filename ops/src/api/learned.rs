@@ -51,8 +51,8 @@ pub struct LearnedParameters {
     /// and `2 Re Y[k] Y*[k+1]`, summed as power is. At the ends of the spectrum, the missing neighbour is the mirrored
     /// one.
     ///
-    /// A [block](WelchOptions::blocks) of bins whose factors are all 0 is closed: it is not searched for peaks, which takes
-    /// less time, as long as the other blocks have as many bins as peaks are asked for.
+    /// A [block](WelchOptions::blocks) of bins whose factors are all 0 is closed: it may be left out of the search for peaks
+    /// ([`skip_closed_blocks`](WelchOptions::skip_closed_blocks)), which takes less time.
     pub gain: Tensor<2>,
 }
 
@@ -150,7 +150,7 @@ pub fn learned_welch_psd<const D: usize>(
     Ok(leading.unflatten(Dispatch::learned_welch_psd(tensors, options.with_halvings(0)), options.bins()))
 }
 
-/// The `k` strongest bins of [`learned_welch_psd`].
+/// The `k` strongest bins of [`learned_welch_psd`]; of those of open blocks, where the options skip closed ones.
 ///
 /// - `signal`: `[.., frame]`, of any rank from 1; `k`: from 1 to the number of bins; returns bins and power, `[.., k]`.
 ///

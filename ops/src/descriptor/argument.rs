@@ -252,6 +252,7 @@ impl Argument for WelchOptions {
         // An empty range stands for all bins.
         <[usize; 2]>::from(self.band.unwrap_or(Band::new(0..0))).iter().for_each(|count| count.encode(scalars));
         self.halvings.encode(scalars);
+        self.skip_closed_blocks.encode(scalars);
     }
 
     fn decode(scalars: &mut Iter<'_, ScalarIr>) -> Option<Self> {
@@ -261,13 +262,13 @@ impl Argument for WelchOptions {
         let detrend = if bool::decode(scalars)? { Detrend::Constant } else { Detrend::None };
         let band = Band::new(usize::decode(scalars)?..usize::decode(scalars)?);
         let band = (band.end > 0).then_some(band);
-        let halvings = usize::decode(scalars)?;
+        let (halvings, skip_closed_blocks) = (usize::decode(scalars)?, bool::decode(scalars)?);
         let scaling = match scaling {
             0 => Scaling::Power,
             1 => Scaling::Spectrum,
             2 => Scaling::Density { sample_rate },
             _ => return None,
         };
-        Some(Self { n_fft, hop, segments, scaling, detrend, band, halvings })
+        Some(Self { n_fft, hop, segments, scaling, detrend, band, halvings, skip_closed_blocks })
     }
 }

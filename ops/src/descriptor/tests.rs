@@ -30,7 +30,9 @@ fn every_operation_is_parsed_from_its_name_and_scalars() {
     for (scaling, decay) in scalings.into_iter().zip(decays) {
         let band = (scaling == Scaling::Spectrum).then_some(Band::new(3..40));
         let options = WelchOptions { hop: 100, scaling, detrend: Detrend::Constant, ..WelchOptions::new(256, 3) };
-        let options = options.with_band(band);
+        let is_spectrum = band.is_some();
+        let options =
+            options.with_band(band).with_halvings(usize::from(is_spectrum)).with_skip_closed_blocks(is_spectrum);
         let operations = [
             OpDescriptor::WelchPsd { options },
             OpDescriptor::WelchPsdBackward { options },

@@ -124,6 +124,10 @@ pub struct WelchOptions {
     /// 2^halvings samples each, which the other lengths count. At most [`MAX_HALVINGS`].
     #[serde(default)]
     pub halvings: usize,
+    /// Whether a learned estimate leaves closed [blocks](Self::blocks) of bins out of the search for peaks: those whose gain
+    /// is 0 throughout. All are searched where the others have fewer bins than there are peaks.
+    #[serde(default)]
+    pub skip_closed_blocks: bool,
 }
 
 /// Most [halvings](WelchOptions::halvings) of an estimate.
@@ -133,7 +137,16 @@ impl WelchOptions {
     /// An estimate from `segments` half-overlapping segments, scaling `power`, no detrending.
     pub const fn new(n_fft: usize, segments: usize) -> Self {
         let hop = if n_fft < 2 { 1 } else { n_fft / 2 };
-        Self { n_fft, hop, segments, scaling: Scaling::Power, detrend: Detrend::None, band: None, halvings: 0 }
+        Self {
+            n_fft,
+            hop,
+            segments,
+            scaling: Scaling::Power,
+            detrend: Detrend::None,
+            band: None,
+            halvings: 0,
+            skip_closed_blocks: false,
+        }
     }
 
     /// The same estimate with segments `hop` samples apart.
@@ -180,7 +193,7 @@ impl WelchOptions {
     /// The same estimate of sums of 2^`halvings` neighbouring samples. A segment of `n` samples then is one of
     /// `n >> halvings` sums: its transform takes a part of the time, and has the bins below a part of the spectrum. A sum
     /// passes frequency f, in cycles per sample, with the factor `sin(2^halvings π f) / sin(π f)`, and what is above the last
-    /// bin is mirrored to below it.
+    /// bin is mirrored to below it. Lengths count sums, and so does the sample rate of a density.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -198,6 +211,11 @@ impl WelchOptions {
     /// ```
     pub const fn with_halvings(self, halvings: usize) -> Self {
         Self { halvings, ..self }
+    }
+
+    /// The same estimate, whose search leaves closed blocks of bins out or not.
+    pub const fn with_skip_closed_blocks(self, skip_closed_blocks: bool) -> Self {
+        Self { skip_closed_blocks, ..self }
     }
 
     /// The bins among which peaks are searched: those of the band, or all.
@@ -230,7 +248,7 @@ impl WelchOptions {
 
     const fn searched_len(&self) -> usize {
         let Range { start, end } = self.searched();
-        end - start
+        end.saturating_sub(start)
     }
 
     /// Bins of the one-sided spectrum: `n_fft / 2 + 1`.
@@ -241,7 +259,7 @@ impl WelchOptions {
     /// Samples the segments span: `n_fft + (segments - 1) * hop`, or as many sums.
     pub const fn frame(&self) -> usize {
         let sums = self.n_fft.saturating_add(self.segments.saturating_sub(1).saturating_mul(self.hop));
-        sums.saturating_mul(1 << self.halvings)
+        sums.saturating_mul(if self.halvings <= MAX_HALVINGS { 1 << self.halvings } else { usize::MAX })
     }
 
     /// log2 of an `n_fft` that is a power of two: stages of its butterfly transform.
@@ -340,6 +358,11 @@ mod tests {
         for (first, end) in [(4, 4), (5, 4), (0, 130), (usize::MAX, usize::MAX)] {
             assert_eq!(named(WelchOptions { band: Some(Band { first, end }), ..good }), "band");
         }
+        assert_eq!(named(good.with_halvings(MAX_HALVINGS + 1)), "halvings");
+        assert_eq!(good.with_halvings(MAX_HALVINGS).validate("welch_psd"), Ok(()));
+        // Before they are validated.
+        assert_eq!(good.with_halvings(64).frame(), usize::MAX);
+        assert_eq!(good.with_band(Some(Band { first: 50, end: 8 })).blocks(), 1);
         let in_band = good.with_band(Some(Band::new(9..12)));
         assert_eq!((in_band.validate_k("welch_peaks", 3), good.validate_k("welch_peaks", 129)), (Ok(()), Ok(())));
         let error = in_band.validate_k("welch_peaks", 4).unwrap_err().to_string();

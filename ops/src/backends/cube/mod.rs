@@ -258,7 +258,7 @@ impl SpectralOps for CubeBackend {
             values: &|| parameters.map(|tensor| contiguous(tensor.clone()).handle),
         };
         let (device, window) = (device(&signal), contiguous(inputs.window.clone()));
-        let choice = estimate_choice(&device, &estimate);
+        let choice = estimate_choice(&device, &estimate, &contiguous(inputs.gain.clone()).handle);
         let (found, power) = peak_outputs(&signal, frames.rows, k);
         let into = peak_buffers(&found, &power, k);
         if exact_learned_peaks(&device, &frames, &estimate, &choice, &window.handle, &into) {

@@ -45,7 +45,7 @@ impl<'a, T: Real> LearnedWelch<'a, T> {
         })
     }
 
-    /// The blocks of bins that are searched for `k` peaks: those that the gain leaves open.
+    /// The blocks of bins that are searched for `k` peaks.
     pub fn open_blocks(&self, k: usize) -> OpenBlocks {
         self.gain.map_or(OpenBlocks::ALL, |gain| gain::open_blocks(gain, self.options, k))
     }

@@ -24,8 +24,11 @@ pub(in crate::cpu) fn taps_of<T>(gain: &[T], bins: usize) -> usize {
     gain.len() / bins
 }
 
-/// The blocks of bins that are searched for `k` peaks: those that `gain` leaves open.
+/// The blocks of bins that are searched for `k` peaks: those that `gain` leaves open, or all.
 pub(in crate::cpu) fn open_blocks<T: Real>(gain: &[T], options: &WelchOptions, k: usize) -> OpenBlocks {
+    if !options.skip_closed_blocks {
+        return OpenBlocks::ALL;
+    }
     OpenBlocks::of_gain(gain, taps_of(gain, options.bins()), options.searched(), k)
 }
 

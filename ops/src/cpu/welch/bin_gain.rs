@@ -16,7 +16,7 @@ pub(super) enum RowGain<'a, V> {
 impl<'a, V: Register> RowGain<'a, V> {
     /// The gain `[bins, 3]` or `[bins, 5]`. `closed` has a bit for each register of bins that nothing is stored to.
     #[inline(always)]
-    pub fn new(token: V::Token, gain: &[f32], bins: usize, closed: u128, memory: &mut &'a mut [Line]) -> Self {
+    pub fn new(token: V::Token, gain: &[f32], bins: usize, closed: u64, memory: &mut &'a mut [Line]) -> Self {
         match taps_of(gain, bins) {
             PRODUCT_TAPS => Self::Products(BinGain::new(token, gain, closed, memory)),
             _ => Self::Power(BinGain::new(token, gain, closed, memory)),
@@ -31,13 +31,13 @@ pub(super) struct BinGain<'a, V, const T: usize> {
     /// Those of Nyquist, in every lane.
     nyquist: [V; T],
     /// A bit for each register of bins whose power is not needed.
-    closed: u128,
+    closed: u64,
 }
 
 impl<'a, V: Register, const T: usize> BinGain<'a, V, T> {
     /// The gain `[bins, T]`.
     #[inline(always)]
-    fn new(token: V::Token, gain: &[f32], closed: u128, memory: &mut &'a mut [Line]) -> Self {
+    fn new(token: V::Token, gain: &[f32], closed: u64, memory: &mut &'a mut [Line]) -> Self {
         let factors = gain.as_chunks::<T>().0;
         let last = factors.len() - 1;
         let taps = take_registers::<V>(token, memory, last / V::LANES * T);
@@ -68,7 +68,19 @@ impl<'a, V: Register, const T: usize> BinGain<'a, V, T> {
         token: V::Token,
         power: &'s mut [&'r mut [f32]; 2],
         products: &'s [V],
-    ) -> GainedBins<'s, 'r, V, T> {
+    ) -> GainedBins<'s, 'r, V, T, false> {
+        self.skipping::<N, false>(token, power, products)
+    }
+
+    /// As [`sink`](Self::sink); if it `SKIPS`, registers of bins that are not needed are left out. That takes less time
+    /// where bins are loaded for the gain alone, and more where they are folded for it.
+    #[inline(always)]
+    fn skipping<'s, 'r, const N: usize, const SKIPS: bool>(
+        &'s self,
+        token: V::Token,
+        power: &'s mut [&'r mut [f32]; 2],
+        products: &'s [V],
+    ) -> GainedBins<'s, 'r, V, T, SKIPS> {
         let zero = V::splat(token, 0.0);
         let (below, here) = ([zero; 2], [zero; 2]);
         let columns = if N > 0 { N / 2 / V::LANES } else { self.taps.len() / T };
@@ -94,7 +106,7 @@ impl<V: Register> BinGain<'_, V, POWER_TAPS> {
     pub fn apply<const N: usize>(&self, token: V::Token, power: &mut [&mut [f32]; 2]) {
         let zero = V::splat(token, 0.0);
         let nyquist = load_last(token, power);
-        let mut bins = self.sink::<N>(token, power, &[]);
+        let mut bins = self.skipping::<N, true>(token, power, &[]);
         for c in 0..bins.taps.len() {
             let power = load_rows(token, bins.power, c * V::LANES);
             bins.store(c, power, zero);
@@ -105,10 +117,10 @@ impl<V: Register> BinGain<'_, V, POWER_TAPS> {
 
 /// Sink that applies a gain. A column is stored once the one above it is there, which its gain takes too; a column is
 /// kept as its power and its products.
-pub(super) struct GainedBins<'s, 'r, V, const T: usize> {
+pub(super) struct GainedBins<'s, 'r, V, const T: usize, const SKIPS: bool> {
     taps: &'s [[V; T]],
     nyquist: &'s [V; T],
-    closed: u128,
+    closed: u64,
     power: &'s mut [&'r mut [f32]; 2],
     /// Those of earlier segments.
     products: &'s [V],
@@ -118,11 +130,11 @@ pub(super) struct GainedBins<'s, 'r, V, const T: usize> {
     here: [V; 2],
 }
 
-impl<V: Register, const T: usize> GainedBins<'_, '_, V, T> {
+impl<V: Register, const T: usize, const SKIPS: bool> GainedBins<'_, '_, V, T, SKIPS> {
     /// Stores the power of the last column taken, `column`, after the gain; `above` is the power of the column above it.
     #[inline(always)]
     fn store_gained(&mut self, column: usize, above: V) {
-        if self.closed >> (column % u128::BITS as usize) & 1 == 0 {
+        if !SKIPS || self.closed >> (column % u64::BITS as usize) & 1 == 0 {
             store_rows(self.gained(above, &self.taps[column]), self.power, column * V::LANES);
         }
     }
@@ -141,7 +153,7 @@ impl<V: Register, const T: usize> GainedBins<'_, '_, V, T> {
     }
 }
 
-impl<V: Register, const T: usize> BinSink<V> for GainedBins<'_, '_, V, T> {
+impl<V: Register, const T: usize, const SKIPS: bool> BinSink<V> for GainedBins<'_, '_, V, T, SKIPS> {
     #[inline(always)]
     fn store(&mut self, column: usize, mut power: V, mut products: V) {
         if !self.products.is_empty() {

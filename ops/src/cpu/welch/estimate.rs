@@ -42,7 +42,7 @@ impl<'a, T: Real> Estimate<'a, T> {
         debug_assert!(self.gain.is_none_or(|gain| is_gain_of(gain, self.options.bins())));
     }
 
-    /// The blocks of bins that are searched for `k` peaks: those that the gain leaves open.
+    /// The blocks of bins that are searched for `k` peaks.
     pub fn open_blocks(&self, k: usize) -> OpenBlocks {
         self.gain.map_or(OpenBlocks::ALL, |gain| gain::open_blocks(gain, self.options, k))
     }

@@ -1,12 +1,11 @@
 //! Sums of neighbouring samples, which an estimate may be of.
 
 use crate::cpu::real::Real;
+use crate::cpu::runtime::tasks::Tasks;
 
 /// Sums of 2^`halvings` neighbouring samples, as many as `sums` has room for: in pairs, and the pairs in pairs.
-#[inline(always)]
-pub(super) fn sums_of_samples<T: Real>(samples: &[T], halvings: usize, sums: &mut [T]) {
+fn sums_of_samples<T: Real>(samples: &[T], halvings: usize, sums: &mut [T]) {
     match halvings {
-        0 => sums.copy_from_slice(&samples[..sums.len()]),
         1 => {
             for (sum, &[a, b]) in sums.iter_mut().zip(samples.as_chunks::<2>().0) {
                 *sum = a + b;
@@ -28,9 +27,14 @@ pub(super) fn sums_of_samples<T: Real>(samples: &[T], halvings: usize, sums: &mu
 /// The sums of every row of `frame_len` samples, and their number in a row: for engines that take samples as they are.
 pub(in crate::cpu) fn sums_of_rows<T: Real>(signal: &[T], frame_len: usize, halvings: usize) -> (Vec<T>, usize) {
     let of_row = frame_len >> halvings;
-    let mut sums = vec![T::zero(); signal.len() / frame_len * of_row];
-    for (sums, samples) in sums.chunks_exact_mut(of_row).zip(signal.chunks_exact(frame_len)) {
-        sums_of_samples(samples, halvings, sums);
-    }
+    let rows = signal.len() / frame_len;
+    let mut sums = vec![T::zero(); rows * of_row];
+    let tasks = Tasks::independent(rows, frame_len);
+    let pieces = sums.chunks_mut(tasks.rows * of_row).zip(signal.chunks(tasks.rows * frame_len));
+    tasks.run(pieces, |(sums, signal)| {
+        for (sums, samples) in sums.chunks_exact_mut(of_row).zip(signal.chunks_exact(frame_len)) {
+            sums_of_samples(samples, halvings, sums);
+        }
+    });
     (sums, of_row)
 }

@@ -30,9 +30,10 @@ pub struct SearchedEstimate<'a> {
     pub k: usize,
     /// Factors of the gain per bin.
     pub taps: usize,
-    /// Handle and strides of twiddles, gates, weights of segments and gain, which identify their values in the cache.
+    /// Handle and strides of twiddles, gates, weights of segments and gain, which identify their values in the cache. The
+    /// gain has to be known only where closed blocks of bins are left out.
     pub parameters: [(Handle, Vec<usize>); 4],
-    /// Their contiguous values, called only if they are not in the cache.
+    /// Their contiguous values, called only if they are not in the cache, or the gain's alone.
     pub values: &'a dyn Fn() -> [Handle; 4],
 }
 
@@ -93,26 +94,33 @@ impl OpenSegments {
 
 /// Entry of the cache: parameters, the bins that are searched and the number of peaks, and the choice.
 struct CachedChoice {
-    parameters: [(Handle, Vec<usize>); 4],
+    /// The gain is the last of them where it is known.
+    parameters: Vec<(Handle, Vec<usize>)>,
     search: (Range<usize>, usize),
     choice: EstimateChoice,
 }
 
-/// What the values of an estimate's parameters decide, from the cache if they are there.
-pub fn estimate_choice(device: &GpuDevice, estimate: &SearchedEstimate<'_>) -> EstimateChoice {
+/// What the values of an estimate's parameters decide, from the cache if they are there. `gain` is the contiguous gain.
+pub fn estimate_choice(device: &GpuDevice, estimate: &SearchedEstimate<'_>, gain: &Handle) -> EstimateChoice {
     static ENTRIES: Mutex<VecDeque<CachedChoice>> = Mutex::new(VecDeque::new());
     let lock = || ENTRIES.lock().unwrap_or_else(PoisonError::into_inner);
     let search = (estimate.options.searched(), estimate.k);
+    // A model computes its gain anew in every call, so that it is looked at only where it matters.
+    let skips = estimate.options.skip_closed_blocks;
+    let parameters = if skips { &estimate.parameters[..] } else { &estimate.parameters[..3] };
     let is_known = |entry: &&CachedChoice| {
-        entry.search == search && entry.parameters.iter().zip(&estimate.parameters).all(|(a, b)| is_same(a, b))
+        entry.search == search
+            && entry.parameters.len() == parameters.len()
+            && entry.parameters.iter().zip(parameters).all(|(a, b)| is_same(a, b))
     };
     if let Some(entry) = lock().iter().find(is_known) {
-        return entry.choice.clone();
+        let choice = entry.choice.clone();
+        return if skips { choice } else { EstimateChoice { gain: gain.clone(), ..choice } };
     }
     let choice = read_choice(device, estimate);
     let mut entries = lock();
     entries.truncate(CACHED_SETS - 1);
-    entries.push_front(CachedChoice { parameters: estimate.parameters.clone(), search, choice: choice.clone() });
+    entries.push_front(CachedChoice { parameters: parameters.to_vec(), search, choice: choice.clone() });
     choice
 }
 
@@ -139,7 +147,7 @@ fn read_choice(device: &GpuDevice, estimate: &SearchedEstimate<'_>) -> EstimateC
     let mut gain = floats(gain, taps * options.bins());
     let searched = options.searched();
     let blocks = OpenBlocks::of_gain(&gain, taps, searched.clone(), k);
-    if blocks.is_all() {
+    if !options.skip_closed_blocks || blocks.is_all() {
         return EstimateChoice { segments, ..any };
     }
     for closed in blocks.closed(searched.len()) {

@@ -126,7 +126,7 @@ pub struct FusedWelchPlan {
 impl WelchProblem {
     /// Samples of a row.
     const fn samples(&self) -> u64 {
-        self.n as u64 + (self.segments as u64 - 1) * self.hop as u64
+        (self.n as u64 + (self.segments as u64 - 1) * self.hop as u64) * self.summed as u64
     }
 }
 
@@ -312,7 +312,7 @@ impl FusedWelchPlan {
     pub const fn is_open(&self, first: u32, count: u32) -> bool {
         let blocks = (first + count - 1) / 16 - first / 16 + 1;
         let bits = if blocks < 32 { (1 << blocks) - 1 } else { ALL_OPEN };
-        self.banded || self.open >> (first / 16) & bits != 0
+        self.banded || !self.has_closed() || self.open >> (first / 16) & bits != 0
     }
 
     /// Values of the gain in shared memory.

@@ -79,6 +79,10 @@ pub(super) fn validate(config: &PeaksConfig) -> Result<(), ConfigError> {
 fn validate_times(config: &PeaksConfig, timed: bool) -> Result<(), ConfigError> {
     let (model, training, loss) = (&config.model, &config.training, &config.loss);
     let learns = |group| training.learn.contains(&group);
+    let alone = "left out unless loss.segment_times is given: loss.price_device has its own";
+    let given = !loss.segment_times.is_empty();
+    ensure(given || loss.halved_times.is_empty(), "loss.halved_times", format_args!("{:?}", loss.halved_times), alone)?;
+    ensure(given || loss.block_time.is_none(), "loss.block_time", loss.block_time.unwrap_or_default(), alone)?;
     if loss.price_device.is_none() && loss.segment_times.is_empty() {
         return ensure(
             loss.price == 0.0 || !(learns(Parameters::Blocks) || learns(Parameters::Halving)),
@@ -106,11 +110,16 @@ fn validate_times(config: &PeaksConfig, timed: bool) -> Result<(), ConfigError> 
     if loss.segment_times.is_empty() {
         return Ok(());
     }
+    // Closed blocks save a part of the time.
+    let (blocks, times) =
+        (model.learned().options().blocks() as f64, loss.segment_times.iter().chain(&loss.halved_times));
+    let least = times.copied().fold(f64::INFINITY, f64::min) / blocks;
     ensure(
-        loss.block_time.is_some() == model.closed_blocks.is_some() && loss.block_time.is_none_or(f64::is_finite),
+        loss.block_time.is_some() == model.closed_blocks.is_some()
+            && loss.block_time.is_none_or(|time| (0.0..=least).contains(&time)),
         "loss.block_time",
         format_args!("{:?}", loss.block_time),
-        "given where model.closed_blocks and loss.segment_times are, a number of nanoseconds",
+        "given where model.closed_blocks and loss.segment_times are, from 0 to the least time over the number of blocks",
     )?;
     ensure(
         loss.halved_times.is_empty() == model.halvings.is_none(),
@@ -157,6 +166,26 @@ mod tests {
         for wrong in [&[100.0; 7][..], &[0.0; 8], &[f64::NAN; 8], &[1e13; 8]] {
             assert!(times(wrong).unwrap_err().to_string().contains("for each number of open segments, 8"), "{wrong:?}");
         }
+        // Blocks and halving.
+        let skipping = |change: fn(&mut PeaksConfig)| {
+            let mut config = PeaksConfig::default();
+            (config.model.closed_blocks, config.model.halvings) = (Some(vec![]), Some(1));
+            config.training.learn = vec![Parameters::Blocks, Parameters::Halving];
+            (config.loss.segment_times, config.loss.halved_times) = (vec![100.0; 8], vec![60.0; 8]);
+            config.loss.block_time = Some(2.0);
+            change(&mut config);
+            config.validate().map_or_else(|error| error.to_string(), |()| "valid".into())
+        };
+        assert_eq!(skipping(|_| ()), "valid");
+        assert!(skipping(|c| c.model.closed_blocks = None).starts_with("training.learn is blocks"));
+        assert!(skipping(|c| c.model.halvings = None).starts_with("training.learn is halving"));
+        assert!(skipping(|c| c.training.learn.push(Parameters::Gates)).starts_with("model.halvings is 1"));
+        assert!(skipping(|c| c.loss.block_time = None).starts_with("loss.block_time is None"));
+        assert!(skipping(|c| c.loss.block_time = Some(f64::NAN)).starts_with("loss.block_time is Some(NaN)"));
+        assert!(skipping(|c| c.loss.block_time = Some(8.0)).contains("the least time over the number of blocks"));
+        assert!(skipping(|c| c.loss.halved_times.clear()).starts_with("loss.halved_times is []"));
+        assert!(skipping(|c| c.loss.segment_times.clear()).contains("left out unless loss.segment_times"));
+        assert!(skipping(|c| c.loss.missed = -1.0).starts_with("loss.missed is -1"));
         assert!(key(|c| c.loss.price = f64::NAN).starts_with("loss.price is NaN"));
         assert!(key(|c| c.model.hop = 1 << 50).starts_with("model.hop is"));
         assert!(key(|c| c.loss.price = 1e39).starts_with("loss.price is"));

@@ -61,11 +61,11 @@ pub fn peak_losses(
     let losses = peak_loss(here(&power), of_bins, &parameters)?;
 
     let by_gates = gates.blocks().map(|open| (-open.clone() + 1.0).detach());
-    let closed = closed.or(by_gates).and_then(|closed| model.at_bins(closed, 0.0));
+    let closed = closed.or(by_gates).and_then(|closed| model.at_bins(closed, 0.0, gates));
     let missed = if closed.is_some() || gates.halved() {
         let peaks: Tensor<1> = targets.peaks.clone().sum_dim(0).squeeze_dim(0);
         let beyond = peaks.clone().slice(bins..).sum();
-        let closed = closed.map(|closed| (peaks.narrow(0, 0, bins) * closed.narrow(0, 0, bins)).sum());
+        let closed = closed.map(|closed| (peaks.narrow(0, 0, bins) * closed).sum());
         let missed = closed.map_or_else(|| beyond.clone(), |closed| closed + beyond.clone());
         Some(missed * (section.ranking * section.missed * per_peak))
     } else {

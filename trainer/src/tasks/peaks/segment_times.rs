@@ -33,7 +33,10 @@ pub(super) fn complete(loss: &mut LossSection, model: &ModelSection) -> Result<(
         }
         if learned.closed_blocks.is_some() {
             let saved = time(1, 0, 0).zip(time(1, 1, 0)).map(|(open, closed)| open - closed);
-            loss.block_time = Some(saved.ok_or_else(hint)?);
+            // Noise may make it less than nothing, and no block saves more than its share.
+            let blocks = learned.options().blocks() as f64;
+            let least = loss.segment_times.iter().chain(&loss.halved_times).copied().fold(f64::INFINITY, f64::min);
+            loss.block_time = Some(saved.ok_or_else(hint)?.clamp(0.0, least / blocks));
         }
     }
     Ok(())

@@ -13,7 +13,7 @@ impl PeaksReport {
         let options = model.options();
         let (gates, hard) = (model.mean_gates(), model.hard_gates());
         Self {
-            facts: facts(&resolved.config),
+            facts: facts(&resolved.config).into_iter().chain(halved(model)).collect(),
             gates: GateMap {
                 stages: options.stages(),
                 pairs: options.n_fft / 2,
@@ -40,6 +40,13 @@ impl PeaksReport {
 
 fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
     TensorData::convert::<f32>(tensor.into_data()).iter().collect()
+}
+
+/// That the model halves its transform, if it does.
+fn halved(model: &LearnedWelchPeaks) -> Option<(String, String)> {
+    let options = model.options_with(&model.hard_gates());
+    let text = || format!("{} sums of {} samples; its butterflies are exact", options.n_fft, 1 << options.halvings);
+    (options.halvings > 0).then(|| ("transform".into(), text()))
 }
 
 fn facts(config: &PeaksConfig) -> Vec<(String, String)> {
