@@ -183,6 +183,27 @@ fn peaks_of_a_band_are_the_strongest_of_its_frequencies() {
 }
 
 #[test]
+fn a_trained_model_that_halves_its_transform_searches_the_bins_that_it_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = wav(&folder.path().join("x.wav"), 1, &samples(20_000));
+    let (config, run_folder) = (folder.path().join("halved.toml"), folder.path().join("run"));
+    let text_of_config = "[model]\nn_fft = 128\nhop = 64\nk = 4\nhalvings = 1\nband = [3, 62]\n\
+        [training]\nsteps = 1\nlearn = [\"gain\"]\n[data]\nsynthetic_frames = 8\n";
+    fs::write(&config, text_of_config).unwrap();
+    success(&["train", text(&config), "--device", "cpu", "--out", text(&run_folder)]);
+    let out = folder.path().join("x.csv");
+    let peaks = ["peaks", text(&input), "--model", text(&run_folder), "--device", "cpu", "--out", text(&out)];
+    success(&peaks);
+    // The bins of the band that the halved transform has.
+    let found = rows(&out);
+    assert!(found.len() > 50);
+    assert!(found.iter().all(|row| (3.0..33.0).contains(&number(row, "bin"))), "{:?}", found[0]);
+    // Bins are 62.5 Hz apart, and the halved transform has those up to 2,000 Hz.
+    let output = run(&[&peaks[..], &["--band", "2500..3500"]].concat());
+    assert!(errors(&output).contains("it halves its transform, which has the bins 0..33"), "{}", errors(&output));
+}
+
+#[test]
 fn shards_together_are_the_whole() {
     let folder = tempfile::tempdir().unwrap();
     let signal = samples(50_000);
