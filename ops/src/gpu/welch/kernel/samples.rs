@@ -31,30 +31,23 @@ pub fn load_samples(
     for m in from..to {
         if comptime!(plan.half_overlap || m < values) {
             memory.samples[comptime!(m as usize)] =
-                sample(input, at + comptime!((m * units * plan.summed) as usize), plan);
+                sample(input, at + comptime!((m * units * plan.summed) as usize), comptime!(plan.summed));
         } else {
             let offset = (hop + comptime!((m - values) * units)) * comptime!(plan.summed);
-            memory.samples[comptime!(m as usize)] = sample(input, at + offset as usize, plan);
+            memory.samples[comptime!(m as usize)] = sample(input, at + offset as usize, comptime!(plan.summed));
         }
     }
 }
 
-/// The sample of a segment whose first sample of the signal is `at`: as many of them added up as the plan says, in pairs.
+/// The sample of a segment whose first sample of the signal is `at`: as many of them added up as `count`, in pairs.
 #[cube]
-fn sample(input: &WelchInput, at: usize, #[comptime] plan: FusedWelchPlan) -> f32 {
-    let mut parts = Array::<f32>::new(comptime!(plan.summed as usize));
-    #[unroll]
-    for i in 0..comptime!(plan.summed as usize) {
-        parts[i] = input.signal[at + i];
+fn sample(input: &WelchInput, at: usize, #[comptime] count: u32) -> f32 {
+    if comptime!(count == 1) {
+        input.signal[at]
+    } else {
+        let half = comptime!(count / 2);
+        sample(input, at, half) + sample(input, at + comptime!(half as usize), half)
     }
-    #[unroll]
-    for level in 0..comptime!(plan.summed.trailing_zeros()) {
-        #[unroll]
-        for i in 0..comptime!((plan.summed >> (level + 1)) as usize) {
-            parts[i] = parts[comptime!(2 * i)] + parts[comptime!(2 * i + 1)];
-        }
-    }
-    parts[0]
 }
 
 /// Puts the windowed pair into `z`: its first segment as real part, its second as imaginary part, or zero where there
