@@ -18,6 +18,7 @@ use crate::gpu::{
     ComplexRows, DeviceFrames, GpuDevice, MaximaBuffers, PeakBuffers, PeakLossBuffers, SearchedRows, adam_step,
     local_maxima, peak_loss, peak_loss_backward, top_k,
 };
+use crate::open_blocks::OpenBlocks;
 use crate::ops::{POWER_TAPS, PRODUCT_TAPS};
 use crate::options::{
     AdamOptions, Band, Detrend, LocalMaximaOptions, LogGuard, LogUnit, Logarithm, MelBands, MelOptions,
@@ -131,7 +132,12 @@ fn learned(device: &GpuDevice, options: &WelchOptions) {
         learned_welch_psd_backward(device, &frames, &learned, &power, &into, options, [true; 6]).unwrap();
         let peaks = PeakBuffers { bins: new(ROWS * 3), power: new(ROWS * 3), k: 3 };
         let (window, gain) = (&learned.window, &learned.gain);
-        gained_peaks(device, &frames, &GainedEstimate { window, gain, taps, first: 0, options: *options }, &peaks);
+        gained_peaks(
+            device,
+            &frames,
+            &GainedEstimate { window, gain, taps, open: OpenBlocks::ALL, first: 0, options: *options },
+            &peaks,
+        );
     }
 }
 
