@@ -92,8 +92,8 @@ impl OpenBlocks {
         closed
     }
 
-    /// The bits of open blocks of sixteen bins of a row of `bins`. What is left behind the `bins / 16` whole ones is a
-    /// block of its own if it has more than one bin, open with the last whole one.
+    /// One bit per block of sixteen bins, set where it is searched, of a row of `bins`. Two or more bins after the last
+    /// whole block form one more block, which is searched with that one.
     #[inline(always)]
     pub const fn bits_of_sixteens(self, bins: usize) -> u128 {
         let (whole, rest) = (bins / SHORTEST_BLOCK, bins % SHORTEST_BLOCK);

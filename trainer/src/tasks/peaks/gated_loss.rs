@@ -7,7 +7,7 @@ use burn::tensor::Tensor;
 use firefly_models::{ArgumentError, Gates, LearnedWelchPeaks, Tier};
 use firefly_ops::WelchOptions;
 
-use super::loss::{Work, peak_losses};
+use super::loss::{Work, closed_by, peak_losses};
 use super::segment_times::{time_of, time_of_two};
 use super::{Parameters, PeaksConfig, PeaksData};
 use crate::metrics::StepLoss;
@@ -24,7 +24,7 @@ pub(super) fn step_loss(
 ) -> Result<StepLoss, ArgumentError> {
     let batch = data.batches.at(share)?;
     let (gates, work) = gates_and_work(config, &data.fixed_gates, model, share.number)?;
-    let closed = if learns(config, Parameters::Blocks) { model.open_blocks().map(|open| -open + 1.0) } else { None };
+    let closed = expected_closed(config, model, &gates);
     let of = |gates: &Gates| peak_losses(model, gates, &batch, closed.clone(), &config.loss);
     let losses = match model.halving() {
         Some(halved) if learns(config, Parameters::Halving) => {
@@ -83,6 +83,9 @@ fn gates_and_work(
     let mut noise = GateNoise::new(config.seed, number);
     let butterflies = noise.like(model.gate_logits.val());
     let sampled = model.try_sample_gates_from(butterflies, noise.like(model.segment_logits.val()))?;
+    if learns(config, Parameters::Gates) && learns(config, Parameters::Segments) {
+        return Ok(with_work(sampled));
+    }
     let hard = model.hard_gates();
     let of = |group| if learns(config, group) { &sampled } else { &hard };
     let gates = Gates::new(of(Parameters::Gates).butterflies().clone(), of(Parameters::Segments).segments().clone());
@@ -103,10 +106,7 @@ fn expected_work(config: &PeaksConfig, model: &LearnedWelchPeaks, gates: &Gates)
         true => model.expected_open_segments(),
         false => gates.segments().clone().sum().detach(),
     };
-    let closed_blocks = match learns(config, Parameters::Blocks) {
-        true => model.open_blocks().map(|open| -open + 1.0),
-        false => closed(gates),
-    };
+    let closed_blocks = expected_closed(config, model, gates);
     let halving = match learns(config, Parameters::Halving) {
         true => model.halving(),
         false => None,
@@ -118,13 +118,17 @@ fn expected_work(config: &PeaksConfig, model: &LearnedWelchPeaks, gates: &Gates)
 /// Work that hard gates leave.
 pub(super) fn hard_work(config: &PeaksConfig, model: &LearnedWelchPeaks, gates: &Gates) -> Work {
     let (butterflies, segments) = (gates.butterflies().clone().sum(), gates.segments().clone().sum());
-    let (closed_blocks, halving) = (closed(gates), halving_of(gates));
+    let (closed_blocks, halving) = (closed_by(gates), halving_of(gates));
     work(config, model, &OpenWork { butterflies, segments, closed_blocks, halving })
 }
 
-/// 1 for each block of bins that gates close, 0 for others.
-fn closed(gates: &Gates) -> Option<Tensor<1>> {
-    gates.blocks().map(|open| (-open.clone() + 1.0).detach())
+/// Probability that each block of bins is closed, `[blocks]`, if blocks have gates. Gates that are not learned count as
+/// they are.
+fn expected_closed(config: &PeaksConfig, model: &LearnedWelchPeaks, gates: &Gates) -> Option<Tensor<1>> {
+    match learns(config, Parameters::Blocks) {
+        true => model.open_blocks().map(|open| -open + 1.0),
+        false => closed_by(gates),
+    }
 }
 
 /// 1 of gates that halve the transform, or else 0.

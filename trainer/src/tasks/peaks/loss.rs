@@ -50,7 +50,7 @@ pub fn peak_losses(
     let targets = &batch.targets;
     // Bins that a halved transform does not have are missed too.
     let bins = model.options_with(gates).bins();
-    let here = |tensor: &Tensor<2>| tensor.clone().narrow(1, 0, bins);
+    let here = |tensor: &Tensor<2>| if gates.halved() { tensor.clone().narrow(1, 0, bins) } else { tensor.clone() };
     let power = model.try_psd(batch.signal.clone(), &gates.clone().with_open_blocks())?;
     let per_peak = 1.0 / (batch.rows() * k) as f64;
     let parameters = PeakLossOptions::new(k)
@@ -60,18 +60,22 @@ pub fn peak_losses(
     let of_bins = PeakTargets::new(here(&targets.peaks), here(&targets.power), targets.reference_power.clone());
     let losses = peak_loss(here(&power), of_bins, &parameters)?;
 
-    let by_gates = gates.blocks().map(|open| (-open.clone() + 1.0).detach());
-    let closed = closed.or(by_gates).and_then(|closed| model.at_bins(closed, 0.0, gates));
-    let missed = if closed.is_some() || gates.halved() {
-        let peaks: Tensor<1> = targets.peaks.clone().sum_dim(0).squeeze_dim(0);
-        let beyond = peaks.clone().slice(bins..).sum();
-        let closed = closed.map(|closed| (peaks.narrow(0, 0, bins) * closed).sum());
-        let missed = closed.map_or_else(|| beyond.clone(), |closed| closed + beyond.clone());
-        Some(missed * (section.ranking * section.missed * per_peak))
-    } else {
-        None
-    };
+    let peaks = || targets.peaks.clone().sum_dim(0).squeeze_dim::<1>(0);
+    let closed = closed.or_else(|| closed_by(gates)).and_then(|closed| model.at_bins(closed, 0.0, gates));
+    let in_closed = closed.map(|closed| (peaks().narrow(0, 0, bins) * closed).sum());
+    let beyond = gates.halved().then(|| peaks().slice(bins..).sum());
+    let missed = sum_of([in_closed, beyond]).map(|peaks| peaks * (section.ranking * section.missed * per_peak));
     Ok(PeakLosses { losses, missed })
+}
+
+/// 1 for each block of bins that gates close and 0 for others, `[blocks]`, if blocks have gates.
+pub fn closed_by(gates: &Gates) -> Option<Tensor<1>> {
+    gates.blocks().map(|open| (-open.clone() + 1.0).detach())
+}
+
+/// The sum of the terms that there are.
+fn sum_of(terms: [Option<Tensor<1>>; 2]) -> Option<Tensor<1>> {
+    terms.into_iter().flatten().reduce(|sum, term| sum + term)
 }
 
 impl PeakLosses {
@@ -79,10 +83,7 @@ impl PeakLosses {
     pub fn mixed(self, others: Self, share: Tensor<1>) -> Self {
         let rest = -share.clone() + 1.0;
         let losses = self.losses * share.clone().unsqueeze::<2>() + others.losses * rest.clone().unsqueeze::<2>();
-        let missed = match (self.missed, others.missed) {
-            (Some(missed), Some(of_others)) => Some(missed * share + of_others * rest),
-            (missed, of_others) => missed.map(|missed| missed * share).or(of_others.map(|missed| missed * rest)),
-        };
+        let missed = sum_of([self.missed.map(|missed| missed * share), others.missed.map(|missed| missed * rest)]);
         Self { losses, missed }
     }
 
