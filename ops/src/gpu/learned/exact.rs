@@ -92,11 +92,12 @@ impl OpenSegments {
     }
 }
 
-/// Entry of the cache: parameters, the bins that are searched and the number of peaks, and the choice.
+/// Entry of the cache.
 struct CachedChoice {
-    /// The gain is the last of them where it is known.
+    /// The gain is the last of them where closed blocks are left out.
     parameters: Vec<(Handle, Vec<usize>)>,
-    search: (Range<usize>, usize),
+    /// The bins that are searched and the number of peaks, where closed blocks are left out.
+    search: Option<(Range<usize>, usize)>,
     choice: EstimateChoice,
 }
 
@@ -104,9 +105,9 @@ struct CachedChoice {
 pub fn estimate_choice(device: &GpuDevice, estimate: &SearchedEstimate<'_>, gain: &Handle) -> EstimateChoice {
     static ENTRIES: Mutex<VecDeque<CachedChoice>> = Mutex::new(VecDeque::new());
     let lock = || ENTRIES.lock().unwrap_or_else(PoisonError::into_inner);
-    let search = (estimate.options.searched(), estimate.k);
     // A model computes its gain anew in every call, so that it is looked at only where it matters.
     let skips = estimate.options.skip_closed_blocks;
+    let search = skips.then(|| (estimate.options.searched(), estimate.k));
     let parameters = if skips { &estimate.parameters[..] } else { &estimate.parameters[..3] };
     let is_known = |entry: &&CachedChoice| {
         entry.search == search

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use burn::tensor::{Device, TensorData};
 use firefly_models::{LearnedWelchPeaks, Tier};
-use firefly_ops::{ArgumentError, WelchOptions, learned_welch_peaks};
+use firefly_ops::{ArgumentError, learned_welch_peaks};
 use firefly_reference::learned::{LearnedValues, learned_welch_power};
 use firefly_reference::peaks::top_k;
 use firefly_trainer::run_folder::RunFolder;
@@ -208,7 +208,12 @@ pub fn learned_rows(model: &LearnedWelchPeaks, inputs: &FrameInputs, exact: &[Ex
         wide(parameters.gain.into_data()),
     ];
     let learned = LearnedValues { twiddles: &twiddles, gates: &butterflies, segment_weights: &weights, gain: &gain };
-    let is_searched = searched_bins(&options, gates.blocks().map(|blocks| wide(blocks.clone().into_data())));
+    let open = gates.blocks().and_then(|blocks| model.at_bins(blocks.clone(), 0.0, &gates));
+    let open = open.map(|open| wide(open.into_data()));
+    let is_searched = |bin: usize| match &open {
+        Some(open) => open[bin] > 0.0,
+        None => options.searched().contains(&bin),
+    };
     let row = |exact: &ExpectedPeaks| {
         let mut frame: Vec<f64> = inputs.row(exact.set, exact.row).iter().map(|&sample| sample.into()).collect();
         for _ in 0..options.halvings {
@@ -216,23 +221,13 @@ pub fn learned_rows(model: &LearnedWelchPeaks, inputs: &FrameInputs, exact: &[Ex
         }
         let mut power = learned_welch_power(&frame, frame.len(), &taper, &definition(&options), &learned);
         // What is not finite is never a peak.
-        for (power, _) in power.iter_mut().zip(&is_searched).filter(|(_, is_searched)| !**is_searched) {
+        for (_, power) in power.iter_mut().enumerate().filter(|(bin, _)| !is_searched(*bin)) {
             *power = f64::NAN;
         }
         let (bins, _) = top_k(&power, options.bins(), model.config().k);
         ExpectedPeaks { set: exact.set, row: exact.row, power, bins }
     };
     exact.iter().map(row).collect()
-}
-
-/// Whether each bin is searched: in the band, and in an open block if `blocks` have gates.
-fn searched_bins(options: &WelchOptions, blocks: Option<Vec<f64>>) -> Vec<bool> {
-    let searched = options.searched();
-    let is_open = |bin: usize| {
-        let block = ((bin - searched.start) / options.block_len()).min(options.blocks() - 1);
-        blocks.as_ref().is_none_or(|blocks| blocks[block] > 0.0)
-    };
-    (0..options.bins()).map(|bin| searched.contains(&bin) && is_open(bin)).collect()
 }
 
 fn wide(data: TensorData) -> Vec<f64> {
