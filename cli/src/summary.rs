@@ -29,6 +29,8 @@ pub struct Summary {
     pub channels: u64,
     /// Frames of all channels.
     pub rows: u64,
+    /// Those of them that have no peak.
+    without_peaks: u64,
 }
 
 impl Summary {
@@ -40,7 +42,7 @@ impl Summary {
             .optional("rate", Align::Right, 1)
             .columns([frames, "strongest", "power"], Align::Right)
             .optional("spectrum, 0 to half the rate", Align::Left, 2);
-        Self { n_fft, k, sums: Vec::new(), frames: 0, table, channels: 0, rows: 0 }
+        Self { n_fft, k, sums: Vec::new(), frames: 0, table, channels: 0, rows: 0, without_peaks: 0 }
     }
 
     /// Adds the peaks of a block.
@@ -49,6 +51,7 @@ impl Summary {
         self.sums.resize(recording.channels * bins, 0.0);
         let rows = block.values.bins.chunks(self.k).zip(block.values.power.chunks(self.k));
         for (row, (positions, power)) in rows.enumerate() {
+            self.without_peaks += u64::from(positions.iter().all(|bin| *bin < 0));
             let start = row % recording.channels * bins;
             for (bin, power) in positions.iter().zip(power).filter(|(bin, _)| **bin >= 0) {
                 self.sums[start + *bin as usize] += f64::from(*power);
@@ -100,7 +103,10 @@ impl Summary {
     fn text_in(&self, layout: TableLayout) -> String {
         let more = self.channels.saturating_sub(MOST_ROWS as u64);
         let more = if more > 0 { format!("… and {more} more channels\n") } else { String::new() };
-        self.table.render_in(layout) + &more
+        let without = self.without_peaks;
+        let without =
+            if without > 0 { format!("\nframes without peaks: {without} of {}\n", self.rows) } else { String::new() };
+        self.table.render_in(layout) + &more + &without
     }
 
     fn bins(&self) -> usize {

@@ -204,6 +204,25 @@ fn a_trained_model_that_halves_its_transform_searches_the_bins_that_it_has() {
 }
 
 #[test]
+fn frames_without_peaks_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gap.csv");
+    // Of six frames the second has a sample that is missing, and the sixth one that is infinite.
+    let mut cells: Vec<String> = samples(6 * 96).iter().map(f32::to_string).collect();
+    (cells[100], cells[6 * 96 - 1]) = (String::new(), "inf".to_owned());
+    fs::write(
+        &file,
+        format!("t,a\n{}", cells.iter().enumerate().map(|(i, x)| format!("{i},{x}\n")).collect::<String>()),
+    )
+    .unwrap();
+    let arguments = ["peaks", text(&file), "--rate", "8000", "--n-fft", "64", "-k", "4", "--step", "96"];
+    let printed = success(&arguments);
+    assert!(printed.contains("frames without peaks: 2 of 6"), "{printed}");
+    let printed = success(&[&arguments[..], &["--local-maxima", "--height", "1e30"]].concat());
+    assert!(printed.contains("frames without peaks: 6 of 6"), "{printed}");
+}
+
+#[test]
 fn shards_together_are_the_whole() {
     let folder = tempfile::tempdir().unwrap();
     let signal = samples(50_000);

@@ -2,11 +2,12 @@
 //!
 //! `config` holds the candidates: tiers and strategies. `request` predicts the time of each candidate for a batch and
 //! selects the fastest; it has the table of published thresholds. `module` runs the selection. `names` is the table of
-//! published names.
+//! published names; `prepared` keeps what the learned model's operation takes.
 
 mod config;
 mod module;
 mod names;
+mod prepared;
 mod request;
 
 pub use config::AutoWelchPeaksConfig;

@@ -9,9 +9,10 @@ use burn::tensor::{DType, Device, Tensor, TensorData, Transaction};
 use firefly_framework::cost::{LearnedSize, Strategy};
 use firefly_framework::device::DeviceId;
 use firefly_framework::profile::{DeviceProfile, load_or_preset};
-use firefly_ops::{ArgumentError, Peaks, WelchOptions, top_k};
+use firefly_ops::{ArgumentError, Peaks, WelchOptions, learned_welch_peaks, top_k};
 
 use super::AutoWelchPeaksConfig;
+use super::prepared::PreparedModel;
 use super::request::{PlanRequest, Selection};
 use crate::expect_valid;
 use crate::learned_welch_peaks::{LearnedWelchPeaks, LearnedWelchPeaksConfig};
@@ -61,6 +62,7 @@ pub struct AutoWelchPeaks {
     /// Exact model per tier, on the device of the frames.
     exact: [WelchPeaks; 3],
     learned: Option<LearnedWelchPeaks>,
+    prepared: PreparedModel,
     /// Exact model per tier, on the host, wherever the module is moved.
     #[module(skip)]
     on_host: [WelchPeaks; 3],
@@ -117,7 +119,8 @@ impl AutoWelchPeaks {
         };
         let (exact, on_host) = (per_tier(device)?, per_tier(&Device::flex())?);
         let universal = config.is_learned().then(|| LearnedWelchPeaksConfig::universal_for(&config.peaks));
-        let model = Self { exact, learned: None, on_host, config, learned_size: None, cache: Arc::default() };
+        let prepared = PreparedModel::default();
+        let model = Self { exact, learned: None, prepared, on_host, config, learned_size: None, cache: Arc::default() };
         match universal {
             Some(universal) => Ok(model.with_learned(universal.try_init(device)?)),
             None => Ok(model),
@@ -128,7 +131,8 @@ impl AutoWelchPeaks {
     /// strategy `Learned`.
     pub fn with_learned(self, learned: LearnedWelchPeaks) -> Self {
         let learned_size = Some(learned.size());
-        Self { learned: Some(learned), learned_size, cache: Arc::default(), ..self }
+        let prepared = PreparedModel::default();
+        Self { learned: Some(learned), prepared, learned_size, cache: Arc::default(), ..self }
     }
 
     /// The configuration.
@@ -210,7 +214,11 @@ impl AutoWelchPeaks {
             }
             Strategy::Learned => {
                 let learned = self.learned.as_ref().expect("a learned model is selected only if there is one");
-                learned.try_forward(signal, &learned.hard_gates())
+                if tracks_gradients(&signal.device()) {
+                    return learned.try_forward(signal, &learned.hard_gates());
+                }
+                let (parameters, options) = self.prepared.of(learned)?;
+                learned_welch_peaks(signal, parameters.clone(), options, learned.config().k)
             }
         }
     }

@@ -55,8 +55,8 @@ impl Family for LearnedWelchPeaks {
             Variant::new("learned_welch_peaks", "two segments of 256 samples", config),
             Variant::new(
                 "learned_welch_peaks_bearing",
-                "two of eight segments of 256 samples, trained on bearing vibrations under loads 0 to 2",
-                apart.clone().with_gains(Some(32)),
+                "two of eight segments and five of eight blocks of bins of 256 samples, trained on bearing vibrations under loads 0 to 2",
+                apart.clone().with_gains(Some(32)).with_closed_blocks(Some(Vec::new())),
             )
             .with_weights(include_bytes!("../../weights/learned_welch_peaks_bearing.safetensors")),
             Variant::new(

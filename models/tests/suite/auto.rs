@@ -2,11 +2,13 @@
 
 use std::time::Instant;
 
-use burn::module::Module;
+use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Tensor, TensorData};
 use firefly_framework::cost::PEAKS_AXES;
 use firefly_framework::profile::{DeviceProfile, LatencyAxis, LatencyTable, Preset};
-use firefly_models::{AutoWelchPeaksConfig, Band, LearnedWelchPeaksConfig, Peaks, Strategy, Tier, WelchPeaksConfig};
+use firefly_models::{
+    AutoWelchPeaksConfig, Band, LearnedWelchPeaks, LearnedWelchPeaksConfig, Peaks, Strategy, Tier, WelchPeaksConfig,
+};
 
 const BATCH: usize = 9;
 /// Without the strongest tone of the frames.
@@ -88,6 +90,27 @@ fn a_forced_learned_model_runs() {
     let model = model.with_learned(learned);
     assert_eq!(values(model.forward(frames(96))), expected);
     assert_eq!(model.select(BATCH, 96, false).selected.to_string(), "fast learned");
+}
+
+/// What follows from the parameters is computed once, and anew where they change.
+#[test]
+fn a_learned_model_with_other_values_finds_their_peaks() {
+    struct Doubling;
+    impl ModuleMapper for Doubling {
+        fn map_float<const D: usize>(&mut self, parameter: Param<Tensor<D>>) -> Param<Tensor<D>> {
+            parameter.map(|values| values * 2.0)
+        }
+    }
+    let device = Device::flex();
+    let learned = LearnedWelchPeaksConfig::new().with_n_fft(64).with_k(5).init(&device);
+    let peaks = |model: &LearnedWelchPeaks| values(model.forward(frames(96), &model.hard_gates()));
+    let (first, doubled) = (peaks(&learned), peaks(&learned.clone().map(&mut Doubling)));
+    assert_ne!(first.1, doubled.1);
+    let model = published("learned").init(&device).with_learned(learned);
+    let kept = model.clone();
+    assert_eq!(values(model.forward(frames(96))), first);
+    assert_eq!(values(model.map(&mut Doubling).forward(frames(96))), doubled);
+    assert_eq!(values(kept.forward(frames(96))), first);
 }
 
 #[test]

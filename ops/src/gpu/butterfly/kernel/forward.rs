@@ -77,7 +77,7 @@ pub fn forward(
                     shared_offset(&index, i, pass, plan) + comptime!(row_of_unit * plan.groups() * plan.tile_stride());
                 exchange[at as usize] = complex(z.re[own], z.im[own]);
             } else if index.later.row + row_of_unit < rows {
-                let at = row_start(&index, row_of_unit, plan) + output_offset(&index, i, pass, plan) as usize;
+                let at = row_start(index.later.row + row_of_unit, plan) + output_offset(&index, i, pass, plan) as usize;
                 output.re[at] = z.re[own];
                 output.im[at] = z.im[own];
             }
@@ -85,10 +85,10 @@ pub fn forward(
     }
 }
 
-/// Offset of a unit's row number `row_of_unit`.
+/// Offset of a row.
 #[cube]
-fn row_start(index: &UnitIndex, #[comptime] row_of_unit: u32, #[comptime] plan: ButterflyLaunchPlan) -> usize {
-    (index.later.row + row_of_unit) as usize * comptime!(1usize << plan.log2_n)
+fn row_start(row: u32, #[comptime] plan: ButterflyLaunchPlan) -> usize {
+    row as usize * comptime!(1usize << plan.log2_n)
 }
 
 /// Loads the first pass's values of a unit's row number `row_of_unit`.
@@ -103,8 +103,7 @@ fn load(
     #[comptime] kind: ButterflyKind,
 ) {
     // A unit past the last row loads that one again, and writes nothing.
-    let row = min(index.later.row + row_of_unit, rows - 1);
-    let start = row as usize * comptime!(1usize << plan.log2_n);
+    let start = row_start(min(index.later.row + row_of_unit, rows - 1), plan);
     #[unroll]
     for i in 0..comptime!(1u32 << plan.log2_values) {
         let at = start + input_offset(index, i, plan) as usize;

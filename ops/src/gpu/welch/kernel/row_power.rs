@@ -70,6 +70,8 @@ pub fn sum_segments(
         }
     }
     // Two real segments are one complex transform, whose squares sum to those of both once they are folded.
+    // Few pairs of sums of samples are unrolled: in a loop, their additions would wait for the loads before a transform.
+    #[unroll(plan.summed > 1 && pairs <= 4)]
     for pair in 0..pairs {
         if comptime!(!plan.half_overlap) {
             let at = start + (2 * pair * hop * comptime!(plan.summed)) as usize;
