@@ -67,7 +67,7 @@ fn unchecked_kernels() -> BTreeSet<String> {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let source = fs::read_to_string(path).unwrap();
-                for after in source.split("#[cube(launch, launch_unchecked)]\n").skip(1) {
+                for after in source.split("#[cube(launch, launch_unchecked").skip(1) {
                     let name = after.split_once("fn ").unwrap().1.split(['(', '<']).next().unwrap();
                     assert!(kernels.insert(name.to_string()), "two kernels are named {name}");
                 }

@@ -254,6 +254,7 @@ impl<'a> Fused<'a> {
                     &device.client,
                     CubeCount::new_1d(plan.cubes(rows, &device.limits)),
                     CubeDim::new_1d(plan.team * plan.teams),
+                    device.addresses(),
                     input,
                     output,
                     shape,

@@ -11,7 +11,7 @@ use super::unit_tables::{UnitTables, load_tables};
 use crate::gpu::welch::plan::FusedWelchPlan;
 
 /// Writes the Welch power of every row, or its strongest bins.
-#[cube(launch, launch_unchecked)]
+#[cube(launch, launch_unchecked, address_type = "dynamic")]
 pub fn welch(input: &WelchInput, output: &mut WelchOutput, shape: LaunchShape, #[comptime] plan: FusedWelchPlan) {
     // The unit's position, and the tables that the plan keeps in its registers or in shared memory.
     let unit = team_index(plan);
