@@ -29,7 +29,7 @@ pub struct Summary {
     pub channels: u64,
     /// Frames of all channels.
     pub rows: u64,
-    /// Those of them that have no peak.
+    /// Those of them that have no peak, of all channels.
     without_peaks: u64,
 }
 
@@ -174,11 +174,12 @@ mod tests {
             summary.add(recording, &Block { first: 0, count: 2, values });
             assert_eq!(summary.end(recording, name), 2);
         }
-        let silent = OpenRecording { source: 2, channels: 1, rate: 48_000.0 };
-        summary.add_sums(silent, &[0.0; 33], 1_234_567);
-        summary.end(silent, "silence.wav");
+        let mut spectra = Summary::new(64, 1, "segments");
+        let silent = OpenRecording { source: 0, channels: 1, rate: 48_000.0 };
+        spectra.add_sums(silent, &[0.0; 33], 1_234_567);
+        spectra.end(silent, "silence.wav");
         let texts = [80, 100, 160].map(|width| {
-            let text = summary.text_in(TableLayout { width, every_column: false });
+            let text = [&summary, &spectra].map(|of| of.text_in(TableLayout { width, every_column: false })).join("\n");
             assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
             format!("{width} columns\n{text}")
         });

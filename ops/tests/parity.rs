@@ -372,8 +372,10 @@ fn estimates_of_sums_are_those_of_the_signal_of_sums(device: &Device) {
     for n in [16, 64, 256, 1024, 4096, 100].into_iter().filter(|&n| takes(device, n)) {
         for (halvings, segments, hop, detrend) in [
             (1, 2, n / 2, Detrend::None),
-            (1, 5, n / 2, Detrend::Constant),
-            (1, 10, n / 4, Detrend::None),
+            (1, 3, n / 2, Detrend::Constant),
+            (1, 4, n / 4, Detrend::Constant),
+            (1, 8, n / 2, Detrend::None),
+            (1, 11, n / 2, Detrend::None),
             (2, 1, n, Detrend::None),
             (3, 2, n + 3, Detrend::None),
         ] {

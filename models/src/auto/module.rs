@@ -12,7 +12,7 @@ use firefly_framework::profile::{DeviceProfile, load_or_preset};
 use firefly_ops::{ArgumentError, Peaks, WelchOptions, learned_welch_peaks, top_k};
 
 use super::AutoWelchPeaksConfig;
-use super::prepared::PreparedModel;
+use super::prepared::PreparedArguments;
 use super::request::{PlanRequest, Selection};
 use crate::expect_valid;
 use crate::learned_welch_peaks::{LearnedWelchPeaks, LearnedWelchPeaksConfig};
@@ -62,7 +62,7 @@ pub struct AutoWelchPeaks {
     /// Exact model per tier, on the device of the frames.
     exact: [WelchPeaks; 3],
     learned: Option<LearnedWelchPeaks>,
-    prepared: PreparedModel,
+    prepared: PreparedArguments,
     /// Exact model per tier, on the host, wherever the module is moved.
     #[module(skip)]
     on_host: [WelchPeaks; 3],
@@ -119,7 +119,7 @@ impl AutoWelchPeaks {
         };
         let (exact, on_host) = (per_tier(device)?, per_tier(&Device::flex())?);
         let universal = config.is_learned().then(|| LearnedWelchPeaksConfig::universal_for(&config.peaks));
-        let prepared = PreparedModel::default();
+        let prepared = PreparedArguments::default();
         let model = Self { exact, learned: None, prepared, on_host, config, learned_size: None, cache: Arc::default() };
         match universal {
             Some(universal) => Ok(model.with_learned(universal.try_init(device)?)),
@@ -131,7 +131,7 @@ impl AutoWelchPeaks {
     /// strategy `Learned`.
     pub fn with_learned(self, learned: LearnedWelchPeaks) -> Self {
         let learned_size = Some(learned.size());
-        let prepared = PreparedModel::default();
+        let prepared = PreparedArguments::default();
         Self { learned: Some(learned), prepared, learned_size, cache: Arc::default(), ..self }
     }
 
@@ -214,7 +214,8 @@ impl AutoWelchPeaks {
             }
             Strategy::Learned => {
                 let learned = self.learned.as_ref().expect("a learned model is selected only if there is one");
-                if tracks_gradients(&signal.device()) {
+                // A graph of gradients is of one call.
+                if [signal.device(), learned.taper.val().device()].iter().any(tracks_gradients) {
                     return learned.try_forward(signal, &learned.hard_gates());
                 }
                 let (parameters, options) = self.prepared.of(learned)?;

@@ -14,9 +14,9 @@ use crate::learned_welch_peaks::LearnedWelchPeaks;
 /// A module without parameters beside the model that they follow from. Whatever makes another module of that one,
 /// perhaps with other values or on another device, makes an empty one of this; a clone shares the arguments.
 #[derive(Debug, Clone, Default)]
-pub struct PreparedModel(Arc<OnceLock<(LearnedParameters, WelchOptions)>>);
+pub struct PreparedArguments(Arc<OnceLock<(LearnedParameters, WelchOptions)>>);
 
-impl PreparedModel {
+impl PreparedArguments {
     /// The arguments that `model` has.
     ///
     /// # Errors
@@ -31,7 +31,7 @@ impl PreparedModel {
     }
 }
 
-impl Module for PreparedModel {
+impl Module for PreparedArguments {
     fn collect_devices(&self, devices: Devices) -> Devices {
         devices
     }
@@ -53,7 +53,7 @@ impl Module for PreparedModel {
     }
 
     fn materialize(self) -> Self {
-        self
+        Self::default()
     }
 
     fn visit<V: ModuleVisitor>(&self, _: &mut V) {}
@@ -63,10 +63,29 @@ impl Module for PreparedModel {
     }
 }
 
-impl ModuleDisplayDefault for PreparedModel {
+impl ModuleDisplayDefault for PreparedArguments {
     fn content(&self, _: Content) -> Option<Content> {
         None
     }
 }
 
-impl ModuleDisplay for PreparedModel {}
+impl ModuleDisplay for PreparedArguments {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learned_welch_peaks::LearnedWelchPeaksConfig;
+
+    #[test]
+    fn arguments_are_made_once_and_forgotten_by_another_module() {
+        let device = Device::flex();
+        let model = LearnedWelchPeaksConfig::new().with_n_fft(16).with_k(3).init(&device);
+        let arguments = PreparedArguments::default();
+        let made = arguments.of(&model).unwrap();
+        assert!(std::ptr::eq(made, arguments.of(&model).unwrap()));
+        assert!(std::ptr::eq(made, arguments.clone().of(&model).unwrap()));
+        for other in [arguments.valid(), arguments.clone().train(), arguments.clone().to_device(&device)] {
+            assert!(other.0.get().is_none());
+        }
+    }
+}

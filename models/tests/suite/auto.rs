@@ -92,7 +92,7 @@ fn a_forced_learned_model_runs() {
     assert_eq!(model.select(BATCH, 96, false).selected.to_string(), "fast learned");
 }
 
-/// What follows from the parameters is computed once, and anew where they change.
+/// What follows from the parameters is computed anew where they change.
 #[test]
 fn a_learned_model_with_other_values_finds_their_peaks() {
     struct Doubling;
@@ -130,6 +130,18 @@ fn gradients_flow_through_the_selected_strategy() {
     let gradients = model.forward(signal.clone()).power.sum().backward();
     let gradient: Vec<f64> = signal.grad(&gradients).unwrap().into_data().try_to_vec_as().unwrap();
     assert!(gradient.iter().any(|value| *value != 0.0));
+}
+
+/// Nothing of one call's graph is kept for the next.
+#[test]
+fn a_tracked_learned_model_has_gradients_in_every_call() {
+    let device = Device::flex().autodiff();
+    let learned = LearnedWelchPeaksConfig::new().with_n_fft(64).with_k(5).init(&device);
+    let model = published("learned").init(&device).with_learned(learned.clone());
+    for call in 0..2 {
+        let gradients = model.forward(frames(96)).power.sum().backward();
+        assert!(learned.log_gain.val().grad(&gradients).is_some(), "call {call}");
+    }
 }
 
 #[test]

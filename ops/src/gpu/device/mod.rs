@@ -39,9 +39,9 @@ impl GpuDevice {
         Self { client: client.clone(), limits: Limits::of(client), bounds_checks: false }
     }
 
-    /// The addresses of a kernel that is limited by its instructions: of 64 bits under CUDA, where an access adds a constant
-    /// distance to one of these at no cost, and to one of 32 bits by two instructions.
-    pub fn addresses(&self) -> AddressType {
+    /// The addresses of a kernel that is limited by its instructions: of 64 bits under CUDA and ROCm, where an access adds a
+    /// constant distance to one of these at no cost, and to one of 32 bits by two instructions. (Measured under CUDA.)
+    pub fn long_addresses(&self) -> AddressType {
         let has_long = self.client.properties().supports_address(AddressType::U64);
         if has_long && self.limits.processors.is_some() { AddressType::U64 } else { AddressType::U32 }
     }

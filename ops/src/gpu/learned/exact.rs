@@ -105,7 +105,7 @@ struct CachedChoice {
 pub fn estimate_choice(device: &GpuDevice, estimate: &SearchedEstimate<'_>, gain: &Handle) -> EstimateChoice {
     static ENTRIES: Mutex<VecDeque<CachedChoice>> = Mutex::new(VecDeque::new());
     let lock = || ENTRIES.lock().unwrap_or_else(PoisonError::into_inner);
-    // A model computes its gain anew in every call, so that it is looked at only where it matters.
+    // `LearnedWelchPeaks` computes its gain anew in every call, so that it is looked at only where it matters.
     let skips = estimate.options.skip_closed_blocks;
     let search = skips.then(|| (estimate.options.searched(), estimate.k));
     let parameters = if skips { &estimate.parameters[..] } else { &estimate.parameters[..3] };

@@ -3,13 +3,14 @@
 use std::f64::consts::TAU;
 use std::ops::Range;
 
+use cubecl::ir::AddressType;
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use super::exact_transform::ExactTransform;
 use super::kernel::{self, LaunchShapeLaunch, WelchInputLaunch, WelchOutputArgs};
 use super::layout::TransformLayout;
-use super::plan::{FusedWelchPlan, WelchProblem};
+use super::plan::{Barrier, FusedWelchPlan, WelchProblem};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{
     DeviceLimitError, GpuDevice, cached, chunks, empty, floats, from_row, hop_in_32_bits, launch,
@@ -245,6 +246,8 @@ impl<'a> Fused<'a> {
         let (lowest, searched) = (self.searched.start, self.searched.len());
         let lengths = [*rows, *stride, self.first, self.hop, self.k, lowest, searched].map(|length| length as u32);
         let [rows, stride, first, hop, k, lowest, searched] = lengths;
+        // Rows of whole cubes keep short addresses: nothing was gained there.
+        let addresses = if plan.barrier == Barrier::Plane { device.long_addresses() } else { AddressType::U32 };
         let shape = LaunchShapeLaunch::new(rows, stride, first, hop, k, lowest, searched, f32::NAN);
         // SAFETY: every index is within the lengths that were checked as the arguments were made, and every loop ends.
         unsafe {
@@ -254,7 +257,7 @@ impl<'a> Fused<'a> {
                     &device.client,
                     CubeCount::new_1d(plan.cubes(rows, &device.limits)),
                     CubeDim::new_1d(plan.team * plan.teams),
-                    device.addresses(),
+                    addresses,
                     input,
                     output,
                     shape,
