@@ -29,7 +29,7 @@ pub struct Summary {
     pub channels: u64,
     /// Frames of all channels.
     pub rows: u64,
-    /// Those of them that have no peak, of all channels.
+    /// Those of them that have no peak.
     without_peaks: u64,
 }
 

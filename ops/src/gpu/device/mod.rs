@@ -10,7 +10,6 @@ mod table_cache;
 mod tests;
 
 use cubecl::client::Client;
-use cubecl::ir::AddressType;
 
 pub(super) use buffers::{buffer, empty, floats, from_row, pairs};
 pub(super) use grid::ALIGNMENT;
@@ -37,12 +36,5 @@ impl GpuDevice {
     /// The device of a client, with the limits it reports and without bounds checks.
     pub fn of(client: &Client) -> Self {
         Self { client: client.clone(), limits: Limits::of(client), bounds_checks: false }
-    }
-
-    /// The addresses of a kernel that is limited by its instructions: of 64 bits under CUDA and ROCm, where an access adds a
-    /// constant distance to one of these at no cost, and to one of 32 bits by two instructions. (Measured under CUDA.)
-    pub fn long_addresses(&self) -> AddressType {
-        let has_long = self.client.properties().supports_address(AddressType::U64);
-        if has_long && self.limits.processors.is_some() { AddressType::U64 } else { AddressType::U32 }
     }
 }

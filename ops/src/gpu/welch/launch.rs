@@ -246,8 +246,10 @@ impl<'a> Fused<'a> {
         let (lowest, searched) = (self.searched.start, self.searched.len());
         let lengths = [*rows, *stride, self.first, self.hop, self.k, lowest, searched].map(|length| length as u32);
         let [rows, stride, first, hop, k, lowest, searched] = lengths;
-        // Rows of whole cubes keep short addresses: nothing was gained there.
-        let addresses = if plan.barrier == Barrier::Plane { device.long_addresses() } else { AddressType::U32 };
+        // An access adds a constant distance to an address of 64 bits at no cost, and to one of 32 bits by two instructions.
+        // Rows of whole cubes keep short ones: nothing was gained there.
+        let is_long = plan.barrier == Barrier::Plane && device.client.properties().supports_address(AddressType::U64);
+        let addresses = if is_long { AddressType::U64 } else { AddressType::U32 };
         let shape = LaunchShapeLaunch::new(rows, stride, first, hop, k, lowest, searched, f32::NAN);
         // SAFETY: every index is within the lengths that were checked as the arguments were made, and every loop ends.
         unsafe {
