@@ -3,9 +3,9 @@
     python dask_peaks.py FOLDER OUT --workers 2
     python dask_peaks.py FOLDER OUT --scheduler tcp://host:8786
 
-Needs ``firefly``, ``dask[distributed]``, ``pyarrow`` and ``scipy``. Files of workers that die are computed by others; a
-run that was killed is started again with the same command. On a cluster, both folders have to be on a shared file
-system; ``peaks_of_files.py`` is sent to the workers.
+Needs ``firefly_fft``, ``dask[distributed]``, ``pyarrow`` and ``scipy``. Files of workers that die are computed by
+others; a run that was killed is started again with the same command. On a cluster, both folders have to be on a shared
+file system; ``peaks_of_files.py`` is sent to the workers.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from scipy.io import wavfile
 
-import firefly
+import firefly_fft as ff
 
 # Frames that are computed at a time.
 FRAMES = 1 << 14
@@ -35,9 +35,9 @@ class PeaksOfFiles:
     def __init__(
         self, folder: str, out: str, settings: Dict[str, Any], weights: str | None, fs: float, threads: int
     ) -> None:
-        firefly.set_num_threads(threads)
+        ff.set_num_threads(threads)
         pa.set_cpu_count(threads)
-        self.model = firefly.zoo.load(weights) if weights else firefly.zoo.create("welch_peaks", **settings)
+        self.model = ff.zoo.load(weights) if weights else ff.zoo.create("welch_peaks", **settings)
         self.n_fft = self.model.settings["n_fft"]
         self.frame = self.model.inputs[0][1]
         self.folder, self.out, self.fs = Path(folder), Path(out), fs
@@ -122,8 +122,12 @@ def read(path: Path, fs: float) -> Tuple[float, float, np.ndarray]:
 
     Files are WAV, or Parquet with a column per channel.
     """
-    if path.suffix == ".wav":
-        rate, samples = wavfile.read(path, mmap=True)
+    if path.suffix.lower() == ".wav":
+        try:
+            rate, samples = wavfile.read(path, mmap=True)
+        except ValueError:
+            # Samples of 24 bits can't be mapped.
+            rate, samples = wavfile.read(path)
         if samples.dtype == np.uint8:
             samples = (samples ^ 128).view(np.int8)
         scale = 1.0 if samples.dtype.kind == "f" else float(np.iinfo(samples.dtype).max) + 1
@@ -171,7 +175,8 @@ def remove_temporaries(out: Path) -> None:
 
 def missing(folder: Path, out: Path) -> List[str]:
     """Files of recordings whose part is not there, by their paths in the folder."""
-    files = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.suffix in (".wav", ".parquet"))
+    found = (path.relative_to(folder) for path in folder.rglob("*") if path.suffix.lower() in (".wav", ".parquet"))
+    files = (path.as_posix() for path in found if not any(part.startswith(".") for part in path.parts))
     return sorted(file for file in files if not part_of(out, file).exists())
 
 
@@ -185,7 +190,7 @@ def arguments(description: str) -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=1, help="threads of each")
     parser.add_argument("--n-fft", type=int, default=256)
     parser.add_argument("-k", type=int, default=16, help="peaks per frame")
-    parser.add_argument("--tier", default="fast", choices=["ultra", "fast", "reference"])
+    parser.add_argument("--segments", type=int, default=2, help="segments whose power is averaged")
     parser.add_argument("--weights", help="safetensors file of a trained model, in place of the exact estimate")
     parser.add_argument("--fs", type=float, default=1.0, help="samples per second of Parquet files")
     return parser.parse_args()
@@ -193,7 +198,7 @@ def arguments(description: str) -> argparse.Namespace:
 
 def exact_settings(given: argparse.Namespace) -> Dict[str, Any]:
     """Settings of the exact estimate."""
-    return {"n_fft": given.n_fft, "k": given.k, "tier": given.tier}
+    return {"n_fft": given.n_fft, "k": given.k, "segments": given.segments}
 
 
 def model_arguments(given: argparse.Namespace) -> Dict[str, Any]:

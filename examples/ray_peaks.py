@@ -3,9 +3,9 @@
     python ray_peaks.py FOLDER OUT --workers 2
     python ray_peaks.py FOLDER OUT --scheduler ray://host:10001
 
-Needs ``firefly``, ``ray[data]``, ``pyarrow`` and ``scipy``. Workers that die are started again, and their files with
-them; a run that was killed is started again with the same command. On a cluster, both folders have to be on a shared
-file system; ``peaks_of_files.py`` is sent to the workers.
+Needs ``firefly_fft``, ``ray[data]``, ``pyarrow`` and ``scipy``. Workers that die are started again, and their files
+with them; a run that was killed is started again with the same command. On a cluster, both folders have to be on a
+shared file system; ``peaks_of_files.py`` is sent to the workers.
 """
 
 from __future__ import annotations

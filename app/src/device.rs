@@ -15,7 +15,7 @@ use burn::tensor::DeviceType;
 pub use firefly_framework::device::{DeviceId, DeviceKind};
 use thiserror::Error;
 
-#[cfg(feature = "kernel-cache")]
+#[cfg(all(feature = "cacheable", feature = "kernel-cache"))]
 use crate::kernel_cache;
 #[cfg(feature = "remote")]
 use crate::remote;
@@ -180,7 +180,7 @@ impl DeviceName {
     /// [`DeviceError::NotBuilt`] without the device's feature, [`DeviceError::Absent`] where the machine has no such
     /// device, `DeviceError::Remote` where a server can't be used.
     pub fn open(self) -> Result<Device, DeviceError> {
-        #[cfg(feature = "kernel-cache")]
+        #[cfg(all(feature = "cacheable", feature = "kernel-cache"))]
         if !self.kind().is_host() {
             kernel_cache::keep_kernels();
         }

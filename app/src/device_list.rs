@@ -11,7 +11,7 @@ use crate::device::{DeviceChoice, DeviceError, DeviceName};
 /// Suffix of a kind that stands for all its devices.
 const EVERY: &str = ":*";
 /// Devices of a kind that are looked for at most.
-const MOST_DEVICES: usize = 64;
+const MAX_DEVICES: usize = 64;
 
 /// Error of a list of devices.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -135,7 +135,7 @@ fn present(first: DeviceName) -> Result<Vec<DeviceName>, DeviceError> {
     if first.kind().is_host() {
         return Ok(vec![first]);
     }
-    let others = (1..MOST_DEVICES).map(|index| DeviceName::from(first.id().with_index(index)));
+    let others = (1..MAX_DEVICES).map(|index| DeviceName::from(first.id().with_index(index)));
     Ok(std::iter::once(first).chain(others.take_while(|name| name.open().is_ok())).collect())
 }
 

@@ -1,10 +1,23 @@
-//! Atomic output files, and the durability of folders.
+//! Output files: atomic, durable, and cells of CSV.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::sync::{Arc, atomic::AtomicBool};
 
-pub use firefly_framework::files::{AtomicFile, PARTIAL, ensure_writable, output_path, sync_folder, write_atomically};
+pub use firefly_framework::files::{
+    AtomicFile, PARTIAL, ensure_writable, open_own, output_path, sync_folder, write_atomically,
+};
+
+/// Has a write beyond the limit on the size of files (`ulimit -f`) fail with an error. The system also sends a signal,
+/// which would end the program without a message.
+pub fn fail_at_size_limit() {
+    // A handler that has nothing to do; where the system refuses it, the signal ends the program as before.
+    #[cfg(unix)]
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::new(AtomicBool::new(false)));
+}
 
 /// Checks that writing `output` would replace none of `inputs`.
 ///
@@ -20,6 +33,20 @@ pub fn ensure_no_input<'a>(output: &Path, inputs: impl IntoIterator<Item = &'a P
     }
 }
 
+/// Whether two outputs are one file: the same path, or links to one, whether it is there yet or not.
+///
+/// # Errors
+/// If one of them can't be an output.
+pub fn is_same_output(a: &Path, b: &Path) -> io::Result<bool> {
+    let place = |path: &Path| -> io::Result<_> {
+        let target = output_path(path)?;
+        let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
+        Ok((folder, target.file_name().map(ToOwned::to_owned)))
+    };
+    Ok(place(a)? == place(b)?)
+}
+
 /// Syncs every file in `folder`, then the folder.
 ///
 /// # Errors
@@ -29,4 +56,19 @@ pub fn sync_folder_and_files(folder: &Path) -> io::Result<()> {
         File::open(entry?.path())?.sync_all()?;
     }
     sync_folder(folder)
+}
+
+/// A text as a cell of CSV by RFC 4180: in quotation marks where it has to be.
+///
+/// ```
+/// use firefly_app::files::csv_cell as cell;
+///
+/// assert_eq!((cell("a"), cell("a,b"), cell("\"a\"")), ("a".into(), "\"a,b\"".into(), "\"\"\"a\"\"\"".into()));
+/// ```
+pub fn csv_cell(text: &str) -> Cow<'_, str> {
+    if text.contains([',', '"', '\n', '\r']) {
+        Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")))
+    } else {
+        Cow::Borrowed(text)
+    }
 }

@@ -1,15 +1,34 @@
 //! Panics of other libraries as errors.
 
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::cell::Cell;
+use std::panic::{self, AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
+
+thread_local! {
+    /// Whether a panic of this thread becomes an error, which says it all.
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
 
 /// The result of `work`, or the message of its panic. Burn's backends panic when a device is lost or out of memory, and
-/// parsers of files at some damaged ones.
+/// parsers of files at some damaged ones. Nothing is printed, unless `RUST_BACKTRACE` is set.
 ///
 /// # Errors
 /// With the message of a panic, of a device its [`root_cause`].
 pub fn guarded<R>(work: impl FnOnce() -> R) -> Result<R, String> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| message(panic.as_ref()))
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let print = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            if !GUARDED.get() || std::env::var_os("RUST_BACKTRACE").is_some() {
+                print(panic);
+            }
+        }));
+    });
+    let outside = GUARDED.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(work));
+    GUARDED.set(outside);
+    result.map_err(|panic| message(panic.as_ref()))
 }
 
 fn message(panic: &(dyn Any + Send)) -> String {

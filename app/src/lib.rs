@@ -1,12 +1,10 @@
 //! Code shared by Firefly's programs, `firefly`, `firefly-train` and `firefly-bench`.
 //!
-//! - [`csv`]: cells of CSV files.
 //! - [`device`]: devices by the names that users type.
 //! - [`device_list`]: lists of devices.
-//! - [`files`]: atomic output files.
+//! - [`files`]: atomic output files, and cells of CSV.
 //! - [`guard`]: panics as errors.
 //! - [`host`]: facts about the machine and its limits.
-//! - [`npy`]: headers of NumPy arrays.
 //! - [`number`]: numbers as text.
 //! - [`page`]: self-contained HTML pages with charts.
 //! - [`remote`]: devices of servers.
@@ -17,15 +15,13 @@
 
 #![warn(clippy::print_stderr)]
 
-pub mod csv;
 pub mod device;
 pub mod device_list;
 pub mod files;
 pub mod guard;
 pub mod host;
-#[cfg(feature = "kernel-cache")]
+#[cfg(all(feature = "cacheable", feature = "kernel-cache"))]
 mod kernel_cache;
-pub mod npy;
 pub mod number;
 pub mod page;
 pub mod progress;

@@ -1,6 +1,6 @@
 //! Numbers as text, in tables and pages alike.
 
-/// Text in a table or a description in place of a number that is not finite.
+/// Text of a number that is not finite, in a table or a description.
 pub const NOT_AVAILABLE: &str = "n/a";
 
 /// `value` with `decimals` decimals, thousands separated by commas.

@@ -47,7 +47,7 @@ impl StepProgress {
         progress
     }
 
-    /// Shows a message beside a bar, and nowhere else.
+    /// Shows a message next to a bar; not shown where there is no bar.
     pub fn show(&self, message: &str) {
         if let Self::Bar(bar) = self {
             bar.set_message(printable(message).into_owned());

@@ -13,12 +13,12 @@ const REMARK: &str = "remark";
 const GAP: usize = 2;
 /// Indentation of rows below the heading of their group.
 const INDENT: usize = 2;
-/// Indentation of a remark below its row, as far as rows are not indented.
+/// Indentation of a remark below a row that is not indented.
 const REMARK_INDENT: usize = 4;
 /// Default greatest width, in columns of the terminal.
 const WIDTH: usize = 100;
 /// Least width: a narrower terminal wraps lines itself.
-const LEAST_WIDTH: usize = 40;
+const MIN_WIDTH: usize = 40;
 
 /// Alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl TableLayout {
     pub fn of_stdout(every_column: bool) -> Self {
         let terminal = console::Term::stdout();
         let columns = if terminal.is_term() { usize::from(terminal.size().1) } else { WIDTH };
-        Self { width: columns.clamp(LEAST_WIDTH, WIDTH), every_column }
+        Self { width: columns.clamp(MIN_WIDTH, WIDTH), every_column }
     }
 }
 
@@ -219,6 +219,12 @@ impl TextTable {
         (!hidden.is_empty()).then(|| wrapped(&line, layout.width).join("\n"))
     }
 
+    /// The table as lines of text, and a line that names the columns that the layout leaves out.
+    pub fn render_with_remark(&self, layout: TableLayout) -> String {
+        let remark = self.remark_on_hidden(layout).map(|remark| remark + "\n").unwrap_or_default();
+        self.render_in(layout) + &remark
+    }
+
     /// The values that a row's group shares.
     fn heading(&self, row: &TextRow) -> String {
         let pairs = self.columns.iter().zip(&row.cells).take(self.grouped);
@@ -340,7 +346,12 @@ n_fft 256, batch 16
         for width in [33, 40, 100] {
             assert!(of(width).lines().all(|line| measure_text_width(line) <= width), "{}", of(width));
         }
-        assert_eq!(table().hidden(TableLayout { width: 33, every_column: false }), ["error", "GB/s"]);
+        let narrow = TableLayout { width: 33, every_column: false };
+        assert_eq!(table().hidden(narrow), ["error", "GB/s"]);
+        let remark = "not shown: error, GB/s; --wide\nshows every column\n";
+        assert_eq!(table().render_with_remark(narrow), table().render_in(narrow) + remark);
+        let wide = TableLayout { every_column: true, ..narrow };
+        assert_eq!(table().render_with_remark(wide), table().render_in(wide));
     }
 
     #[test]

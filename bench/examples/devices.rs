@@ -10,8 +10,7 @@ use std::time::Instant;
 use burn::tensor::{Device, Distribution, FloatDType, Tensor};
 use firefly_app::device::DeviceName;
 use firefly_app::number::duration;
-use firefly_bench::harness::statistics::Percentiles;
-use firefly_bench::harness::timing::TurnOrder;
+use firefly_bench::harness::{Percentiles, TurnOrder};
 use firefly_ops::{WelchOptions, Window, WindowSymmetry, welch_peaks};
 
 const WARMUP: usize = 5;

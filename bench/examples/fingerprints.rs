@@ -13,16 +13,17 @@
 use anyhow::{Context, Result};
 use burn::tensor::{DType, Device, FloatDType, Int, Tensor, TensorData};
 use firefly_app::device::DeviceName;
+use firefly_ops::options::SegmentSet;
 use firefly_ops::{
-    Detrend, Direction, InstructionSet, LearnedParameters, Peaks, Scaling, WelchOptions, Window, WindowSymmetry,
-    butterfly, exact_twiddles, learned_welch_peaks, learned_welch_psd, welch_peaks, welch_psd,
+    Detrend, Direction, InstructionSet, Peaks, Scaling, WelchOptions, WelchWeights, Window, WindowSymmetry, butterfly,
+    exact_twiddles, welch_peaks, welch_psd,
 };
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 const LENGTHS: [usize; 12] = [8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384];
-/// The longest segments of learned estimates, whose parameters grow with `n log n`.
-const MAX_LEARNED_LENGTH: usize = 4096;
+/// The longest segments of estimates with a gain.
+const MAX_GAINED_LENGTH: usize = 4096;
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -122,9 +123,9 @@ fn suite(name: &str, device: &Device, dtype: DType) -> Result<()> {
         for batch in [one, few, many] {
             suite.butterfly(n, batch)?;
         }
-        if n <= MAX_LEARNED_LENGTH {
+        if n <= MAX_GAINED_LENGTH {
             for (segments, batch) in [(1, many), (2, many), (3, few)] {
-                suite.learned(WelchOptions::new(n, segments), batch)?;
+                suite.gained(WelchOptions::new(n, segments), batch)?;
             }
         }
     }
@@ -204,52 +205,37 @@ impl Suite<'_> {
         Ok(())
     }
 
-    /// Learned power and peaks, with exact and drawn twiddles and soft and hard gates.
-    fn learned(&self, options: WelchOptions, batch: usize) -> Result<()> {
-        let (n, bins, stages) = (options.n_fft, options.bins(), options.stages());
+    /// Power and peaks with a gain, of all segments and of every second one.
+    fn gained(&self, options: WelchOptions, batch: usize) -> Result<()> {
+        let (n, bins) = (options.n_fft, options.bins());
         let mut draws = Draws::new(n * 13 + options.segments + batch);
         let signal = draws.tensor([batch, options.frame()], self);
-        let soft = (draws.tensor([stages, n / 2], self) + 1.0) * 0.5;
-        let hard = soft.clone().greater_elem(0.3).float().cast(self.dtype);
-        let exact = exact_twiddles(n, Direction::Forward, self.float, &self.device)?;
-        let drawn = exact.clone() + draws.tensor([stages, n / 2, 2], self) * 0.1;
         let window = Window::Hamming.tensor(n, WindowSymmetry::Periodic, self.float, &self.device);
-        let gain = (draws.tensor([bins, 3], self) + 1.5) * 0.5;
-        let weights = draws.tensor([options.segments], self).abs();
-        let cases =
-            [("exact soft", exact, soft.clone()), ("drawn hard", drawn.clone(), hard), ("drawn soft", drawn, soft)];
-        for (label, twiddles, gates) in cases {
-            let case = format!("{label} n={n} s={} b={batch}", options.segments);
-            let signal = signal.clone().require_grad();
-            let parameters = LearnedParameters::new(
-                window.clone().require_grad(),
-                twiddles.detach().require_grad(),
-                gates.detach().require_grad(),
-                weights.clone().detach().require_grad(),
-                gain.clone().detach().require_grad(),
-            );
-            let power = learned_welch_psd(signal.clone(), parameters.clone(), &options)?;
-            let slope = (power.clone().detach() * 0.5 + 1.0).recip();
-            let gradients = (power.clone() * slope).sum().backward();
-            let hash = Hash::new()
-                .float(power)
-                .gradient(signal.grad(&gradients))
-                .gradient(parameters.window.grad(&gradients))
-                .gradient(parameters.twiddles.grad(&gradients))
-                .gradient(parameters.gates.grad(&gradients))
-                .gradient(parameters.weights.grad(&gradients))
-                .gradient(parameters.gain.grad(&gradients));
-            self.print(&format!("learned_welch_psd {case}"), &hash);
-            let k = 5;
-            let found = learned_welch_peaks(signal.clone(), parameters.clone(), &options, k)
-                .with_context(|| format!("{case} k={k}"))?;
-            let gradients = found.power.clone().sum().backward();
-            let hash = Hash::new()
-                .peaks(found)
-                .gradient(signal.grad(&gradients))
-                .gradient(parameters.twiddles.grad(&gradients))
-                .gradient(parameters.gain.grad(&gradients));
-            self.print(&format!("learned_welch_peaks k={k} {case}"), &hash);
+        let every_second = SegmentSet::new((0..options.segments).step_by(2))?;
+        for taps in [3, 5] {
+            let gain = (draws.tensor([bins, taps], self) + 1.5) * 0.5;
+            for (label, chosen) in [("all", None), ("every second", Some(every_second))] {
+                let options = options.with_chosen(chosen);
+                let case = format!("{taps} factors {label} n={n} s={} b={batch}", options.segments);
+                let signal = signal.clone().require_grad();
+                let (window, gain) = (window.clone().require_grad(), gain.clone().detach().require_grad());
+                let weights = WelchWeights::new(window.clone()).with_gain(Some(gain.clone()));
+                let power = welch_psd(signal.clone(), weights.clone(), &options)?;
+                let slope = (power.clone().detach() * 0.5 + 1.0).recip();
+                let gradients = (power.clone() * slope).sum().backward();
+                let hash = Hash::new()
+                    .float(power)
+                    .gradient(signal.grad(&gradients))
+                    .gradient(window.grad(&gradients))
+                    .gradient(gain.grad(&gradients));
+                self.print(&format!("gained welch_psd {case}"), &hash);
+                let k = 5;
+                let found =
+                    welch_peaks(signal.clone(), weights, &options, k).with_context(|| format!("{case} k={k}"))?;
+                let gradients = found.power.clone().sum().backward();
+                let hash = Hash::new().peaks(found).gradient(signal.grad(&gradients)).gradient(gain.grad(&gradients));
+                self.print(&format!("gained welch_peaks k={k} {case}"), &hash);
+            }
         }
         Ok(())
     }

@@ -1,21 +1,21 @@
 //! `firefly-bench`: verified measurements of Firefly's operations and models.
 //!
-//! A case is a [problem](harness::problem::Problem), such as the peaks of 1,024 frames, a
-//! [strategy](harness::strategy::BenchStrategy) that solves it, and what it runs on: a device, a number of
-//! [host threads and an instruction set](harness::execution::ExecutionConfig). Each case is first compared with a
-//! float64 reference and only then [timed](harness::timing): strategies on the same problem take turns within one loop,
+//! A case is a problem, such as the peaks of 1,024 frames, a
+//! [strategy](harness::BenchStrategy) that solves it, and what it runs on: a device, a number of
+//! [host threads and an instruction set](harness::ExecutionConfig). Each case is first compared with a
+//! float64 reference and only then timed: strategies on the same problem take turns within one loop,
 //! so that what disturbs the machine disturbs them alike. A case that fails is a row of the [table](report::terminal)
 //! and of the [JSON report](report::schema::BenchReport) that says so, never a time.
 //!
 //! - [`harness`]: problems, strategies, verification, timing.
 //! - [`suites`]: what is measured.
-//! - [`baselines`]: what Firefly's operations are compared with.
+//! - `baselines`: what Firefly's operations are compared with.
 //! - [`report`]: results as JSON, tables and pages.
 //! - [`cli`]: the subcommands, one file each.
 
 #![warn(clippy::print_stderr)]
 
-pub mod baselines;
+mod baselines;
 pub mod cli;
 pub mod harness;
 pub mod report;

@@ -6,10 +6,11 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use firefly_app::files::fail_at_size_limit;
 use firefly_app::host::start_threads;
-use firefly_app::streams::{COULD_NOT_RUN, StandardOutput, log_to_stderr, note, parse_arguments};
+use firefly_app::streams::{COULD_NOT_RUN, StandardOutput, log_to_stderr, note_error, parse_arguments};
 use firefly_bench::cli::{Cli, ExitStatus};
-use firefly_models::traces_selections;
+use firefly_models::auto::traces_selections;
 use tracing::Level;
 
 fn main() -> ExitCode {
@@ -21,13 +22,14 @@ fn main() -> ExitCode {
     match run(cli) {
         Ok(status) => ExitCode::from(status.code()),
         Err(error) => {
-            note(format_args!("error: {error:#}"));
+            note_error(error.as_ref());
             ExitCode::from(COULD_NOT_RUN)
         }
     }
 }
 
 fn run(cli: Cli) -> anyhow::Result<ExitStatus> {
+    fail_at_size_limit();
     start_threads()?;
     let mut out = StandardOutput::default();
     let status = cli.run(&mut out)?;

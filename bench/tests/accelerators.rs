@@ -8,7 +8,7 @@ use std::env;
 use std::process::{Command, ExitCode};
 
 use firefly_app::device::DeviceName;
-use firefly_bench::harness::outcome::CaseOutcome;
+use firefly_bench::harness::CaseOutcome;
 use firefly_bench::report::schema::BenchReport;
 use libtest_mimic::{Arguments, Completion, Trial};
 

@@ -6,12 +6,12 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use firefly_app::progress::StepProgress;
 use firefly_app::streams::note;
+use firefly_recordings::{Framing, Sources};
 use serde_json::{Value, json};
 
-use crate::frames::Framing;
 use crate::journal::{Journal, JournalEntry, LockedJournal, Payload};
+use crate::labels::LabelBook;
 use crate::pipeline::{self, Compute, Message, Start};
-use crate::source::Sources;
 
 /// Recordings, and how they are cut into frames.
 pub struct Job<'a> {
@@ -23,6 +23,8 @@ pub struct Job<'a> {
     pub options: Value,
     /// Whether neither progress nor notes are shown.
     pub quiet: bool,
+    /// Labels of the recordings that were opened.
+    pub labels: LabelBook,
 }
 
 /// Journal of an output; none if there is no output, or its recordings can only be read once.
@@ -77,9 +79,10 @@ impl Job<'_> {
         if start != (0, None) && !self.quiet {
             note(format_args!("continuing after {} recordings, {frames} frames", start.0));
         }
-        let progress = StepProgress::with_time_left(self.quiet, self.sources.bytes());
+        // A stream has no end that progress could be shown towards.
+        let progress = StepProgress::with_time_left(self.quiet || !self.sources.can_resume(), self.sources.bytes());
         let mut failure = None;
-        let outcome = pipeline::run(self.sources, self.framing, start, &progress, computations, |message| {
+        let outcome = pipeline::run(self, start, &progress, computations, |message| {
             let entry = match message {
                 Message::Block(recording, block) => JournalEntry::Block(recording, block),
                 Message::End(recording) => JournalEntry::End(recording, failure.take()),
@@ -106,7 +109,8 @@ impl Job<'_> {
             "options": self.options,
             "frame": self.framing.length,
             "step": self.framing.step,
-            "rate": self.sources.given_rate(),
+            "centred": self.framing.is_centred,
+            "reading": self.sources.options,
             "part": self.sources.part.map(|part| part.to_string()),
             "recordings": self.sources.list,
         });

@@ -1,22 +1,26 @@
 //! Journal of a command's results, from which a killed command continues.
 //!
 //! The journal of the output `NAME` is `NAME.journal`. Its first line states the job: version, options and files. Then
-//! follow the values of one block each, with a checksum. A command that is started again with the same job takes those
-//! from it and continues behind them, so that the output has the bytes of an uninterrupted run. A journal of another
-//! job is replaced.
+//! follow the values of one block each, with a checksum of all entries so far, which an entry that is lost, doubled or
+//! moved breaks. A command that is started again with the same job takes those from it and continues behind them, so
+//! that the output has the bytes of an uninterrupted run. A journal of another job is replaced; any other file is
+//! refused.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
-use firefly_app::files::output_path;
+use anyhow::{Context, Result, bail, ensure};
+use crc32fast::Hasher;
+use firefly_app::files::{open_own, output_path};
+use firefly_recordings::Block;
 
-use crate::frames::Block;
 use crate::pipeline::OpenRecording;
 
 /// Largest entry that is read: a block's values are smaller than its samples, or one spectrum per channel.
-const MOST_ENTRY_BYTES: usize = 1 << 30;
+const MAX_ENTRY_BYTES: usize = 1 << 30;
+/// Beginning of a journal.
+const HEADER: &str = "firefly journal ";
 
 /// Values that a journal holds.
 pub trait Payload: Sized {
@@ -47,6 +51,8 @@ pub struct Journal {
     path: PathBuf,
     out: BufWriter<File>,
     payload: Vec<u8>,
+    /// Checksum of the payloads so far.
+    checksum: Hasher,
 }
 
 impl LockedJournal {
@@ -73,17 +79,25 @@ impl LockedJournal {
         job: &str,
         mut replay: impl FnMut(JournalEntry<T>) -> Result<bool>,
     ) -> Result<Journal> {
+        let statement = format!("{HEADER}{job}\n");
         let mut input = BufReader::with_capacity(1 << 16, &self.file);
         let mut line = Vec::new();
-        input.by_ref().take(job.len() as u64 + 1).read_until(b'\n', &mut line)?;
-        let mut length = 0;
-        if line == format!("{job}\n").as_bytes() {
+        input.by_ref().take(statement.len() as u64).read_until(b'\n', &mut line)?;
+        // A command may have been killed while it wrote the header.
+        let header = &line[..line.len().min(HEADER.len())];
+        ensure!(
+            HEADER.as_bytes().starts_with(header),
+            "{} is no journal of firefly: move it, or choose another output",
+            self.path.display()
+        );
+        let (mut length, mut checksum) = (0, Hasher::new());
+        if line == statement.as_bytes() {
             length = line.len() as u64;
-            while let Some((entry, bytes)) = read_entry(&mut input)? {
+            while let Some((entry, bytes, with_entry)) = read_entry(&mut input, &checksum)? {
                 if !replay(entry)? {
                     break;
                 }
-                length += bytes;
+                (length, checksum) = (length + bytes, with_entry);
             }
         }
         // What follows the last whole entry was being written when the command was killed.
@@ -92,13 +106,13 @@ impl LockedJournal {
             self.file.seek(SeekFrom::End(0))?;
             let mut out = BufWriter::new(self.file);
             if length == 0 {
-                writeln!(out, "{job}")?;
+                out.write_all(statement.as_bytes())?;
                 out.flush()?;
             }
             Ok(out)
         };
         let out = continued().with_context(|| format!("writing the journal {}", self.path.display()))?;
-        Ok(Journal { path: self.path, out, payload: Vec::new() })
+        Ok(Journal { path: self.path, out, payload: Vec::new(), checksum })
     }
 }
 
@@ -110,8 +124,9 @@ impl Journal {
     pub fn append<T: Payload>(&mut self, entry: &JournalEntry<T>) -> io::Result<()> {
         self.payload.clear();
         encode(entry, &mut self.payload);
+        self.checksum.update(&self.payload);
         self.out.write_all(&(self.payload.len() as u32).to_le_bytes())?;
-        self.out.write_all(&crc32fast::hash(&self.payload).to_le_bytes())?;
+        self.out.write_all(&self.checksum.clone().finalize().to_le_bytes())?;
         self.out.write_all(&self.payload)?;
         self.out.flush()
     }
@@ -132,7 +147,7 @@ fn lock(path: &Path) -> Result<File> {
         fs::create_dir_all(folder)?;
     }
     loop {
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        let file = open_own(path)?;
         match file.try_lock() {
             Ok(()) if has_name(&file, path) => return Ok(file),
             Ok(()) => {}
@@ -169,6 +184,7 @@ fn encode<T: Payload>(entry: &JournalEntry<T>, bytes: &mut Vec<u8>) {
     bytes.extend((recording.source as u64).to_le_bytes());
     bytes.extend((recording.channels as u64).to_le_bytes());
     bytes.extend(recording.rate.to_le_bytes());
+    bytes.extend(recording.centre.unwrap_or(f64::NAN).to_le_bytes());
     match entry {
         JournalEntry::Block(_, block) => {
             bytes.extend(block.first.to_le_bytes());
@@ -180,23 +196,26 @@ fn encode<T: Payload>(entry: &JournalEntry<T>, bytes: &mut Vec<u8>) {
     }
 }
 
-/// The next entry and its bytes in the file; `None` at the end, or where an entry is not whole.
-fn read_entry<T: Payload>(input: &mut impl Read) -> Result<Option<(JournalEntry<T>, u64)>> {
+/// The next entry, its bytes in the file, and the checksum with it; `None` at the end, or where an entry is not whole or
+/// does not follow those that `checksum` is of.
+fn read_entry<T: Payload>(input: &mut impl Read, checksum: &Hasher) -> Result<Option<(JournalEntry<T>, u64, Hasher)>> {
     let mut head = [0; 8];
     if input.read_exact(&mut head).is_err() {
         return Ok(None);
     }
     let [a, b, c, d, crc @ ..] = head;
     let length = u32::from_le_bytes([a, b, c, d]) as usize;
-    if length > MOST_ENTRY_BYTES {
+    if length > MAX_ENTRY_BYTES {
         return Ok(None);
     }
     let mut payload = Vec::new();
     input.take(length as u64).read_to_end(&mut payload)?;
-    if payload.len() < length || crc32fast::hash(&payload) != u32::from_le_bytes(crc) {
+    let mut checksum = checksum.clone();
+    checksum.update(&payload);
+    if payload.len() < length || checksum.clone().finalize() != u32::from_le_bytes(crc) {
         return Ok(None);
     }
-    Ok(decode(&payload).map(|entry| (entry, (head.len() + length) as u64)))
+    Ok(decode(&payload).map(|entry| (entry, (head.len() + length) as u64, checksum)))
 }
 
 fn decode<T: Payload>(payload: &[u8]) -> Option<JournalEntry<T>> {
@@ -206,8 +225,12 @@ fn decode<T: Payload>(payload: &[u8]) -> Option<JournalEntry<T>> {
         rest = left;
         Some(u64::from_le_bytes(*number))
     };
-    let recording =
-        OpenRecording { source: number()? as usize, channels: number()? as usize, rate: f64::from_bits(number()?) };
+    let recording = OpenRecording {
+        source: number()? as usize,
+        channels: number()? as usize,
+        rate: f64::from_bits(number()?),
+        centre: Some(number()?).filter(|bits| *bits != f64::NAN.to_bits()).map(f64::from_bits),
+    };
     match kind {
         0 => {
             let (first, count) = (number()?, number()? as usize);
@@ -238,13 +261,16 @@ mod tests {
     }
 
     fn entries() -> Vec<JournalEntry<Vec<u8>>> {
-        let recording = OpenRecording { source: 3, channels: 2, rate: 12_000.5 };
+        let recording = OpenRecording { source: 3, channels: 2, rate: 12_000.5, centre: None };
         let block = |first| Block { first, count: 2, values: vec![1, 255, 7, 9] };
         vec![
             JournalEntry::Block(recording, block(0)),
             JournalEntry::Block(recording, block(2)),
             JournalEntry::End(recording, None),
-            JournalEntry::End(OpenRecording { source: 4, channels: 0, rate: 0.0 }, Some("no file".to_owned())),
+            JournalEntry::End(
+                OpenRecording { source: 4, channels: 0, rate: 0.0, centre: Some(1e9) },
+                Some("no file".to_owned()),
+            ),
         ]
     }
 
@@ -297,6 +323,47 @@ mod tests {
     }
 
     #[test]
+    fn entries_that_are_lost_doubled_or_moved_end_the_replay() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = folder.path().join("x.csv");
+        let path = folder.path().join("x.csv.journal");
+        let (mut journal, _) = reopened(&output, "{}");
+        let mut ends = vec![fs::read(&path).unwrap().len()];
+        for entry in &entries() {
+            journal.append(entry).unwrap();
+            ends.push(fs::read(&path).unwrap().len());
+        }
+        drop(journal);
+        let bytes = fs::read(&path).unwrap();
+        let of = |entry: usize| &bytes[ends[entry]..ends[entry + 1]];
+        for (order, kept) in [(&[0, 0, 1, 2, 3][..], 1), (&[1, 2, 3], 0), (&[0, 2, 1, 3], 1), (&[0, 1, 3], 2)] {
+            let entries_in_order = order.iter().flat_map(|entry| of(*entry));
+            fs::write(&path, bytes[..ends[0]].iter().chain(entries_in_order).copied().collect::<Vec<_>>()).unwrap();
+            assert_eq!(reopened(&output, "{}").1, entries()[..kept], "{order:?}");
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn files_that_are_no_journals_are_refused_and_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let (output, precious) = (folder.path().join("x.csv"), folder.path().join("precious"));
+        let path = folder.path().join("x.csv.journal");
+        let refusal = || match LockedJournal::of(&output) {
+            Ok(journal) => journal.replay("{}", |_: JournalEntry<Vec<u8>>| Ok(true)).err().unwrap(),
+            Err(error) => error,
+        };
+        fs::write(&path, "my notes").unwrap();
+        assert!(refusal().to_string().contains("is no journal"));
+        assert_eq!(fs::read(&path).unwrap(), b"my notes");
+        fs::remove_file(&path).unwrap();
+        fs::write(&precious, "").unwrap();
+        std::os::unix::fs::symlink(&precious, &path).unwrap();
+        assert!(format!("{:#}", refusal()).contains("it is a link"));
+        assert_eq!(fs::read(&precious).unwrap(), b"");
+    }
+
+    #[test]
     fn an_entry_that_is_refused_is_dropped_with_those_behind_it() {
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("x.csv");
@@ -325,7 +392,7 @@ mod tests {
             drop(journal);
             let mut bytes = fs::read(&path).unwrap();
             for (place, byte) in damages {
-                let place = place.index(bytes.len());
+                let place = HEADER.len() + place.index(bytes.len() - HEADER.len());
                 bytes[place] = byte;
             }
             fs::write(&path, bytes).unwrap();
@@ -337,7 +404,7 @@ mod tests {
         fn any_bytes_are_an_entry_or_none(kind in 0u8..4, columns in 0u8..6, bytes in vec(any::<u8>(), 0..200)) {
             let mut payload = vec![kind];
             payload.extend(&bytes);
-            if let Some(place) = payload.get_mut(1 + 5 * 8) {
+            if let Some(place) = payload.get_mut(1 + 6 * 8) {
                 *place = columns;
             }
             if let Some(entry) = decode::<PeakValues>(&payload) {

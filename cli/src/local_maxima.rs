@@ -5,10 +5,12 @@ use std::str::FromStr;
 
 use anyhow::{Result, ensure};
 use burn::tensor::Tensor;
-use firefly_ops::{Band, Interpolation, LocalMaximaOptions, local_maxima};
+use firefly_ops::options::Interpolation;
+use firefly_ops::{Band, LocalMaximaOptions, local_maxima};
 use serde::Serialize;
 
-use crate::peak_values::{MaximumValues, PeakValues, read};
+use crate::peak_values::{LeastPower, MaximumValues, PeakValues, read};
+use crate::row_scales::RowScales;
 
 /// Greatest prominence in decibels that a difference of two powers in single precision shows to a quarter of a decibel.
 const MOST_DECIBELS: f64 = 60.0;
@@ -73,35 +75,46 @@ pub struct LocalMaximaSearch {
 }
 
 impl LocalMaximaSearch {
-    /// The `k` strongest local maxima of each row of power `[rows, bins]`, of all bins or of a band.
+    /// The `k` strongest local maxima of each row of power `[rows, bins]` with its scale, of all bins or of a band.
     ///
     /// # Errors
     /// If the device fails.
-    pub fn find(&self, power: Tensor<2>, band: Option<Band>, k: usize, hertz_per_bin: f64) -> Result<PeakValues> {
+    pub fn find(
+        &self,
+        power: Tensor<2>,
+        scales: &RowScales,
+        band: Option<Band>,
+        k: usize,
+        hertz_per_bin: f64,
+    ) -> Result<PeakValues> {
         let bins = power.dims()[1];
         let mut options = LocalMaximaOptions::new()
             .with_distance(self.distance.in_bins(hertz_per_bin))
             .with_interpolation(self.interpolation);
-        options.height = self.height.map(Level::power);
-        let least_ratio = match self.prominence {
-            Some(Level::Decibels(decibels)) => Some(10f64.powf(decibels / 10.0)),
-            Some(Level::Power(power)) => {
-                options.prominence = Some(power);
-                None
-            }
-            None => None,
-        };
-        // A band and a prominence relative to the base are no conditions of the operation: with them every maximum is
-        // read, which are at most every second bin between the ends.
-        let reads_all = band.is_some() || least_ratio.is_some();
+        let height = self.height.map(Level::power);
+        let (mut least, mut prominence) = (LeastPower::default(), None);
+        match self.prominence {
+            Some(Level::Decibels(decibels)) => least.ratio = 10f64.powf(decibels / 10.0),
+            Some(Level::Power(power)) => prominence = Some(power),
+            None => {}
+        }
+        if scales.is_empty() {
+            (options.height, options.prominence) = (height, prominence);
+        } else {
+            (least.height, least.prominence) = (height.unwrap_or(0.0), prominence.unwrap_or(0.0));
+        }
+        // A band, a prominence relative to the base and levels of scaled rows are no conditions of the operation: with
+        // them every maximum is read, which are at most every second bin between the ends.
+        let reads_all = band.is_some() || least != LeastPower::default();
         let searched = if reads_all { (bins.saturating_sub(1) / 2).max(1) } else { k };
         let found = local_maxima(power, &options, searched)?;
+        let scaled = |power| Ok::<_, anyhow::Error>(scales.applied(&read::<f32, _>(power)?));
         let values = PeakValues {
             bins: read(found.bins)?,
-            power: read(found.power)?,
-            maxima: Some(MaximumValues { prominence: read(found.prominence)?, offset: read(found.offset)? }),
+            power: scaled(found.power)?,
+            maxima: Some(MaximumValues { prominence: scaled(found.prominence)?, offset: read(found.offset)? }),
         };
-        Ok(if reads_all { values.strongest_of(searched, band, least_ratio.unwrap_or(0.0), k) } else { values })
+        Ok(if reads_all { values.strongest_of(searched, band, least, k) } else { values })
     }
 }
 

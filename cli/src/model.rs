@@ -1,33 +1,83 @@
-//! Models that peaks are computed with.
+//! Models that peaks and spectra are computed with.
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use anyhow::{Context, Result, bail, ensure};
-use burn::tensor::{Device, Tensor, TensorData};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use burn::tensor::{Device, FloatDType, Tensor, TensorData};
+use firefly_models::learned_welch_peaks::LearnedEstimate;
+use firefly_models::segments::{SEGMENT_NAMES, segments_named};
+use firefly_models::zoo::{self, ZooModel};
 use firefly_models::{
-    AutoWelchPeaks, AutoWelchPeaksConfig, LearnedWelchPeaks, LearnedWelchPeaksConfig, Peaks, Tier, WelchPeaks, Window,
+    AutoWelchPeaks, AutoWelchPeaksConfig, Detrend, LearnedWelchPeaks, LearnedWelchPeaksConfig, Peaks, WelchPeaks,
+    Window,
 };
-use firefly_ops::{Band, LearnedParameters, WelchOptions, learned_welch_peaks, learned_welch_psd};
-use firefly_trainer::manifest::Manifest;
-use firefly_trainer::run_folder::RunFolder;
-use firefly_trainer::tasks::peaks;
+use firefly_ops::fft::{ComplexTensor, fftshift};
+use firefly_ops::{ArgumentError, Band, WelchOptions, WindowSymmetry, top_k, welch_psd_complex};
 use serde::Serialize;
 
-use crate::frequency_band::FrequencyBand;
 use crate::local_maxima::LocalMaximaSearch;
 use crate::options::EstimateOptions;
 use crate::peak_values::{PeakValues, read};
-use crate::search::SearchOptions;
+use crate::pipeline::OpenRecording;
+use crate::row_scales::RowScales;
+use crate::search::{FrequencyBand, SearchOptions};
+use crate::segments::FrameSegments;
+
+/// Segments per frame, unless something else is said.
+const DEFAULT_SEGMENTS: FrameSegments = FrameSegments::adjacent(2);
+/// Peaks per frame, unless something else is said, of spectra with as many bins.
+const DEFAULT_K: usize = 16;
+
+/// The model of a command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct ModelOptions {
+    /// Model: ultra, fast or reference (the exact estimate of 1, 2 or 8 segments per frame), auto (the exact estimate, by the
+    /// strategy that is predicted to be fastest), universal (2 of the 8 segments of reference, for signals of any kind), or
+    /// the folder of a run of `firefly train` [default: the exact estimate]
+    #[arg(long)]
+    model: Option<ModelName>,
+    /// Segments averaged per frame, of the exact estimate or of auto: a number from 1, or the indices of several, from 0 to
+    /// 127, as in 0,2,5 [default: 2]
+    #[arg(long, value_name = "N|LIST")]
+    segments: Option<FrameSegments>,
+    /// Spread them evenly over a frame of N segments, at most 128, instead of one after the other: segments that lie apart
+    /// say more of a longer frame in the same time [default without =N: 8]
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "8")]
+    spread: Option<usize>,
+}
+
+impl ModelOptions {
+    /// The model.
+    ///
+    /// # Errors
+    /// For segments beside a model that sets its own, and segments that can't be spread.
+    fn model(&self) -> Result<ModelName> {
+        let model = match (&self.model, self.segments) {
+            (Some(model), None) => model.clone(),
+            (None, segments) => ModelName::Exact(segments.unwrap_or(DEFAULT_SEGMENTS)),
+            (Some(ModelName::Auto(_)), Some(segments)) => ModelName::Auto(segments),
+            (Some(model), Some(_)) => bail!("--segments is set by the model {model}"),
+        };
+        Ok(match (model, self.spread) {
+            (model, None) => model,
+            (ModelName::Exact(segments), Some(frame)) => ModelName::Exact(segments.spread(frame)?),
+            (ModelName::Auto(segments), Some(frame)) => ModelName::Auto(segments.spread(frame)?),
+            (model, Some(_)) => bail!("--spread is set by the model {model}"),
+        })
+    }
+}
 
 /// A model by its name, or the folder of a run that trained one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelName {
-    /// The exact estimate of a tier.
-    Tier(Tier),
-    /// The fast tier by the strategy that is predicted to be fastest.
-    Auto,
+    /// The exact estimate of these segments.
+    Exact(FrameSegments),
+    /// The exact estimate of these segments by the strategy that is predicted to be fastest.
+    Auto(FrameSegments),
     /// The learned estimate for signals of any kind.
     Universal,
     /// The model of a finished run.
@@ -38,40 +88,43 @@ impl FromStr for ModelName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "auto" => return Ok(Self::Auto),
-            "universal" => return Ok(Self::Universal),
-            _ => {}
-        }
-        if let Ok(tier) = text.parse() {
-            return Ok(Self::Tier(tier));
-        }
+        let names = SEGMENT_NAMES.map(|(name, _)| name);
         let path = PathBuf::from(text);
-        if path.is_dir() {
-            return Ok(Self::Run(path));
+        match text {
+            "auto" => Ok(Self::Auto(DEFAULT_SEGMENTS)),
+            "universal" => Ok(Self::Universal),
+            _ if names.contains(&text) => {
+                let count = segments_named(text).map_err(|error| error.to_string())?;
+                Ok(Self::Exact(FrameSegments::adjacent(count)))
+            }
+            _ if path.is_dir() => Ok(Self::Run(path)),
+            _ => {
+                let hint = firefly_app::suggest::hint(text, names.into_iter().chain(["auto", "universal"]));
+                Err(format!(
+                    "`{text}` is neither ultra, fast, reference, auto or universal, nor the folder of a run{hint}"
+                ))
+            }
         }
-        let hint = firefly_app::suggest::hint(text, ["ultra", "fast", "reference", "auto", "universal"]);
-        Err(format!("`{text}` is neither ultra, fast, reference, auto or universal, nor the folder of a run{hint}"))
     }
 }
 
 impl fmt::Display for ModelName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Tier(tier) => tier.fmt(f),
-            Self::Auto => f.write_str("auto"),
+            Self::Exact(segments) => segments.fmt(f),
+            Self::Auto(_) => f.write_str("auto"),
             Self::Universal => f.write_str("universal"),
             Self::Run(path) => path.display().fmt(f),
         }
     }
 }
 
-/// Computation of a model, independent of the sample rate.
+/// Model of a command, checked, for recordings of any sample rate.
 #[derive(Debug, Clone, Serialize)]
 pub struct ModelRequest {
     /// The model, as the user named it.
     pub name: String,
-    /// Configuration of the exact estimate; of a run, what its model was fitted to.
+    /// Configuration of the estimate; of a run, what its model was fitted to.
     pub estimate: String,
     /// Samples per segment.
     pub n_fft: usize,
@@ -79,260 +132,301 @@ pub struct ModelRequest {
     pub frame: usize,
     /// Peaks per frame; of local maxima at most.
     pub k: usize,
-    /// Search of local maxima, in place of the strongest bins.
+    /// Search of local maxima instead of the strongest bins.
     pub search: Option<LocalMaximaSearch>,
+    /// Whether the mean of each segment is subtracted.
+    pub is_centred: bool,
     /// Frequencies among which peaks are searched; all, or those of a run's model, if `None`.
     #[serde(skip)]
     band: Option<FrequencyBand>,
-    /// Hashes of the weights of a run's model.
-    weights: Option<Manifest>,
+    /// Checksums of the files of a run's model.
+    weights: Option<BTreeMap<String, u32>>,
     #[serde(skip)]
-    kind: RequestedModel,
-}
-
-#[derive(Debug, Clone)]
-enum RequestedModel {
-    Exact(EstimateOptions, Tier),
-    Auto(EstimateOptions),
-    Universal(EstimateOptions),
-    Learned(Box<LearnedWelchPeaks>),
+    options: EstimateOptions,
+    #[serde(skip)]
+    model: ModelName,
+    /// The model of a run.
+    #[serde(skip)]
+    trained: Option<Box<LearnedWelchPeaks>>,
 }
 
 impl ModelRequest {
     /// Checks the options, and reads the model of a run.
     ///
     /// # Errors
-    /// If an option is out of range or contradicts the run, or the run can't be read.
-    pub fn new(model: &ModelName, estimate: &EstimateOptions, search: &SearchOptions, device: &Device) -> Result<Self> {
-        let tier = match model {
-            ModelName::Run(path) => return Self::of_run(model, path, estimate, search, device),
-            ModelName::Universal => return Self::universal(estimate, search),
-            ModelName::Tier(tier) => *tier,
-            ModelName::Auto => Tier::Fast,
-        };
-        let SearchOptions { k, band, maxima } = search;
-        let search = maxima.search(estimate.window() == Window::Hann)?;
-        // The strategies of `auto` differ in how they compute the strongest bins.
-        let kind = match model {
-            ModelName::Auto if search.is_none() => RequestedModel::Auto(estimate.clone()),
-            _ => RequestedModel::Exact(estimate.clone(), tier),
-        };
-        let config = estimate.config(tier, k.unwrap_or(16), 1.0);
-        config.validate()?;
-        Ok(Self {
-            name: model.to_string(),
-            estimate: format!("{estimate}, {} segments{}", tier.segments(), described(*band)),
-            n_fft: config.n_fft,
-            frame: config.options().frame(),
-            k: config.k,
-            band: *band,
-            search,
-            weights: None,
-            kind,
-        })
-    }
-
-    fn universal(estimate: &EstimateOptions, search: &SearchOptions) -> Result<Self> {
-        let SearchOptions { k, band, maxima } = search;
-        ensure!(estimate.window.is_none(), "--window is set by the model universal");
-        let config = universal(estimate, k.unwrap_or(16), 1.0);
-        config.validate()?;
-        let (options, open) = (config.options(), config.open_segments.map_or(0, |open| open.len()));
-        Ok(Self {
-            name: ModelName::Universal.to_string(),
-            estimate: format!(
-                "n_fft {}, hop {}, {open} of {} segments, {} scaling, detrend {}{}",
-                options.n_fft,
-                options.hop,
-                options.segments,
-                estimate.scaling(),
-                estimate.detrend(),
-                described(*band)
-            ),
-            n_fft: options.n_fft,
-            frame: options.frame(),
-            k: config.k,
-            band: *band,
-            search: maxima.search(false)?,
-            weights: None,
-            kind: RequestedModel::Universal(estimate.clone()),
-        })
-    }
-
-    fn of_run(
-        model: &ModelName,
-        folder: &Path,
-        estimate: &EstimateOptions,
+    /// If an option is out of range or contradicts the model, or the run can't be read.
+    pub fn new(
+        model: &ModelOptions,
+        options: &EstimateOptions,
         search: &SearchOptions,
         device: &Device,
     ) -> Result<Self> {
-        let SearchOptions { k, band, maxima } = search;
-        let given = estimate.given();
-        ensure!(given.is_empty(), "{} is set by the model of {}", given.join(", "), folder.display());
-        let run = RunFolder::new(folder);
-        let learned = run.load_model::<peaks::PeaksTask>(device).context("--model")?;
-        let k = k.unwrap_or(learned.config().k);
-        let learned = learned.try_with_k(k)?;
-        let weights = Manifest::of(&run.model(), "model").context("--model")?;
-        let options = learned.options();
+        let model = model.model()?;
+        let k = search.k.unwrap_or(DEFAULT_K.min(options.n_fft() / 2 + 1));
+        let exact_for_hann =
+            matches!(model, ModelName::Exact(_) | ModelName::Auto(_)) && options.window() == Window::Hann;
+        let (mut weights, mut trained) = (None, None);
+        let (welch, k, estimate) = match &model {
+            ModelName::Exact(segments) | ModelName::Auto(segments) => {
+                let config = options.config(*segments, k, 1.0);
+                config.validate().map_err(of_option)?;
+                let placement = segments.placement.map_or_else(String::new, |placement| format!(" ({placement})"));
+                (config.options(), k, format!("{options}, {} segments{placement}", segments.count))
+            }
+            ModelName::Universal => {
+                ensure!(options.window.is_none(), "--window is set by the model universal");
+                let config = universal(options, k, 1.0);
+                config.validate().map_err(of_option)?;
+                let (welch, open) = (config.options(), config.open_segments.map_or(0, |open| open.len()));
+                let WelchOptions { n_fft, hop, segments, .. } = welch;
+                let (scaling, detrend) = (options.scaling(), options.detrend());
+                let segments = format!("{open} of {segments} segments");
+                (welch, k, format!("n_fft {n_fft}, hop {hop}, {segments}, {scaling} scaling, detrend {detrend}"))
+            }
+            ModelName::Run(folder) => {
+                let given = options.given();
+                ensure!(given.is_empty(), "{} is set by the model of {}", given.join(", "), folder.display());
+                let files = folder.join("model");
+                let file = files.join("model.safetensors");
+                let ZooModel::LearnedWelchPeaks(learned) = zoo::load(&file, device).context("--model")? else {
+                    bail!("--model: {} is no model of the task peaks", file.display());
+                };
+                let k = search.k.unwrap_or(learned.config().k);
+                let learned = learned.try_with_k(k)?;
+                weights = Some(checksums(&files).context("--model")?);
+                let welch = learned.options();
+                trained = Some(Box::new(learned));
+                let WelchOptions { n_fft, hop, scaling, .. } = welch;
+                (welch, k, format!("n_fft {n_fft}, hop {hop}, learned, {scaling} scaling"))
+            }
+        };
+        let band = search.band.map_or_else(String::new, |band| format!(", band {band} Hz"));
         Ok(Self {
             name: model.to_string(),
-            estimate: format!(
-                "n_fft {}, hop {}, learned, {} scaling{}",
-                options.n_fft,
-                options.hop,
-                options.scaling,
-                described(*band)
-            ),
-            n_fft: options.n_fft,
-            frame: options.frame(),
+            estimate: estimate + &band,
+            n_fft: welch.n_fft,
+            frame: welch.frame(),
             k,
-            band: *band,
-            search: maxima.search(false)?,
-            weights: Some(weights),
-            kind: RequestedModel::Learned(Box::new(learned)),
+            search: search.maxima.search(exact_for_hann)?,
+            is_centred: welch.detrend == Detrend::Constant,
+            band: search.band,
+            weights,
+            options: options.clone(),
+            model,
+            trained,
         })
     }
 
-    /// The model for recordings of a sample rate.
+    /// The exact estimate of the power of frames of so many segments.
     ///
     /// # Errors
-    /// If the device refuses it.
-    pub fn open(&self, rate: f64, device: &Device) -> Result<PeakModel> {
-        let band = match (&self.band, &self.kind) {
-            (Some(band), _) => Some(band.bins(self.n_fft, rate)?),
-            (None, RequestedModel::Learned(learned)) => learned.options().band,
-            (None, _) => None,
+    /// If an option is out of range.
+    pub fn power(options: &EstimateOptions, segments: usize) -> Result<Self> {
+        let model = ModelOptions { model: None, segments: Some(FrameSegments::adjacent(segments)), spread: None };
+        Self::new(&model, options, &SearchOptions { k: Some(1), ..SearchOptions::default() }, &Device::flex())
+    }
+
+    /// The bins among which peaks are searched at a sample rate; all if `None`.
+    fn band(&self, rate: f64) -> Result<Option<Band>> {
+        match (&self.band, &self.trained) {
+            (Some(band), _) => Ok(Some(band.bins(self.n_fft, rate)?)),
+            (None, Some(learned)) => Ok(learned.options().band),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// Two-sided power `[rows, n_fft]` of complex frames `[rows, 2, frame]`, and the scales of the rows.
+    fn complex_power(&self, device: &Device, rate: f64, samples: &mut [f32]) -> Result<(Tensor<2>, RowScales)> {
+        let (ModelName::Exact(segments) | ModelName::Auto(segments)) = self.model else {
+            bail!("complex samples take the exact estimate, not the model {}", self.name)
         };
-        // Local maxima are searched in the power of all bins: those of an end of the band have neighbours beyond it.
-        let strongest = if self.search.is_some() { None } else { band };
-        let model = match &self.kind {
-            RequestedModel::Exact(estimate, tier) => {
-                let config = estimate.config(*tier, self.k, rate).with_band(strongest);
-                DeviceModel::Exact(Box::new(config.try_init(device)?))
+        let scales = RowScales::of(samples, 2 * self.frame);
+        let rows = samples.len() / (2 * self.frame);
+        let data = TensorData::new(samples.to_vec(), [rows, 2, self.frame]);
+        let parts: Tensor<3> = Tensor::from_data(data, device);
+        let part =
+            |part: usize| parts.clone().slice([0..rows, part..part + 1, 0..self.frame]).reshape([rows, self.frame]);
+        let config = self.options.config(segments, 1, rate);
+        let window = self.options.window().tensor(self.n_fft, WindowSymmetry::Periodic, FloatDType::F32, device);
+        Ok((welch_psd_complex(ComplexTensor::new(part(0), part(1)), window, &config.options())?, scales))
+    }
+
+    /// Peaks of two-sided power `[rows, n_fft]`.
+    fn complex_peaks(&self, recording: OpenRecording, power: Tensor<2>, scales: &RowScales) -> Result<PeakValues> {
+        let (n_fft, rate) = (self.n_fft, recording.rate);
+        let device = power.device();
+        // Bins by rising frequency, in which a band is a range.
+        let band =
+            self.band.map(|band| band.bins_from(recording.first_hertz(n_fft), n_fft, n_fft, rate)).transpose()?;
+        let below = n_fft / 2;
+        let order = |bin: usize| (bin + n_fft - below) % n_fft;
+        if let Some(search) = &self.search {
+            let sorted = fftshift(power, Some(&[1]))?;
+            let mut values = search.find(sorted, scales, band, self.k, rate / n_fft as f64)?;
+            values.bins.iter_mut().filter(|bin| **bin >= 0).for_each(|bin| *bin = order(*bin as usize) as i32);
+            return Ok(values);
+        }
+        let power = match band {
+            Some(band) => {
+                let count = band.end - band.first;
+                ensure!(self.k <= count, "-k {}: the band has {count} bins", self.k);
+                // Power that is not a number is no peak.
+                let mut mask = vec![f32::NAN; n_fft];
+                (band.first..band.end).for_each(|bin| mask[order(bin)] = 0.0);
+                let mask: Tensor<2> = Tensor::from_data(TensorData::new(mask, [1, n_fft]), &device);
+                power + mask
             }
-            RequestedModel::Auto(estimate) => {
-                let peaks = estimate.config(Tier::Fast, self.k, rate).with_band(strongest);
-                DeviceModel::Auto(Box::new(AutoWelchPeaksConfig::new().with_peaks(peaks).try_init(device)?))
-            }
-            RequestedModel::Universal(estimate) => {
-                let config = universal(estimate, self.k, rate).with_band(strongest);
-                DeviceModel::of_learned(&config.try_init(device)?, strongest)?
-            }
-            RequestedModel::Learned(learned) => DeviceModel::of_learned(learned, strongest)?,
+            None => power,
         };
-        let search = self.search.map(|search| (search, rate / self.n_fft as f64));
-        Ok(PeakModel { model, device: device.clone(), frame: self.frame, k: self.k, band, search })
+        let Peaks { bins, power } = top_k(power, self.k)?;
+        Ok(PeakValues { bins: read(bins)?, power: scales.applied(&read::<f32, _>(power)?), maxima: None })
+    }
+
+    /// The model for recordings of a sample rate.
+    fn open(&self, rate: f64, device: &Device) -> Result<Model> {
+        // Local maxima are searched in the power of all bins: those at an end of the band have neighbours beyond it.
+        let band = if self.search.is_some() { None } else { self.band(rate)? };
+        Ok(match (&self.model, &self.trained) {
+            (_, Some(learned)) => Model::learned(learned, band)?,
+            (ModelName::Universal, None) => {
+                let learned =
+                    universal(&self.options, self.k, rate).with_band(band).try_init(device).map_err(of_option)?;
+                Model::learned(&learned, band)?
+            }
+            // The strategies of `auto` differ in how they compute the strongest bins.
+            (ModelName::Auto(segments), None) if self.search.is_none() => {
+                let peaks = self.options.config(*segments, self.k, rate).with_band(band);
+                Model::Auto(Box::new(
+                    AutoWelchPeaksConfig::new().with_peaks(peaks).try_init(device).map_err(of_option)?,
+                ))
+            }
+            (ModelName::Exact(segments) | ModelName::Auto(segments), None) => Model::Exact(Box::new(
+                self.options.config(*segments, self.k, rate).with_band(band).try_init(device).map_err(of_option)?,
+            )),
+            (ModelName::Run(folder), None) => bail!("{}: its model was not read", folder.display()),
+        })
     }
 }
 
 /// The learned estimate for signals of any kind, with the options of an exact one.
-fn universal(estimate: &EstimateOptions, k: usize, rate: f64) -> LearnedWelchPeaksConfig {
-    LearnedWelchPeaksConfig::universal_for(&estimate.config(Tier::Reference, k, rate))
+fn universal(options: &EstimateOptions, k: usize, rate: f64) -> LearnedWelchPeaksConfig {
+    LearnedWelchPeaksConfig::universal_for(&options.config(DEFAULT_SEGMENTS, k, rate))
 }
 
-/// The end of a description that names the band, if there is one.
-fn described(band: Option<FrequencyBand>) -> String {
-    band.map_or_else(String::new, |band| format!(", band {band} Hz"))
+/// An error of the configuration as one of the option that sets it.
+fn of_option(error: ArgumentError) -> anyhow::Error {
+    let option =
+        if error.argument == "k" { "-k".to_owned() } else { format!("--{}", error.argument.replace('_', "-")) };
+    anyhow!("{option} is {}, but must be {}", error.got, error.expected)
+}
+
+/// CRC-32 of the files of a folder, by name.
+fn checksums(folder: &Path) -> Result<BTreeMap<String, u32>> {
+    let mut checksums = BTreeMap::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_file() {
+            let checksum = crc32fast::hash(&fs::read(entry.path())?);
+            checksums.insert(entry.file_name().to_string_lossy().into_owned(), checksum);
+        }
+    }
+    Ok(checksums)
 }
 
 /// A model on a device, for recordings of one sample rate.
-pub struct PeakModel {
-    model: DeviceModel,
-    device: Device,
-    frame: usize,
-    k: usize,
-    /// Bins among which peaks are searched.
-    band: Option<Band>,
-    /// Search of local maxima, and the hertz of a bin.
-    search: Option<(LocalMaximaSearch, f64)>,
-}
-
-enum DeviceModel {
+enum Model {
     Exact(Box<WelchPeaks>),
     Auto(Box<AutoWelchPeaks>),
-    /// Parameters of a model whose weights do not change.
-    Learned(Box<LearnedParameters>, WelchOptions),
+    /// Estimate of a model whose weights do not change.
+    Learned(Box<LearnedEstimate>),
 }
 
-impl DeviceModel {
-    fn of_learned(learned: &LearnedWelchPeaks, band: Option<Band>) -> Result<Self> {
-        let gates = learned.hard_gates();
-        let (parameters, options) = (learned.try_parameters(&gates)?, learned.options_with(&gates));
-        // A halved transform has the lower bins alone.
-        let bins = options.bins();
-        if let Some(band) = band
-            && band.first >= bins
-        {
-            bail!("the model finds no peaks in the bins {band}: it halves its transform, which has the bins 0..{bins}");
-        }
-        let band = band.map(|band| Band::new(band.first..band.end.min(bins)));
-        Ok(Self::Learned(Box::new(parameters), options.with_band(band)))
+impl Model {
+    fn learned(learned: &LearnedWelchPeaks, band: Option<Band>) -> Result<Self> {
+        Ok(Self::Learned(Box::new(learned.try_estimate(&learned.hard_gates())?.with_band(band))))
     }
-}
 
-impl PeakModel {
-    /// Peaks of each frame of samples `[rows, frame]`.
-    ///
-    /// # Errors
-    /// If the device fails.
-    pub fn peaks(&self, samples: Vec<f32>) -> Result<PeakValues> {
-        let shape = [samples.len() / self.frame, self.frame];
-        let frames = Tensor::<2>::from_data(TensorData::new(samples, shape), &self.device);
-        if let Some((search, hertz_per_bin)) = &self.search {
-            return search.find(self.power(frames)?, self.band, self.k, *hertz_per_bin);
-        }
-        let Peaks { bins, power } = match &self.model {
-            DeviceModel::Exact(model) => model.try_forward(frames)?,
-            DeviceModel::Auto(model) => model.try_forward(frames)?,
-            DeviceModel::Learned(parameters, options) => {
-                learned_welch_peaks(frames, *parameters.clone(), options, self.k)?
-            }
-        };
-        Ok(PeakValues { bins: read(bins)?, power: read(power)?, maxima: None })
+    /// The strongest bins of frames.
+    fn peaks(&self, frames: Tensor<2>) -> Result<Peaks<2>> {
+        Ok(match self {
+            Self::Exact(model) => model.try_forward(frames)?,
+            Self::Auto(model) => model.try_forward(frames)?,
+            Self::Learned(estimate) => estimate.try_forward(frames)?,
+        })
     }
 
     /// Power of every bin of frames.
     fn power(&self, frames: Tensor<2>) -> Result<Tensor<2>> {
-        match &self.model {
-            DeviceModel::Exact(model) => Ok(model.try_psd(frames)?),
-            DeviceModel::Learned(parameters, options) => Ok(learned_welch_psd(frames, *parameters.clone(), options)?),
-            DeviceModel::Auto(_) => bail!("the strategies of auto compute the strongest bins only"),
+        match self {
+            Self::Exact(model) => Ok(model.try_psd(frames)?),
+            Self::Learned(estimate) => Ok(estimate.try_psd(frames)?),
+            Self::Auto(_) => bail!("the strategies of auto compute the strongest bins only"),
         }
     }
 }
 
-/// Power of every bin of single segments, by the exact estimate.
-#[derive(Clone)]
-pub struct PowerModel {
-    estimate: EstimateOptions,
-    /// Model of the current sample rate.
-    model: Option<(f64, WelchPeaks)>,
+/// The model of a request on one device, opened again when the sample rate changes.
+pub struct DeviceModel<'a> {
+    request: &'a ModelRequest,
+    open: Option<(f64, Model)>,
 }
 
-impl PowerModel {
-    /// Checks the options.
-    ///
-    /// # Errors
-    /// If one is out of range.
-    pub fn new(estimate: &EstimateOptions) -> Result<Self> {
-        estimate.config(Tier::Ultra, 1, 1.0).validate()?;
-        Ok(Self { estimate: estimate.clone(), model: None })
+impl<'a> DeviceModel<'a> {
+    /// A model that is not open yet.
+    pub fn new(request: &'a ModelRequest) -> Self {
+        Self { request, open: None }
     }
 
-    /// Power `[rows, bins]` of samples `[rows, n_fft]`, always on the same device.
+    /// Peaks of each frame of samples `[rows, frame]`, of complex ones `[rows, 2, frame]`, always on the same device.
     ///
     /// # Errors
-    /// If the device fails.
-    pub fn power(&mut self, device: &Device, rate: f64, samples: Vec<f32>) -> Result<Vec<f32>> {
-        let model = match self.model.take() {
+    /// If the device fails, and for complex samples and a model that takes none.
+    pub fn peaks(&mut self, device: &Device, recording: OpenRecording, mut samples: Vec<f32>) -> Result<PeakValues> {
+        let (request, rate) = (self.request, recording.rate);
+        if recording.centre.is_some() {
+            let (power, scales) = request.complex_power(device, rate, &mut samples)?;
+            return request.complex_peaks(recording, power, &scales);
+        }
+        let (frames, scales) = self.frames(device, samples);
+        let model = self.at(device, rate)?;
+        if let Some(search) = &request.search {
+            let hertz_per_bin = rate / request.n_fft as f64;
+            return search.find(model.power(frames)?, &scales, request.band(rate)?, request.k, hertz_per_bin);
+        }
+        let Peaks { bins, power } = model.peaks(frames)?;
+        Ok(PeakValues { bins: read(bins)?, power: scales.applied(&read::<f32, _>(power)?), maxima: None })
+    }
+
+    /// Power `[rows, bins]` of frames as in [`peaks`](Self::peaks), and the scales of the rows.
+    ///
+    /// # Errors
+    /// As [`peaks`](Self::peaks).
+    pub fn power(
+        &mut self,
+        device: &Device,
+        recording: OpenRecording,
+        mut samples: Vec<f32>,
+    ) -> Result<(Vec<f32>, RowScales)> {
+        if recording.centre.is_some() {
+            let (power, scales) = self.request.complex_power(device, recording.rate, &mut samples)?;
+            return Ok((read(power)?, scales));
+        }
+        let (frames, scales) = self.frames(device, samples);
+        Ok((read(self.at(device, recording.rate)?.power(frames)?)?, scales))
+    }
+
+    fn frames(&self, device: &Device, mut samples: Vec<f32>) -> (Tensor<2>, RowScales) {
+        let shape = [samples.len() / self.request.frame, self.request.frame];
+        let scales = RowScales::of(&mut samples, self.request.frame);
+        (Tensor::from_data(TensorData::new(samples, shape), device), scales)
+    }
+
+    /// The model at a sample rate.
+    fn at(&mut self, device: &Device, rate: f64) -> Result<&Model> {
+        let model = match self.open.take() {
             Some((same, model)) if same == rate => model,
-            _ => self.estimate.config(Tier::Ultra, 1, rate).try_init(device)?,
+            _ => self.request.open(rate, device)?,
         };
-        let n_fft = self.estimate.n_fft();
-        let shape = [samples.len() / n_fft, n_fft];
-        let power = model.try_psd(Tensor::<2>::from_data(TensorData::new(samples, shape), device))?;
-        self.model = Some((rate, model));
-        read(power)
+        Ok(&self.open.insert((rate, model)).1)
     }
 }

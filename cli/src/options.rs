@@ -1,75 +1,110 @@
 //! Options that several commands share.
 
+use std::ffi::OsStr;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use anyhow::{Context, Result, bail};
 use clap::value_parser;
-use firefly_app::device::{DeviceChoice, DeviceName};
-use firefly_app::device_list::{DeviceList, DeviceListError};
-use firefly_models::{Detrend, Scaling, Tier, WelchPeaksConfig, Window, WindowSymmetry};
-use firefly_trainer::data::formats::NumberFormat;
+use firefly_app::files::ensure_no_input;
+use firefly_models::{Detrend, Scaling, WelchPeaksConfig, Window, WindowSymmetry};
+use firefly_recordings::{NumberFormat, RATES, ReadOptions, Shard, Sources};
 
-use crate::open_device::{OpenDevice, names_of};
+use crate::segments::FrameSegments;
 
 /// The recordings of a command.
 #[derive(Debug, Clone, clap::Args)]
 pub struct InputOptions {
     /// Recording, folder of recordings, or - for samples on standard input (with --rate and --format).
     ///
-    /// Formats by extension: wav (also RF64 and BW64), flac, ogg, edf, bdf, npy, npz, safetensors, csv, tsv, parquet. In a
-    /// folder, npy to parquet count only where it has none of the others.
+    /// Formats by extension: wav (also RIFX, RF64 and BW64), flac, ogg, mp3, aac, m4a, aiff, caf, mka, webm, edf, bdf,
+    /// vhdr, hea, mseed, tdms, sigmf-meta, npy, npz, mat, h5, safetensors, csv, tsv, parquet, arrow, feather. In a folder,
+    /// npy to feather count only where it has none of the others.
     #[arg(value_name = "FILE|FOLDER|-")]
     pub input: PathBuf,
-    /// Samples per second: of standard input, and of files that do not say, 0.000001 to 1e12
+    /// Samples per second, instead of what a file says: 0.000001 to 1e12
     #[arg(long, value_name = "HZ", value_parser = rate)]
     pub rate: Option<f64>,
-    /// Format of samples on standard input: u8, s16, s24, s32, f32 or f64, followed by le (the default) or be
+    /// Format of samples on standard input, or of a file without a header: u8, s8, s16, s24, s32, f16, f32 or f64, or of
+    /// complex samples cu8, ci8, ci16, ci32, cf32 or cf64, followed by le (the default) or be
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<NumberFormat>,
-    /// Channels of samples on standard input, interleaved, 1 to 65536
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u32).range(1..=65_536))]
-    pub channels: u32,
+    /// Channels of samples with --format, interleaved, 1 to 65536 [default: 1]
+    #[arg(long, value_name = "N", requires = "format", value_parser = value_parser!(u32).range(1..=65_536))]
+    pub channels: Option<u32>,
+    /// Channel to read, by label or by number from 0; may be repeated [default: all]
+    #[arg(long, value_name = "NAME")]
+    pub channel: Vec<String>,
+    /// Column of times of a table, by title or by number from 0 [default: found by its title]
+    #[arg(long, value_name = "NAME")]
+    pub time_column: Option<String>,
+    /// Pairs of channels are the in-phase and quadrature parts of complex samples, as in IQ recordings in WAV
+    #[arg(long)]
+    pub iq: bool,
+    /// Lines at the start of a table of text that are not read
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub skip_rows: usize,
     /// Show no progress and no notes
     #[arg(long)]
     pub quiet: bool,
 }
 
-/// The devices of a command.
-#[derive(Debug, Clone, clap::Args)]
-pub struct DeviceOptions {
-    /// Device: auto (a GPU where there is one, or else the CPU), cpu, ndarray, wgpu, vulkan, metal, cuda or rocm, with an index as
-    /// in cuda:1, or remote:HOST:PORT; several, which share the frames, as in cuda:0,cuda:1 or cuda:*
-    #[arg(long, default_value = "auto", value_name = "DEVICE,…")]
-    device: DeviceList,
-}
-
-impl DeviceOptions {
-    /// Opens the devices: one at least, all of one kind.
-    ///
-    /// # Errors
-    /// For a list that names one twice or mixes kinds, and for a device that this build or this machine lacks.
-    pub fn open(&self) -> Result<Vec<OpenDevice>, DeviceListError> {
-        let open = |name: DeviceName| Ok(OpenDevice { name, device: name.open()? });
-        self.device.names()?.into_iter().map(open).collect()
+impl InputOptions {
+    /// Title of a page about the recordings: the name of their file or folder.
+    pub fn title(&self) -> String {
+        let name =
+            self.input.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+        name.unwrap_or_else(|| self.input.display().to_string())
     }
 
-    /// The names of the open devices, and why it is this one if that was left open.
-    pub fn explained(&self, devices: &[OpenDevice]) -> String {
-        if self.device.is_auto() { DeviceChoice::Auto.explained() } else { names_of(devices, ", ") }
+    /// Finds the recordings, or a shard of them.
+    ///
+    /// # Errors
+    /// If there is none, or one of `outputs` would replace one.
+    pub fn sources(&self, shard: Option<Shard>, outputs: [Option<&PathBuf>; 2]) -> Result<Sources> {
+        let channels = self.channels.unwrap_or(1) as usize;
+        let mut sources = if self.input == Path::new("-") {
+            let (Some(rate), Some(format)) = (self.rate, self.format) else {
+                bail!("samples on standard input need --rate and --format, as in --rate 48000 --format s16le")
+            };
+            Sources::standard_input(format, channels, rate)
+        } else if let Some(format) = self.format {
+            let rate = self.rate.context("samples with --format need --rate, as in --rate 48000 --format s16le")?;
+            Sources::raw_file(&self.input, format, channels, rate)?
+        } else {
+            Sources::find(&self.input)?
+        };
+        sources.options = ReadOptions {
+            rate: self.rate,
+            channels: self.channel.clone(),
+            time_column: self.time_column.clone(),
+            skip_rows: self.skip_rows,
+            is_complex: self.iq,
+            ignores_times: false,
+        };
+        for output in outputs.into_iter().flatten() {
+            let inputs = sources.list.iter().filter_map(|source| source.path.as_deref());
+            ensure_no_input(output, inputs).with_context(|| output.display().to_string())?;
+        }
+        match shard {
+            Some(shard) => sources.shard(shard).context("--shard"),
+            None => Ok(sources),
+        }
     }
 }
 
 /// The Welch estimate of a command.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct EstimateOptions {
-    /// Samples per segment: a power of two from 8 to 65536 [default: 256]
-    #[arg(long, value_name = "N")]
-    pub n_fft: Option<usize>,
+    /// Samples per segment, 1 to 16777216 [default: 256]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1 << 24))]
+    pub n_fft: Option<u32>,
     /// Samples from one segment's start to the next, 1 or more [default: half of --n-fft]
     #[arg(long, value_name = "N")]
     pub hop: Option<usize>,
-    /// Window of a segment: hann, hamming, blackman or rectangular, periodic [default: hann]
+    /// Window of a segment, periodic: hann, hamming, blackman, rectangular, nuttall, blackmanharris, flattop,
+    /// kaiser(BETA), gaussian(STD), tukey(ALPHA) or dpss(NW) [default: hann]
     #[arg(long)]
     pub window: Option<Window>,
     /// Scaling of power: power (|X|², unscaled), spectrum or density, as in SciPy [default: power]
@@ -83,12 +118,12 @@ pub struct EstimateOptions {
 impl EstimateOptions {
     /// Samples per segment.
     pub fn n_fft(&self) -> usize {
-        self.n_fft.unwrap_or(256)
+        self.n_fft.unwrap_or(256) as usize
     }
 
     /// Samples between the starts of segments.
     pub fn hop(&self) -> usize {
-        self.hop.unwrap_or(self.n_fft() / 2)
+        self.hop.unwrap_or((self.n_fft() / 2).max(1))
     }
 
     /// Window of a segment.
@@ -106,12 +141,13 @@ impl EstimateOptions {
         self.detrend.unwrap_or_default().0
     }
 
-    /// Configuration of the exact estimate of a tier at a sample rate.
-    pub fn config(&self, tier: Tier, k: usize, sample_rate: f64) -> WelchPeaksConfig {
+    /// Configuration of the exact estimate of these segments at a sample rate.
+    pub fn config(&self, segments: FrameSegments, k: usize, sample_rate: f64) -> WelchPeaksConfig {
         WelchPeaksConfig::new()
             .with_n_fft(self.n_fft())
             .with_hop(Some(self.hop()))
-            .with_tier(tier)
+            .with_segments(segments.count)
+            .with_placement(segments.placement)
             .with_k(k)
             .with_window(self.window())
             .with_symmetry(WindowSymmetry::Periodic)
@@ -162,6 +198,23 @@ impl ScalingName {
     }
 }
 
+impl ScalingName {
+    /// Unit of power in decibels, of samples in a unit, which may be empty.
+    pub fn decibels(self, unit: &str) -> String {
+        let space = if unit.is_empty() { "" } else { " " };
+        match self {
+            Self::Power if unit.is_empty() => "dB".to_owned(),
+            Self::Power | Self::Spectrum => format!("dB re 1{space}{unit}²"),
+            Self::Density => format!("dB re 1{space}{unit}²/Hz"),
+        }
+    }
+
+    /// Label of an axis of power in decibels, of samples in a unit, which may be empty.
+    pub fn label(self, unit: &str) -> String {
+        format!("power{}, {}", if self == Self::Power { " |X|²" } else { "" }, self.decibels(unit))
+    }
+}
+
 impl FromStr for ScalingName {
     type Err = String;
 
@@ -201,36 +254,6 @@ impl FromStr for DetrendName {
     }
 }
 
-/// Part of the work: shard `index` of `count`, counted from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shard {
-    /// Number of the shard, from 1 to `count`.
-    pub index: u64,
-    /// Number of shards.
-    pub count: u64,
-}
-
-impl FromStr for Shard {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let parsed = text.split_once('/').and_then(|(index, count)| Some((index.parse().ok()?, count.parse().ok()?)));
-        match parsed {
-            Some((index, count)) if (1..=count).contains(&index) => Ok(Self { index, count }),
-            _ => Err(format!("`{text}` is not a shard: I/N with I from 1 to N, as in 1/4")),
-        }
-    }
-}
-
-impl fmt::Display for Shard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.index, self.count)
-    }
-}
-
-/// Least and greatest sample rate, in hertz.
-pub const RATES: [f64; 2] = [1e-6, 1e12];
-
 fn rate(text: &str) -> Result<f64, String> {
     let [least, most] = RATES;
     match text.parse() {
@@ -242,4 +265,17 @@ fn rate(text: &str) -> Result<f64, String> {
 fn unknown(kind: &str, text: &str, names: &[&str]) -> String {
     let hint = firefly_app::suggest::hint(text, names.iter().copied());
     format!("unknown {kind} `{text}`{hint}; accepted: {}", names.join(", "))
+}
+
+/// The format that a path's extension, in upper or lower case, names among `formats`; `kind` and `accepted` describe
+/// them in the error.
+///
+/// # Errors
+/// For an extension that names none.
+pub fn format_of<F: Copy>(path: &Path, kind: &str, accepted: &str, formats: &[(&str, F)]) -> Result<F> {
+    let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default();
+    let found = formats.iter().find(|(name, _)| name.eq_ignore_ascii_case(extension));
+    found
+        .map(|(_, format)| *format)
+        .with_context(|| format!("{}: its extension names no format of {kind} (accepted: {accepted})", path.display()))
 }

@@ -3,28 +3,71 @@
 //! Blocks are dealt to the devices in turn, and their results taken in the same turn, so that results are in the order of
 //! the blocks whatever the number of devices. What is between two blocks goes the way of the second.
 
+use std::collections::HashSet;
 use std::sync::mpsc::{Receiver, SendError, SyncSender, sync_channel};
 use std::thread;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use firefly_app::guard::guarded;
 use firefly_app::progress::StepProgress;
+use firefly_app::streams::note;
+use firefly_recordings::{Block, FrameReader, Note, RecordingProblem};
 
-use crate::frames::{Block, FrameReader, Framing};
-use crate::source::Sources;
+use crate::job::Job;
 
 /// Blocks that wait between two threads.
 const WAITING: usize = 2;
+
+/// What can't be done where the system refuses a thread.
+const STARTING: &str = "starting a thread: the limit on processes or on memory may be reached";
+
+/// Longest block of a stream, in seconds, unless a frame is longer: results follow its samples at once.
+const STREAM_SECONDS: f64 = 0.25;
 
 /// A recording that is being read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OpenRecording {
     /// Number of the recording among the sources.
     pub source: usize,
-    /// Channels.
+    /// Channels; a complex one counts once.
     pub channels: usize,
     /// Samples per second.
     pub rate: f64,
+    /// Frequency in hertz that frequency 0 of complex samples stands for; none for real samples.
+    pub centre: Option<f64>,
+}
+
+impl OpenRecording {
+    /// Bins of the spectrum of a segment: both sides of complex samples, in the order of `fftfreq`.
+    pub fn bins(&self, n_fft: usize) -> usize {
+        if self.centre.is_some() { n_fft } else { n_fft / 2 + 1 }
+    }
+
+    /// Frequency in hertz of a bin, or of a place so many bins behind it.
+    pub fn hertz(&self, bin: usize, offset: f64, n_fft: usize) -> f64 {
+        let Some(centre) = self.centre else { return (bin as f64 + offset) * self.rate / n_fft as f64 };
+        // The upper half of the bins is that of the frequencies below 0.
+        let signed = if bin > (n_fft - 1) / 2 { bin as f64 - n_fft as f64 } else { bin as f64 };
+        (signed + offset) * self.rate / n_fft as f64 + centre
+    }
+
+    /// Values of bins by rising frequency.
+    pub fn by_frequency<T: Clone>(&self, bins: &[T]) -> Vec<T> {
+        let mut bins = bins.to_vec();
+        if self.centre.is_some() {
+            let below = bins.len() / 2;
+            bins.rotate_right(below);
+        }
+        bins
+    }
+
+    /// Lowest frequency in hertz.
+    pub fn first_hertz(&self, n_fft: usize) -> f64 {
+        match self.centre {
+            Some(_) => self.hertz(n_fft.div_ceil(2) % n_fft, 0.0, n_fft),
+            None => 0.0,
+        }
+    }
 }
 
 /// Message from one thread of the pipeline to the next.
@@ -45,14 +88,13 @@ pub trait Compute<T>: FnMut(OpenRecording, Vec<f32>) -> Result<T> + Send {}
 
 impl<T, F: FnMut(OpenRecording, Vec<f32>) -> Result<T> + Send> Compute<T> for F {}
 
-/// Reads every frame of the sources from `start` on, computes, and passes the results to `write`, in order. Each of
+/// Reads every frame of the job's sources from `start` on, computes, and passes the results to `write`, in order. Each of
 /// `computations`, one at least, takes the next block in turn.
 ///
 /// # Errors
 /// The first error of a computation or `write`, or the message of a computation's panic; errors of recordings are messages.
 pub fn run<T: Send>(
-    sources: &Sources,
-    framing: Framing,
+    job: &Job<'_>,
     start: Start,
     progress: &StepProgress,
     computations: Vec<impl Compute<T>>,
@@ -65,12 +107,14 @@ pub fn run<T: Send>(
             let (from_device, to_write) = sync_channel(WAITING);
             let work = move || compute_all(&to_compute, &from_device, &mut compute);
             let work = move || guarded(work).unwrap_or_else(|panic| Err(anyhow!(panic)));
-            computing.push(thread::Builder::new().name(format!("compute {number}")).spawn_scoped(scope, work)?);
+            computing.push(
+                thread::Builder::new().name(format!("compute {number}")).spawn_scoped(scope, work).context(STARTING)?,
+            );
             frames.push(to_device);
             computed.push(to_write);
         }
-        let reading = move || guarded(move || read(sources, framing, start, progress, &mut Turns::of(frames)));
-        let reader = thread::Builder::new().name("read".into()).spawn_scoped(scope, reading)?;
+        let reading = move || guarded(move || read(job, start, progress, &mut Turns::of(frames)));
+        let reader = thread::Builder::new().name("read".into()).spawn_scoped(scope, reading).context(STARTING)?;
         let written = Turns::of(computed).receive_all(&mut write);
         // A thread whose receiver is gone ends; its own error comes first.
         let mut computed = Ok(());
@@ -122,21 +166,38 @@ impl<T> Turns<Receiver<Message<T>>> {
 
 /// Reads all recordings; ends early when a receiver is closed.
 fn read(
-    sources: &Sources,
-    framing: Framing,
+    job: &Job<'_>,
     (first, mut frame): Start,
     progress: &StepProgress,
     out: &mut Turns<SyncSender<Message<Vec<f32>>>>,
 ) {
+    let sources = job.sources;
+    let mut remarks = Remarks { is_quiet: job.quiet, ..Remarks::default() };
     let mut bytes: u64 = sources.list[..first.min(sources.list.len())].iter().map(|source| source.bytes).sum();
     for (index, source) in sources.list.iter().enumerate().skip(first) {
         progress.show(&source.name);
-        let mut recording = OpenRecording { source: index, channels: 0, rate: 0.0 };
+        let mut recording = OpenRecording { source: index, channels: 0, rate: 0.0, centre: None };
         let mut blocks = || -> Result<bool> {
-            let (reader, rate) = sources.open(source)?;
-            let mut reader = FrameReader::new(reader, framing, sources.part, frame.take(), out.ends.len())?;
-            recording = OpenRecording { channels: reader.channels(), rate, ..recording };
-            while let Some(frames) = reader.next_block()? {
+            let opened = sources.open(source).map_err(|problem| match problem {
+                RecordingProblem::UnknownRate => anyhow!("{problem}: give --rate HZ"),
+                problem => problem.into(),
+            });
+            let (reader, rate) = opened?;
+            let layout = reader.layout();
+            job.labels.keep(index, layout);
+            let centre = layout.is_complex.then_some(layout.centre);
+            let mut reader = FrameReader::new(reader, job.framing, sources.part, frame.take(), out.ends.len())?;
+            if source.path.is_none() {
+                reader.limit_blocks((rate * STREAM_SECONDS) as u64);
+            }
+            let channels = reader.channels() / if centre.is_some() { 2 } else { 1 };
+            recording = OpenRecording { channels, rate, centre, ..recording };
+            loop {
+                let frames = reader.next_block();
+                for note in reader.take_notes() {
+                    remarks.take(&source.name, note);
+                }
+                let Some(frames) = frames? else { break };
                 let share = reader.share_read().unwrap_or(0.0);
                 progress.set_position(bytes + (share * source.bytes as f64) as u64);
                 if out.send(Message::Block(recording, frames)).is_err() {
@@ -145,7 +206,9 @@ fn read(
             }
             Ok(true)
         };
-        let outcome = blocks();
+        let received = blocks();
+        let losses = remarks.losses();
+        let outcome = received.and_then(|received| losses.map(|()| received));
         let gone = match outcome {
             Ok(received) => !received,
             Err(error) => out.send(Message::Failed(error)).is_err(),
@@ -155,6 +218,41 @@ fn read(
         }
         bytes += source.bytes;
         progress.set_position(bytes);
+    }
+}
+
+/// Notes about the recordings.
+#[derive(Default)]
+struct Remarks {
+    is_quiet: bool,
+    /// Remarks that were shown.
+    shown: HashSet<String>,
+    /// Losses of the current recording.
+    losses: Vec<String>,
+}
+
+impl Remarks {
+    /// Shows a remark, once however many recordings it is about, or keeps a loss.
+    fn take(&mut self, name: &str, found: Note) {
+        match found {
+            Note::Loss(text) => self.losses.push(text),
+            Note::Remark(text) => {
+                if !self.is_quiet && !self.shown.contains(&text) {
+                    note(format_args!("note: {name}: {text}"));
+                    self.shown.insert(text);
+                }
+            }
+        }
+    }
+
+    /// Ends a recording.
+    ///
+    /// # Errors
+    /// If samples of it are missing.
+    fn losses(&mut self) -> Result<()> {
+        let losses = std::mem::take(&mut self.losses);
+        ensure!(losses.is_empty(), "{}", losses.join("; "));
+        Ok(())
     }
 }
 
@@ -183,16 +281,10 @@ mod tests {
     use std::time::Duration;
     use std::{fs, path::Path};
 
-    use clap::Parser;
+    use firefly_recordings::{Framing, Sources};
 
     use super::*;
-    use crate::options::InputOptions;
-
-    #[derive(Parser)]
-    struct Input {
-        #[command(flatten)]
-        options: InputOptions,
-    }
+    use crate::labels::LabelBook;
 
     /// Recordings of these numbers of samples, each sample the number of the recording, and one that can't be read.
     fn sources(folder: &Path, lengths: &[usize]) -> Sources {
@@ -208,20 +300,16 @@ mod tests {
             (0..*length).for_each(|_| writer.write_sample(index as f32).unwrap());
             writer.finalize().unwrap();
         }
-        let input = Input::parse_from(["test", folder.to_str().unwrap()]);
-        Sources::find(&input.options, None, [None; 2]).unwrap()
+        Sources::find(folder).unwrap()
     }
 
     /// What reaches the writer: blocks by recording, first frame and samples, ends, and failures.
     fn messages(sources: &Sources, computations: Vec<impl Compute<f32>>) -> (Vec<String>, Result<()>) {
         let mut seen = Vec::new();
-        let outcome = run(
-            sources,
-            Framing { length: 1 << 10, step: 1 << 10 },
-            (0, None),
-            &StepProgress::with_time_left(true, sources.bytes()),
-            computations,
-            |message| {
+        let framing = Framing::new(1 << 10, 1 << 10);
+        let job = Job { sources, framing, options: serde_json::Value::Null, quiet: true, labels: LabelBook::default() };
+        let outcome =
+            run(&job, (0, None), &StepProgress::with_time_left(true, sources.bytes()), computations, |message| {
                 seen.push(match message {
                     Message::Block(recording, block) => {
                         format!("{} {} {}", recording.source, block.first, block.values)
@@ -230,8 +318,7 @@ mod tests {
                     Message::Failed(_) => "failed".to_owned(),
                 });
                 Ok(())
-            },
-        );
+            });
         (seen, outcome)
     }
 
@@ -256,6 +343,23 @@ mod tests {
         assert_eq!(one.iter().filter(|message| message.ends_with("end")).count(), 7);
         for delays in [&[0, 0][..], &[20, 0], &[0, 20], &[0, 10, 3]] {
             assert_eq!(of(delays), one, "{delays:?}");
+        }
+    }
+
+    #[test]
+    fn frequencies_of_complex_samples_have_a_sign_and_a_centre() {
+        let real = OpenRecording { source: 0, channels: 1, rate: 800.0, centre: None };
+        assert_eq!((real.bins(8), real.hertz(3, 0.5, 8), real.first_hertz(8)), (5, 350.0, 0.0));
+        for (n_fft, hertz) in [
+            (8, &[0.0, 100.0, 200.0, 300.0, -400.0, -300.0, -200.0, -100.0][..]),
+            (5, &[0.0, 160.0, 320.0, -320.0, -160.0]),
+            (1, &[0.0]),
+        ] {
+            let complex = OpenRecording { centre: Some(1e6), ..real };
+            let found: Vec<f64> = (0..complex.bins(n_fft)).map(|bin| complex.hertz(bin, 0.0, n_fft) - 1e6).collect();
+            assert_eq!(found, hertz);
+            let sorted = complex.by_frequency(&found);
+            assert!(sorted.is_sorted() && sorted[0] + 1e6 == complex.first_hertz(n_fft), "{sorted:?}");
         }
     }
 

@@ -1,140 +1,281 @@
-//! Summary of spectra on a terminal.
+//! Summary of recordings on a terminal: the lines of each channel, and a small spectrum with marks at them.
 
-use firefly_app::table::{Align, TableLayout, TextTable};
+use std::io::{IsTerminal, stdout};
 
-use crate::frames::Block;
-use crate::peak_values::PeakValues;
+use firefly_app::number::percent;
+use firefly_app::page::html_table::{HtmlRow, HtmlTable};
+use firefly_app::streams::printable;
+use firefly_app::table::{Align, TableLayout, TextTable, wrapped};
+use serde::Serialize;
+
+use crate::labels::ChannelLabel;
+use crate::lines::SpectralLine;
+use crate::options::ScalingName;
 use crate::pipeline::OpenRecording;
 
-/// Rows of the summary; more recordings are counted.
-const MOST_ROWS: usize = 24;
+/// Channels of the summary; more are counted.
+const MAX_CHANNELS: usize = 24;
+/// Channels that have a table and a drawing of their own; more share a table.
+const MAX_DRAWN: usize = 4;
+/// Lines of all channels of the table that they share, unless there are more channels.
+const SHARED_ROWS: usize = 32;
 /// Characters of a recording's name; of a longer one the end is shown.
-const MOST_NAME: usize = 36;
-/// Characters of an inline spectrum.
-const WIDTH: usize = 32;
-/// Range of an inline spectrum below its strongest column, in decibels.
+const MAX_NAME: usize = 36;
+/// Columns that are kept of a spectrum.
+const MAX_COLUMNS: usize = 400;
+/// Range of a drawing below its strongest column, in decibels.
 const RANGE_DB: f64 = 48.0;
-/// Heights of an inline spectrum.
+/// Heights of a drawing.
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// Marks of lines, strongest first; further lines have none.
+const MARKS: &str = "123456789abcdefghijklmnopqrstuvwxyz";
 
-/// Summary of the spectra, or of the peaks, of all recordings: a row per channel.
+/// Results of one channel of a recording.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChannelReport {
+    /// Name of the recording.
+    pub recording: String,
+    /// Number of the channel, from 0.
+    pub channel: usize,
+    /// Its label, and its unit; none where the recording has none.
+    pub label: Option<String>,
+    /// See `label`.
+    pub unit: Option<String>,
+    /// Samples per second.
+    pub rate_hz: f64,
+    /// Frames, or segments of a spectrum.
+    pub frames: u64,
+    /// Lines of the channel, strongest first.
+    pub lines: Vec<SpectralLine>,
+    /// Mean power of all bins by rising frequency, of a spectrum.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub spectrum: Option<SpectrumReport>,
+    /// Name of the channel, empty for the only one without a label.
+    #[serde(skip)]
+    name: String,
+    /// Greatest power of neighbouring bins by rising frequency, and the frequencies of the first and the last bin.
+    #[serde(skip)]
+    columns: Vec<f64>,
+    #[serde(skip)]
+    ends: [f64; 2],
+    /// Frequency that digits are counted from.
+    #[serde(skip)]
+    centre: f64,
+}
+
+/// Mean power of a channel.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SpectrumReport {
+    /// Frequency of the first bin in hertz.
+    pub first_hz: f64,
+    /// Distance of the bins in hertz.
+    pub bin_hz: f64,
+    /// Power by rising frequency.
+    pub power: Vec<f64>,
+}
+
+/// Summary of all recordings.
 pub struct Summary {
     n_fft: usize,
-    k: usize,
-    /// Sums of power per channel and bin of the current recording, `[channels, bins]`, and its frames.
-    sums: Vec<f64>,
-    frames: u64,
-    table: TextTable,
+    scaling: ScalingName,
+    /// Name of frames or segments in a heading.
+    frames: &'static str,
+    /// Whether every channel is kept, with its spectrum, and not only those that are shown.
+    is_whole: bool,
+    /// Channels that are kept.
+    pub reports: Vec<ChannelReport>,
     /// Channels in all.
     pub channels: u64,
     /// Frames of all channels.
     pub rows: u64,
-    /// Those of them that have no peak.
-    without_peaks: u64,
 }
 
 impl Summary {
-    /// An empty summary of `k` peaks per frame of spectra of `n_fft` points; `frames` is the title of their number.
-    pub fn new(n_fft: usize, k: usize, frames: &str) -> Self {
-        let table = TextTable::default()
-            .column("recording", Align::Left)
-            .column("channel", Align::Right)
-            .optional("rate", Align::Right, 1)
-            .columns([frames, "strongest", "power"], Align::Right)
-            .optional("spectrum, 0 to half the rate", Align::Left, 2);
-        Self { n_fft, k, sums: Vec::new(), frames: 0, table, channels: 0, rows: 0, without_peaks: 0 }
+    /// An empty summary of spectra of `n_fft` points; `frames` is the name of what they are averaged over. A whole one
+    /// keeps every channel.
+    pub fn new(n_fft: usize, scaling: ScalingName, frames: &'static str, is_whole: bool) -> Self {
+        Self { n_fft, scaling, frames, is_whole, reports: Vec::new(), channels: 0, rows: 0 }
     }
 
-    /// Adds the peaks of a block.
-    pub fn add(&mut self, recording: OpenRecording, block: &Block<PeakValues>) {
-        let bins = self.bins();
-        self.sums.resize(recording.channels * bins, 0.0);
-        let rows = block.values.bins.chunks(self.k).zip(block.values.power.chunks(self.k));
-        for (row, (positions, power)) in rows.enumerate() {
-            self.without_peaks += u64::from(positions.iter().all(|bin| *bin < 0));
-            let start = row % recording.channels * bins;
-            for (bin, power) in positions.iter().zip(power).filter(|(bin, _)| **bin >= 0) {
-                self.sums[start + *bin as usize] += f64::from(*power);
-            }
+    /// Adds a channel: its number and label, its frames, its mean power per bin, and its lines.
+    pub fn add(
+        &mut self,
+        recording: OpenRecording,
+        name: &str,
+        (channel, label): (usize, &ChannelLabel),
+        frames: u64,
+        means: &[f64],
+        lines: Vec<SpectralLine>,
+    ) {
+        self.channels += 1;
+        self.rows += frames;
+        if !self.is_whole && self.reports.len() == MAX_CHANNELS {
+            return;
         }
-        self.rows += (block.count * recording.channels) as u64;
-        self.frames += block.count as u64;
+        let by_frequency = recording.by_frequency(means);
+        let first_hz = recording.first_hertz(self.n_fft);
+        let bin_hz = recording.rate / self.n_fft as f64;
+        let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        self.reports.push(ChannelReport {
+            recording: name.to_owned(),
+            channel,
+            label: some(&label.title),
+            unit: some(&label.unit),
+            rate_hz: recording.rate,
+            frames,
+            lines,
+            columns: pooled(&by_frequency, MAX_COLUMNS),
+            ends: [first_hz, first_hz + by_frequency.len().saturating_sub(1) as f64 * bin_hz],
+            centre: recording.centre.unwrap_or(0.0),
+            name: label.name(channel, recording.channels),
+            spectrum: self.is_whole.then_some(SpectrumReport { first_hz, bin_hz, power: by_frequency }),
+        });
     }
 
-    /// Adds sums of power over frames, `[channels, bins]`.
-    pub fn add_sums(&mut self, recording: OpenRecording, sums: &[f64], frames: u64) {
-        self.sums.resize(sums.len(), 0.0);
-        self.sums.iter_mut().zip(sums).for_each(|(sum, more)| *sum += more);
-        self.frames += frames;
-        self.rows += frames * recording.channels as u64;
-    }
-
-    /// Ends a recording. Returns its frames per channel.
-    pub fn end(&mut self, recording: OpenRecording, name: &str) -> u64 {
-        let frames = std::mem::take(&mut self.frames);
-        let sums = std::mem::take(&mut self.sums);
-        for (channel, sums) in sums.chunks(self.bins()).enumerate() {
-            self.channels += 1;
-            if self.channels as usize > MOST_ROWS {
-                continue;
-            }
-            let strongest = (0..sums.len()).max_by(|a, b| sums[*a].total_cmp(&sums[*b]).then(b.cmp(a))).unwrap_or(0);
-            let frequency = strongest as f64 * recording.rate / self.n_fft as f64;
-            let decibels = 10.0 * (sums[strongest] / frames as f64).log10();
-            let or_none = |text: String| if decibels.is_finite() { text } else { "none".to_owned() };
-            self.table.row([
-                shortened(name),
-                channel.to_string(),
-                format!("{} Hz", recording.rate),
-                frames.to_string(),
-                or_none(format!("{} Hz", rounded(frequency))),
-                or_none(format!("{decibels:.1} dB")),
-                inline_spectrum(sums),
-            ]);
-        }
-        frames
-    }
-
-    /// The table as text, for standard output.
+    /// The summary as text, for standard output: with drawings on a terminal.
     pub fn text(&self) -> String {
-        self.text_in(TableLayout::of_stdout(false))
+        self.text_in(TableLayout::of_stdout(false), stdout().is_terminal())
     }
 
-    fn text_in(&self, layout: TableLayout) -> String {
-        let more = self.channels.saturating_sub(MOST_ROWS as u64);
-        let more = if more > 0 { format!("… and {more} more channels\n") } else { String::new() };
-        let without = self.without_peaks;
-        let without =
-            if without > 0 { format!("\nframes without peaks: {without} of {}\n", self.rows) } else { String::new() };
-        self.table.render_in(layout) + &more + &without
+    fn text_in(&self, layout: TableLayout, is_drawn: bool) -> String {
+        let mut text = String::new();
+        let shown = &self.reports[..self.reports.len().min(MAX_CHANNELS)];
+        if shown.len() > MAX_DRAWN {
+            text += &self.table(shown, (SHARED_ROWS / shown.len()).max(1), true).render_in(layout);
+        } else {
+            for (place, report) in shown.iter().enumerate() {
+                text += if place > 0 { "\n" } else { "" };
+                text += &self.heading(report, layout.width);
+                if is_drawn && !report.lines.is_empty() {
+                    text += &drawing(report, layout.width);
+                }
+                text += &self.table(std::slice::from_ref(report), usize::MAX, false).render_in(layout);
+            }
+        }
+        match self.channels - shown.len() as u64 {
+            0 => text,
+            more => text + &format!("… and {more} more channels\n"),
+        }
     }
 
-    fn bins(&self) -> usize {
-        self.n_fft / 2 + 1
+    /// Line above a channel's table.
+    fn heading(&self, report: &ChannelReport, width: usize) -> String {
+        let ChannelReport { recording, name, rate_hz, frames, .. } = report;
+        let separator = if name.is_empty() { "" } else { ", " };
+        let bin = significant(rate_hz / self.n_fft as f64, 0.0);
+        let text = format!("{recording}{separator}{name}: {rate_hz} Hz, {frames} {}, {bin} Hz per bin", self.frames);
+        wrapped(&printable(&text), width).join("\n") + "\n"
+    }
+
+    /// Table of the first lines of channels, with their names if it is of several.
+    fn table(&self, reports: &[ChannelReport], lines: usize, has_names: bool) -> TextTable {
+        let mut table = TextTable::default();
+        if has_names {
+            table = table
+                .column("recording", Align::Left)
+                .column("channel", Align::Left)
+                .optional("rate", Align::Right, 2)
+                .optional(self.frames, Align::Right, 3);
+        } else {
+            table = table.column("line", Align::Left);
+        }
+        table = table.columns(["frequency", "power"], Align::Right);
+        let has_shares = reports.iter().flat_map(|report| &report.lines).any(|line| line.share.is_some());
+        if has_shares {
+            table = table.optional(format!("in {}", self.frames), Align::Right, 1);
+        }
+        for report in reports {
+            for place in 0..report.lines.len().min(lines).max(1) {
+                let mut cells = match has_names {
+                    true => vec![
+                        shortened(&report.recording),
+                        report.label.clone().unwrap_or_else(|| report.channel.to_string()),
+                        format!("{} Hz", report.rate_hz),
+                        report.frames.to_string(),
+                    ],
+                    false => vec![mark(place).map_or_else(String::new, String::from)],
+                };
+                cells.extend(match report.lines.get(place) {
+                    Some(line) => self.cells(report, line),
+                    None => vec!["none".to_owned(); 2],
+                });
+                table.row(cells);
+            }
+        }
+        table
+    }
+
+    /// Frequency, power and share of a line as text.
+    fn cells(&self, report: &ChannelReport, line: &SpectralLine) -> Vec<String> {
+        let unit = self.scaling.decibels(report.unit.as_deref().unwrap_or_default());
+        let frequency = format!("{} Hz", significant(line.frequency_hz, report.centre));
+        let share = line.share.map(percent);
+        [frequency, format!("{:.1} {unit}", line.power_db)].into_iter().chain(share).collect()
+    }
+
+    /// Table of all lines that are kept, for a page.
+    pub fn html_table(&self) -> HtmlTable {
+        let has_shares = self.reports.iter().flat_map(|report| &report.lines).any(|line| line.share.is_some());
+        let share = has_shares.then(|| format!("in {}", self.frames));
+        let columns = ["channel", "frequency", "power"].into_iter().map(str::to_owned).chain(share).collect();
+        let rows = self.reports.iter().flat_map(|report| {
+            let names = [report.recording.as_str(), &report.name];
+            let name = names.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join(", ");
+            report.lines.iter().map(move |line| HtmlRow::new(&name, self.cells(report, line)))
+        });
+        HtmlTable { caption: "Lines".to_owned(), columns, rows: rows.collect() }
     }
 }
 
 /// A name, or its end behind an ellipsis.
 fn shortened(name: &str) -> String {
-    match name.char_indices().rev().nth(MOST_NAME - 1) {
+    match name.char_indices().rev().nth(MAX_NAME - 1) {
         Some((at, _)) if at > 0 => format!("…{}", name[at..].chars().skip(1).collect::<String>()),
         _ => name.to_owned(),
     }
 }
 
-/// A frequency with five significant digits.
-fn rounded(frequency: f64) -> f64 {
-    format!("{frequency:.4e}").parse().unwrap_or(frequency)
+/// A frequency with five significant digits of its distance from the centre.
+pub fn significant(frequency: f64, centre: f64) -> f64 {
+    let distance = frequency - centre;
+    format!("{distance:.4e}").parse().unwrap_or(distance) + centre
 }
 
-/// Power over frequency as block characters; a column without power is blank.
-fn inline_spectrum(power: &[f64]) -> String {
-    let width = WIDTH.min(power.len());
+/// The character that marks a line.
+fn mark(place: usize) -> Option<char> {
+    MARKS.chars().nth(place)
+}
+
+/// The greatest of neighbouring values, in so many columns at most.
+fn pooled(values: &[f64], columns: usize) -> Vec<f64> {
+    let width = columns.min(values.len());
     let column = |index: usize| {
-        let bins = index * power.len() / width..(index + 1) * power.len() / width;
-        power[bins].iter().copied().fold(0.0, f64::max)
+        let bins = index * values.len() / width..(index + 1) * values.len() / width;
+        values[bins].iter().copied().filter(|value| value.is_finite()).fold(0.0, f64::max)
     };
-    let columns: Vec<f64> = (0..width).map(column).collect();
+    (0..width).map(column).collect()
+}
+
+/// Power over frequency as block characters, marks at the lines, and the frequencies at both ends.
+fn drawing(report: &ChannelReport, width: usize) -> String {
+    let columns = pooled(&report.columns, width);
+    let [first, last] = report.ends;
+    let mut marks = vec![' '; columns.len()];
+    for (place, line) in report.lines.iter().enumerate().rev() {
+        let share = if last > first { (line.frequency_hz - first) / (last - first) } else { 0.0 };
+        let column = (share * columns.len() as f64) as usize;
+        if let (Some(mark), Some(cell)) = (mark(place), marks.get_mut(column.min(columns.len().saturating_sub(1)))) {
+            *cell = mark;
+        }
+    }
+    let marks: String = marks.into_iter().collect();
+    let [low, high] = report.ends.map(|hertz| format!("{} Hz", significant(hertz, report.centre)));
+    let gap = columns.len().saturating_sub(high.len());
+    format!("{}\n{}\n{low:<gap$}{high}\n", blocks(&columns), marks.trim_end())
+}
+
+/// Power as block characters; a column without power is blank.
+fn blocks(columns: &[f64]) -> String {
     let strongest = columns.iter().copied().fold(0.0, f64::max);
     let character = |power: &f64| {
         if *power <= 0.0 {
@@ -151,38 +292,67 @@ fn inline_spectrum(power: &[f64]) -> String {
 mod tests {
     use super::*;
 
-    #[test]
-    fn an_inline_spectrum_is_logarithmic_and_blank_without_power() {
-        let mut power = vec![0.0; 64];
-        (power[0], power[2], power[40], power[63]) = (1.0, 1e-2, 1e-9, 1e-3);
-        let text: Vec<char> = inline_spectrum(&power).chars().collect();
-        assert_eq!(text.len(), WIDTH);
-        assert_eq!((text[0], text[1], text[2], text[20], text[31]), ('█', '▅', ' ', '▁', '▄'));
-        assert_eq!(inline_spectrum(&[0.0; 5]), "     ");
+    fn line(frequency_hz: f64, power: f64, share: Option<f64>) -> SpectralLine {
+        SpectralLine { frequency_hz, power, power_db: 10.0 * power.log10(), share }
     }
 
     #[test]
-    fn summaries_at_80_100_and_160_columns() {
-        let mut summary = Summary::new(64, 2, "frames");
-        let recordings =
-            [("bearing/a.wav", 1, 12_000.0), ("a/folder/with a/very long/name, and/größe.flac", 2, 44_100.0)];
-        for (source, (name, channels, rate)) in recordings.into_iter().enumerate() {
-            let recording = OpenRecording { source, channels, rate };
-            let bins = [3, 7, -1, -1].repeat(channels);
-            let power = [0.5, 1e-4, f32::NAN, f32::NAN].repeat(channels);
-            let values = PeakValues { bins, power, maxima: None };
-            summary.add(recording, &Block { first: 0, count: 2, values });
-            assert_eq!(summary.end(recording, name), 2);
+    fn a_drawing_is_logarithmic_and_has_a_mark_at_each_line() {
+        let mut power = vec![0.0; 64];
+        (power[0], power[2], power[40], power[63]) = (1.0, 1e-2, 1e-9, 1e-3);
+        let text: Vec<char> = blocks(&pooled(&power, 32)).chars().collect();
+        assert_eq!(text.len(), 32);
+        assert_eq!((text[0], text[1], text[2], text[20], text[31]), ('█', '▅', ' ', '▁', '▄'));
+        assert_eq!(blocks(&pooled(&[0.0; 5], 32)), "     ");
+        let mut summary = Summary::new(126, ScalingName::Power, "segments", false);
+        let recording = OpenRecording { source: 0, channels: 1, rate: 126.0, centre: None };
+        let lines = vec![line(0.0, 1.0, None), line(63.0, 1e-3, None), line(2.0, 1e-2, None)];
+        summary.add(recording, "x", (0, &ChannelLabel::default()), 3, &power, lines);
+        let drawn = drawing(&summary.reports[0], 32);
+        let rows: Vec<&str> = drawn.lines().collect();
+        assert_eq!(rows[1], format!("13{}2", " ".repeat(29)));
+        assert_eq!(rows[2], format!("0 Hz{}63 Hz", " ".repeat(23)));
+        for width in [40, 80, 100] {
+            assert!(drawing(&summary.reports[0], width).lines().all(|row| row.chars().count() <= width));
         }
-        let mut spectra = Summary::new(64, 1, "segments");
-        let silent = OpenRecording { source: 0, channels: 1, rate: 48_000.0 };
-        spectra.add_sums(silent, &[0.0; 33], 1_234_567);
-        spectra.end(silent, "silence.wav");
-        let texts = [80, 100, 160].map(|width| {
-            let text = [&summary, &spectra].map(|of| of.text_in(TableLayout { width, every_column: false })).join("\n");
+    }
+
+    #[test]
+    fn summaries_of_few_and_many_channels_at_three_widths() {
+        let label = ChannelLabel { title: "drive end".into(), unit: "V".into() };
+        let recording = |channels, rate| OpenRecording { source: 0, channels, rate, centre: None };
+        let mut means = vec![1e-6; 33];
+        (means[3], means[7]) = (0.5, 1e-4);
+        let mut few = Summary::new(64, ScalingName::Spectrum, "frames", false);
+        let lines = vec![line(562.5, 0.5, Some(1.0)), line(1312.5, 1e-4, Some(0.125))];
+        few.add(recording(2, 12_000.0), "bearing/a.wav", (0, &label), 8, &means, lines.clone());
+        few.add(recording(2, 12_000.0), "bearing/a.wav", (1, &ChannelLabel::default()), 8, &[0.0; 33], Vec::new());
+        let mut many = Summary::new(64, ScalingName::Power, "frames", false);
+        for index in 0..26 {
+            let name = format!("a/folder/with a/very long/name, and {index}/größe.flac");
+            many.add(recording(1, 44_100.0), &name, (0, &ChannelLabel::default()), 1, &means, lines.clone());
+        }
+        assert_eq!((few.rows, many.rows, many.channels), (16, 26, 26));
+        let text = |summary: &Summary, width, is_drawn| {
+            let text = summary.text_in(TableLayout { width, every_column: false }, is_drawn);
             assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
-            format!("{width} columns\n{text}")
-        });
-        insta::assert_snapshot!(texts.join("\n"));
+            text
+        };
+        for width in [48, 80, 100] {
+            let (drawn, plain) = (text(&few, width, true), text(&few, width, false));
+            for wanted in
+                ["bearing/a.wav, drive end: 12000 Hz, 8", "562.5 Hz   -3.0 dB re 1 V²", "12.5\u{202F}%", "none"]
+            {
+                assert!(plain.contains(wanted) && drawn.contains(wanted), "{wanted}: {drawn}");
+            }
+            assert!(plain.contains("bearing/a.wav, channel 1: ") && !plain.contains('█'), "{plain}");
+            assert!(drawn.contains("▁▁▁█▁▁▁▃▁") && drawn.contains("\n   1   2\n"), "{drawn}");
+        }
+        for width in [80, 100] {
+            let text = text(&many, width, true);
+            assert!(text.contains("… a/very long/name, and 0/größe.flac  0"), "{text}");
+            assert!(text.contains("562.5 Hz  -3.0 dB") && !text.contains("1312.5 Hz"), "{text}");
+            assert!(text.ends_with("… and 2 more channels\n") && !text.contains('█'), "{text}");
+        }
     }
 }

@@ -18,10 +18,19 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{NamedTempFile, TempPath};
 
+#[cfg(test)]
+use injected::call;
+
+/// Announces a call of the file system, which tests let fail.
+#[cfg(not(test))]
+const fn call() -> io::Result<()> {
+    Ok(())
+}
+
 /// Beginning of the names of files that are being written, which an interrupted program leaves behind.
 pub const PARTIAL: &str = ".partial-";
 /// Number of links that are followed before they are assumed to form a loop, as in Linux.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// Output file that is being written; [`commit`](Self::commit) moves it to its place. If it is dropped before that, it
 /// is removed.
@@ -60,7 +69,7 @@ impl AtomicFile {
             name.push(target.file_name().unwrap_or_default());
             name.push(".partial");
             let partial = folder_of(target).join(name);
-            let file = File::options().read(true).write(true).create(true).truncate(false).open(&partial)?;
+            let file = open_own(&partial).map_err(|error| at(&partial, error))?;
             Ok(NamedTempFile::from_parts(file, TempPath::try_from_path(partial)?))
         })
     }
@@ -76,10 +85,13 @@ impl AtomicFile {
     /// A file that will be at `path`, written to the temporary file that `open` makes in the target's folder.
     fn from_temporary(path: &Path, open: impl FnOnce(&Path) -> io::Result<NamedTempFile>) -> io::Result<Self> {
         let target = output_path(path)?;
+        call()?;
         fs::create_dir_all(folder_of(&target))?;
+        call()?;
         let temporary = open(&target)?;
         // The new file has the permissions of the old one.
         if let Ok(old) = fs::metadata(&target) {
+            call()?;
             temporary.as_file().set_permissions(old.permissions())?;
         }
         Ok(Self { temporary, target })
@@ -90,8 +102,11 @@ impl AtomicFile {
     /// # Errors
     /// If it can't be synced or renamed; the old file is then unchanged.
     pub fn commit(self) -> io::Result<()> {
+        call()?;
         self.temporary.as_file().sync_all()?;
+        call()?;
         self.temporary.persist(&self.target).map_err(|error| error.error)?;
+        call()?;
         sync_folder(folder_of(&self.target))
     }
 }
@@ -104,6 +119,7 @@ impl Read for AtomicFile {
 
 impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        call()?;
         self.temporary.write(bytes)
     }
 
@@ -144,6 +160,37 @@ pub fn ensure_writable(path: &Path) -> io::Result<()> {
     temporary_in(existing).map(drop)
 }
 
+/// A file of fixed name that a program keeps beside its output, to be read and written; made if there is none.
+///
+/// Other users may write to the folder, so an existing entry of that name is checked. A symbolic or hard link would
+/// redirect writes to another user's file, and opening a pipe would block.
+///
+/// # Errors
+/// If the file can't be opened, is a link or has one, or is no file.
+pub fn open_own(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    let refused =
+        |what: &str| io::Error::new(io::ErrorKind::InvalidInput, format!("it is {what}, not a file of its own"));
+    let file = match options.open(path) {
+        Err(_) if fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) => return Err(refused("a link")),
+        opened => opened?,
+    };
+    let found = file.metadata()?;
+    #[cfg(unix)]
+    if std::os::unix::fs::MetadataExt::nlink(&found) > 1 {
+        return Err(refused("a file of several names"));
+    }
+    if found.is_file() { Ok(file) } else { Err(refused(name_of(found.file_type()))) }
+}
+
+/// An error with the path that it is about.
+fn at(path: &Path, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
 /// Syncs a folder, so that renames in it survive a crash.
 ///
 /// # Errors
@@ -159,7 +206,7 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
 /// If `path` names something else than a file, or links lead in a circle.
 pub fn output_path(path: &Path) -> io::Result<PathBuf> {
     let mut target = path.to_path_buf();
-    for _ in 0..=MOST_LINKS {
+    for _ in 0..=MAX_LINKS {
         // Linux shows the open streams of a process as links below /proc.
         if fs::canonicalize(folder_of(&target)).is_ok_and(|folder| folder.starts_with("/proc")) {
             return Err(refused(path, &target, "an open stream of a process"));
@@ -189,7 +236,7 @@ fn refused(path: &Path, target: &Path, what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, message)
 }
 
-/// Kind of what a path names, other than a file or a link.
+/// File type other than a regular file or a link, with its article.
 #[cfg(unix)]
 fn name_of(kind: FileType) -> &'static str {
     use std::os::unix::fs::FileTypeExt;
@@ -201,7 +248,7 @@ fn name_of(kind: FileType) -> &'static str {
     }
 }
 
-/// Kind of what a path names, other than a file or a link.
+/// File type other than a regular file or a link, with its article.
 #[cfg(not(unix))]
 fn name_of(kind: FileType) -> &'static str {
     if kind.is_dir() { "a folder" } else { "a device" }
@@ -223,6 +270,36 @@ fn folder_of(path: &Path) -> &Path {
 /// A folder whose path may be empty, as that of a relative file is.
 fn or_current_folder(folder: &Path) -> &Path {
     if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
+}
+
+/// Failures of calls of the file system, on the thread of a test.
+#[cfg(test)]
+mod injected {
+    use std::cell::Cell;
+    use std::io;
+
+    thread_local! {
+        /// Calls that succeed before one fails, and the system's number of its error.
+        static FAILURE: Cell<Option<(usize, i32)>> = const { Cell::new(None) };
+    }
+
+    /// Runs `work`, in which the call behind `calls` others fails once; whether it was reached.
+    pub fn with_failure<R>(calls: usize, error: i32, work: impl FnOnce() -> R) -> (R, bool) {
+        FAILURE.set(Some((calls, error)));
+        let result = work();
+        (result, FAILURE.take().is_none())
+    }
+
+    pub fn call() -> io::Result<()> {
+        match FAILURE.take() {
+            None => Ok(()),
+            Some((0, error)) => Err(io::Error::from_raw_os_error(error)),
+            Some((calls, error)) => {
+                FAILURE.set(Some((calls - 1, error)));
+                Ok(())
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -269,6 +346,77 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         drop(AtomicFile::create_locked(&path).unwrap());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_link_at_the_name_of_an_unfinished_file_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let (precious, path) = (folder.path().join("precious"), folder.path().join("out.bin"));
+        let partial = folder.path().join(".out.bin.partial");
+        fs::write(&precious, "precious").unwrap();
+        let links: [fn(&Path, &Path) -> io::Result<()>; 2] =
+            [|file, link| std::os::unix::fs::symlink(file, link), |file, link| fs::hard_link(file, link)];
+        for link in links {
+            link(&precious, &partial).unwrap();
+            let error = AtomicFile::create_locked(&path).err().unwrap().to_string();
+            assert!(error.contains(".out.bin.partial: it is a"), "{error}");
+            assert_eq!(fs::read(&precious).unwrap(), b"precious");
+            fs::remove_file(&partial).unwrap();
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn whatever_call_fails_the_old_file_or_the_new_one_is_left_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        for error in [libc::ENOSPC, libc::EIO, libc::EMFILE, libc::EINTR, libc::EDQUOT] {
+            for calls in 0.. {
+                fs::write(&path, "old").unwrap();
+                let (written, failed) = injected::with_failure(calls, error, || write_atomically(&path, b"new"));
+                let found = fs::read_to_string(&path).unwrap();
+                assert_eq!(names(folder.path()), ["out"], "error {error} at call {calls}");
+                match written {
+                    // A write that is interrupted is repeated.
+                    Ok(()) => {
+                        assert!(found == "new" && (!failed || error == libc::EINTR), "error {error} at call {calls}")
+                    }
+                    Err(found_error) => {
+                        assert_eq!(found_error.raw_os_error(), Some(error));
+                        assert!(found == "old" || found == "new", "error {error} at call {calls}: {found}");
+                    }
+                }
+                if !failed {
+                    assert_eq!(calls, 7, "folder, file, permissions, write, sync, rename and sync of the folder");
+                    break;
+                }
+            }
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn an_unfinished_file_that_is_continued_survives_failed_calls() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        let write = || -> io::Result<()> {
+            let mut file = AtomicFile::continue_locked(&path)?;
+            file.set_len(0)?;
+            file.write_all(b"first, ")?;
+            file.write_all(b"second")?;
+            file.commit()
+        };
+        for calls in 0..7 {
+            let (written, failed) = injected::with_failure(calls, libc::ENOSPC, write);
+            assert!(written.is_err() && failed, "call {calls}");
+            // A failure after the rename leaves the whole file, any other one none.
+            assert!(calls == 6 || !path.exists(), "call {calls}");
+            write().unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), "first, second");
+            fs::remove_file(&path).unwrap();
+            assert!(names(folder.path()).is_empty(), "call {calls}");
+        }
     }
 
     #[test]

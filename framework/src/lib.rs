@@ -6,6 +6,8 @@
 //! - [`device`] and [`profile`]: devices, and the constants and latencies that predictions follow from.
 //! - [`calibration`]: measurement of a device profile.
 //! - [`cost`]: predicted times, and the fusion gate.
+//! - [`picker`]: the strategy that computes Welch peaks of a batch.
+//! - [`published`]: the published system's constants, estimates, rules and names.
 //! - [`rewrite`]: rules that replace parts of a graph by Firefly's operations.
 //! - [`files`]: atomic replacement of files.
 //!
@@ -21,5 +23,7 @@ pub mod drawing;
 pub mod files;
 pub mod graph;
 pub mod movement;
+pub mod picker;
 pub mod profile;
+pub mod published;
 pub mod rewrite;

@@ -1,7 +1,7 @@
 //! Linear layer over channels.
 
-use burn::module::{Module, Param};
-use burn::tensor::{Device, Distribution, Tensor};
+use burn::module::{Initializer, Module, Param};
+use burn::tensor::{Device, Tensor};
 
 /// Linear layer over the channels of a field, the same at every point: a convolution with kernels of one point.
 ///
@@ -9,7 +9,7 @@ use burn::tensor::{Device, Distribution, Tensor};
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
-/// use firefly_models::ChannelLinear;
+/// use firefly_models::channel_linear::ChannelLinear;
 ///
 /// let device = Device::flex();
 /// let layer = ChannelLinear::new(3, 5, &device);
@@ -27,11 +27,8 @@ impl ChannelLinear {
     /// The untrained layer from `inputs` to `outputs` channels.
     pub fn new(inputs: usize, outputs: usize, device: &Device) -> Self {
         let bound = (inputs.max(1) as f64).sqrt().recip();
-        let uniform = Distribution::Uniform(-bound, bound);
-        Self {
-            weight: Param::from_tensor(Tensor::random([outputs, inputs], uniform, device)),
-            bias: Param::from_tensor(Tensor::random([outputs], uniform, device)),
-        }
+        let uniform = Initializer::Uniform { min: -bound, max: bound };
+        Self { weight: uniform.init([outputs, inputs], device), bias: uniform.init([outputs], device) }
     }
 
     /// Values `[batch, out, …]` of a field `[batch, in, …]`.

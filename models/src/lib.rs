@@ -2,12 +2,10 @@
 //!
 //! | model | computes |
 //! | --- | --- |
-//! | [`WelchPeaks`] | exact Welch peaks, with as many segments as its [`Tier`] |
-//! | [`LearnedWelchPeaks`] | the same with learned taper, twiddles, gates and gain |
-//! | [`AdaptiveWelchPeaks`] | the same from as many segments as each frame needs |
+//! | [`WelchPeaks`] | exact Welch peaks, with any number of segments of any length |
+//! | [`LearnedWelchPeaks`] | the same with learned taper, gates of segments and gain, and perhaps a learned transform |
 //! | [`AutoWelchPeaks`] | exact or learned peaks, by the strategy that is predicted to be fastest |
 //! | [`Butterfly`] | a learned fast transform |
-//! | [`LearnedFft`] | a gated transform before power, mel bands or peaks |
 //! | [`LogMel`], [`Mfcc`] | log-mel spectra with fixed or learned filters; cepstral coefficients |
 //! | [`MelClassifier`] | classes of recordings, by convolutions over their log-mel spectra |
 //! | [`SpectralDenoiser`] | a signal without noise, by a mask on its short-time spectrum |
@@ -27,10 +25,10 @@
 //!
 //! ```
 //! use burn::tensor::{Device, Tensor};
-//! use firefly_models::{Tier, WelchPeaksConfig};
+//! use firefly_models::WelchPeaksConfig;
 //!
 //! let device = Device::flex();
-//! let model = WelchPeaksConfig::new().with_n_fft(256).with_k(16).with_tier(Tier::Fast).init(&device);
+//! let model = WelchPeaksConfig::new().with_n_fft(256).with_k(16).with_segments(2).init(&device);
 //! let frames = Tensor::<2>::ones([64, 384], &device); // [batch, frame]
 //! let peaks = model.forward(frames); // strongest first
 //! assert_eq!((peaks.bins.dims(), peaks.power.dims()), ([64, 16], [64, 16]));
@@ -50,75 +48,122 @@
 //! | `testing` | Welch peaks composed of several operations, for tests and measurements; not covered by semantic versioning |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod adaptive_welch_peaks;
+/// Declares the panicking form of a method that returns an error, such as `forward` of `try_forward`.
+macro_rules! or_panic {
+    (
+        $name:ident$(<$(const $rank:ident),+ $(; $kind:ident: $bound:ident)?>)? =
+            $fallible:ident($($argument:ident: $type:ty),*) -> $output:ty
+    ) => {
+        #[doc = concat!("[`", stringify!($fallible), "`](Self::", stringify!($fallible), ") of valid arguments.")]
+        ///
+        /// # Panics
+        /// With the message of its error.
+        #[track_caller]
+        pub fn $name$(<$(const $rank: usize),+ $(, $kind: $bound)?>)?(&self, $($argument: $type),*) -> $output {
+            $crate::expect_valid(self.$fallible($($argument),*))
+        }
+    };
+}
+
+/// Declares a family's configuration, whose `try_init` makes the model that returns it by `config`.
+macro_rules! configured_by {
+    ($config:ty) => {
+        type Config = $config;
+
+        fn from_config(config: &$config, device: &burn::tensor::Device) -> Result<Self, firefly_ops::ArgumentError> {
+            config.try_init(device)
+        }
+
+        fn config(&self) -> $config {
+            Self::config(self).clone()
+        }
+    };
+}
+
 #[cfg(feature = "flex")]
-mod auto;
-mod butterfly;
-mod channel_linear;
+#[cfg_attr(docsrs, doc(cfg(feature = "flex")))]
+pub mod auto;
+pub mod butterfly;
+pub mod channel_linear;
+pub mod checksum;
+pub mod dropout;
 mod fits;
-mod fnet;
-mod fno;
-mod learned_fft;
-mod learned_welch_peaks;
-mod least;
-mod log_mel;
+pub mod fnet;
+pub mod fno;
+pub mod learned_welch_peaks;
+pub mod log_mel;
 mod mel_classifier;
 mod mfcc;
 mod rows;
-mod sequence;
+pub mod segments;
+pub mod sequence;
 mod spectral_denoiser;
 mod spectrum_layout;
 #[cfg(feature = "testing")]
 #[cfg_attr(docsrs, doc(cfg(feature = "testing")))]
 pub mod testing;
-mod tier;
-mod timesnet;
-mod vision;
+pub mod timesnet;
+pub mod vision;
 pub mod weights;
 mod welch_peaks;
 pub mod zoo;
 
-pub use adaptive_welch_peaks::{AdaptivePeaks, AdaptiveRounds, AdaptiveWelchPeaks, AdaptiveWelchPeaksConfig};
 #[cfg(feature = "flex")]
 #[cfg_attr(docsrs, doc(cfg(feature = "flex")))]
-pub use auto::{
-    AutoWelchPeaks, AutoWelchPeaksConfig, Candidate, PUBLISHED_STRATEGIES, PublishedStrategy, Selection, Strategy,
-    traces_selections,
-};
-pub use butterfly::{Butterfly, ButterflyConfig, ButterflyFactor, PermutationKind, RelaxedPermutation};
-pub use channel_linear::ChannelLinear;
+pub use auto::{AutoWelchPeaks, AutoWelchPeaksConfig, Strategy};
+pub use butterfly::{Butterfly, ButterflyConfig};
 pub use fits::{Fits, FitsConfig};
-pub use fnet::{FNet, FNetBlock, FNetConfig};
-pub use fno::{
-    ChannelUnit, DenseLayer, FactorizedLayer, Fno, Fno1d, Fno2d, Fno3d, FnoConfig, FnoKind, FnoLayer, SpectralWeights,
-};
-pub use learned_fft::{LearnedFft, LearnedFftConfig, SpectralFeatures};
-pub use learned_welch_peaks::{
-    GateKind, Gates, HardConcrete, LearnedWelchPeaks, LearnedWelchPeaksConfig, StoreError, WEIGHTS_FORMAT,
-};
-pub use log_mel::{LogMel, LogMelConfig, standardised_spectrum};
+pub use fnet::{FNet, FNetConfig};
+pub use fno::{Fno1d, Fno2d, Fno3d, FnoConfig};
+pub use learned_welch_peaks::{LearnedWelchPeaks, LearnedWelchPeaksConfig};
+pub use log_mel::{LogMel, LogMelConfig};
 pub use mel_classifier::{MelClassifier, MelClassifierConfig};
 pub use mfcc::{Mfcc, MfccConfig};
-pub use sequence::{
-    Channels, DiagonalStateSpace, DirectKernel, FeedForward, Hyena, HyenaConfig, HyenaFilter, HyenaOperator, LongConv,
-    LongConvConfig, Mixer, S4d, S4dConfig, SequenceBlock, SequenceStack,
-};
+pub use sequence::{Hyena, HyenaConfig, LongConv, LongConvConfig, S4d, S4dConfig};
 pub use spectral_denoiser::{SpectralDenoiser, SpectralDenoiserConfig};
 pub use spectrum_layout::SpectrumLayout;
-pub use tier::Tier;
-pub use timesnet::{Periods, TimesBlock, TimesNet, TimesNetConfig, find_periods};
-pub use vision::{
-    Afno, AfnoConfig, AfnoMixer, BlockLinear, GfNet, GfNetConfig, GlobalFilter, PatchMixer, VisionBlock, VisionStack,
-};
-pub use weights::ParameterMismatch;
+pub use timesnet::{TimesNet, TimesNetConfig};
+pub use vision::{Afno, AfnoConfig, GfNet, GfNetConfig};
 pub use welch_peaks::{WelchPeaks, WelchPeaksConfig};
 
-pub use firefly_ops::{ArgumentError, Band, Detrend, Peaks, Scaling, WelchOptions, Window, WindowSymmetry};
+pub use firefly_ops::options::{SegmentPlacement, SegmentSet};
+pub use firefly_ops::{ArgumentError, Band, Detrend, Peaks, SampleKind, Scaling, WelchOptions, Window, WindowSymmetry};
 
 /// The value of a result, or a panic with the error's message: how `try_forward` becomes `forward`.
 #[track_caller]
 fn expect_valid<T>(result: Result<T, ArgumentError>) -> T {
     result.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Checks that each field of a configuration is finite and at least its limit: `fields` are name, value and limit.
+///
+/// # Errors
+/// [`ArgumentError`] naming the first field that is not.
+fn ensure_least(
+    config: &'static str,
+    fields: impl IntoIterator<Item = (&'static str, f64, f64)>,
+) -> Result<(), ArgumentError> {
+    match fields.into_iter().find(|(_, value, least)| !(value.is_finite() && value >= least)) {
+        None => Ok(()),
+        Some((field, value, least)) => Err(ArgumentError::new(config, field, value, format!("at least {least}"))),
+    }
+}
+
+/// Largest number of layers or blocks of a model: each of them takes memory and time before the first step.
+const MAX_DEPTH: usize = 1024;
+
+/// Checks a count against the largest one that is accepted.
+fn ensure_most(config: &'static str, field: &'static str, count: usize, most: usize) -> Result<(), ArgumentError> {
+    if count <= most {
+        return Ok(());
+    }
+    Err(ArgumentError::new(config, field, count, format_args!("at most {most}")))
+}
+
+/// Checks that a table of constants of `count` rows, as the field says, has at most 2²⁸ values, 1 GiB.
+fn ensure_table(config: &'static str, field: &'static str, count: usize, row: usize) -> Result<(), ArgumentError> {
+    const MAX_VALUES: usize = 1 << 28;
+    ensure_most(config, field, count, MAX_VALUES / row.max(1))
 }
 
 /// Checks the number of channels of a block's input.

@@ -5,12 +5,10 @@ use burn::module::{Module, Param};
 use burn::tensor::{Device, FloatDType, Tensor, TensorData};
 use firefly_framework::graph::{AnyTensor, Input};
 use firefly_ops::fft::stft;
-use firefly_ops::{
-    ArgumentError, LogUnit, Logarithm, MelBands, MelNorm, MelOptions, MelScale, SpectrumKind, StftOptions, Window,
-    WindowSymmetry, log_mel, mel_filters,
-};
+use firefly_ops::options::{LogUnit, Logarithm, MelBands, MelNorm, MelScale, SpectrumKind};
+use firefly_ops::{ArgumentError, MelOptions, StftOptions, Window, WindowSymmetry, log_mel, mel_filters};
 
-use crate::expect_valid;
+use crate::ensure_table;
 use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant, exactly};
 
 /// Range of a standardised spectrum below the greatest value of a recording, in decades of power.
@@ -97,9 +95,10 @@ impl LogMelConfig {
         }
         self.options().bands.validate(NAME)?;
         self.window.validate(NAME, self.n_fft)?;
-        let least = f64::from(f32::MIN_POSITIVE);
-        if !(self.floor.is_finite() && self.floor >= least) {
-            return Err(ArgumentError::new(NAME, "floor", self.floor, format!("a finite number from {least:e} on")));
+        ensure_table(NAME, "bands", self.bands, self.n_fft / 2 + 1)?;
+        let [least, most] = [f32::MIN_POSITIVE, f32::MAX].map(f64::from);
+        if !(least..=most).contains(&self.floor) {
+            return Err(ArgumentError::new(NAME, "floor", self.floor, format!("from {least:e} to {most:e}")));
         }
         if self.samples <= self.n_fft / 2 {
             let expected = format!("more than half a frame, {}", self.n_fft / 2);
@@ -108,14 +107,7 @@ impl LogMelConfig {
         Ok(())
     }
 
-    /// The module on `device`.
-    ///
-    /// # Panics
-    /// With the message of [`try_init`](Self::try_init)'s error.
-    #[track_caller]
-    pub fn init(&self, device: &Device) -> LogMel {
-        expect_valid(self.try_init(device))
-    }
+    or_panic! { init = try_init(device: &Device) -> LogMel }
 
     /// The module on `device`.
     ///
@@ -162,23 +154,16 @@ pub struct LogMel {
 }
 
 impl LogMel {
-    /// Log-mel spectra of each row of `signal` `[.., samples]`: `[.., bands, frames]`, one dimension more.
-    ///
-    /// # Panics
-    /// With the message of [`try_forward`](Self::try_forward)'s error.
-    #[track_caller]
-    pub fn forward<const D: usize, const E: usize>(&self, signal: Tensor<D>) -> Tensor<E> {
-        expect_valid(self.try_forward(signal))
-    }
+    or_panic! { forward<const D, const E> = try_forward(signal: Tensor<D>) -> Tensor<E> }
 
-    /// Log-mel spectra, as [`forward`](Self::forward).
+    /// Log-mel spectra of each row of `signal` `[.., samples]`: `[.., bands, frames]`, one dimension more.
     ///
     /// # Errors
     /// [`ArgumentError`] for rows of half a frame or less.
     pub fn try_forward<const D: usize, const E: usize>(&self, signal: Tensor<D>) -> Result<Tensor<E>, ArgumentError> {
         let (options, unit, floor) = (self.config.options(), self.config.unit, self.config.floor);
         let Some(filters) = &self.filters else {
-            let logarithm = Logarithm::new(unit).with_guard(firefly_ops::LogGuard::Floor(floor));
+            let logarithm = Logarithm::new(unit).with_guard(firefly_ops::options::LogGuard::Floor(floor));
             return log_mel(signal, self.window.clone(), &options, &logarithm);
         };
         let power = stft::<D, E>(signal, Some(self.window.clone()), &options.stft)?.abs_squared();
@@ -209,7 +194,7 @@ impl LogMel {
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
-/// use firefly_models::standardised_spectrum;
+/// use firefly_models::log_mel::standardised_spectrum;
 ///
 /// let spectrum = Tensor::<3>::from_floats([[[0.0, -2.0], [-9.0, -2.0]]], &Device::flex());
 /// let values: Vec<f32> = standardised_spectrum(spectrum).into_data().iter().collect();
@@ -239,7 +224,7 @@ pub(crate) const RECORDINGS: &[Signature] =
     &[Signature { name: "signal", shape: "[batch, samples]", meaning: "samples of each recording" }];
 
 impl Family for LogMel {
-    type Config = LogMelConfig;
+    configured_by! { LogMelConfig }
 
     const CARD: FamilyCard = FamilyCard {
         name: "log_mel",
@@ -271,14 +256,6 @@ impl Family for LogMel {
             Variant::new("log_mel_fixed_tiny", "4 bands of frames of 40 samples, fixed filters", tiny.clone()),
             Variant::new("log_mel_tiny", "4 bands of frames of 40 samples, learned filters", tiny.with_learned(true)),
         ]
-    }
-
-    fn from_config(config: &LogMelConfig, device: &Device) -> Result<Self, ArgumentError> {
-        config.try_init(device)
-    }
-
-    fn config(&self) -> LogMelConfig {
-        self.config.clone()
     }
 
     fn inputs(&self, batch: usize) -> Vec<Input> {

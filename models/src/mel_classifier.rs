@@ -10,7 +10,6 @@ use burn::tensor::{Device, Tensor};
 use firefly_framework::graph::{AnyTensor, Input};
 use firefly_ops::ArgumentError;
 
-use crate::expect_valid;
 use crate::log_mel::{LogMel, LogMelConfig, RECORDINGS, standardised_spectrum};
 use crate::rows::Leading;
 use crate::zoo::{Family, FamilyCard, Measurement, Signature, Variant, exactly};
@@ -112,14 +111,7 @@ impl MelClassifierConfig {
         Ok(())
     }
 
-    /// The untrained module on `device`.
-    ///
-    /// # Panics
-    /// With the message of [`try_init`](Self::try_init)'s error.
-    #[track_caller]
-    pub fn init(&self, device: &Device) -> MelClassifier {
-        expect_valid(self.try_init(device))
-    }
+    or_panic! { init = try_init(device: &Device) -> MelClassifier }
 
     /// The untrained module on `device`.
     ///
@@ -186,16 +178,9 @@ pub struct MelClassifier {
 }
 
 impl MelClassifier {
-    /// Scores of the classes `[.., classes]` of recordings `[.., samples]`; their softmax are probabilities.
-    ///
-    /// # Panics
-    /// With the message of [`try_forward`](Self::try_forward)'s error.
-    #[track_caller]
-    pub fn forward<const D: usize>(&self, signal: Tensor<D>) -> Tensor<D> {
-        expect_valid(self.try_forward(signal))
-    }
+    or_panic! { forward<const D> = try_forward(signal: Tensor<D>) -> Tensor<D> }
 
-    /// Scores of the classes, as [`forward`](Self::forward).
+    /// Scores of the classes `[.., classes]` of recordings `[.., samples]`; their softmax are probabilities.
     ///
     /// # Errors
     /// [`ArgumentError`] for recordings of half a frame or less, or of too few frames for the layers.
@@ -218,7 +203,7 @@ impl MelClassifier {
 }
 
 impl Family for MelClassifier {
-    type Config = MelClassifierConfig;
+    configured_by! { MelClassifierConfig }
 
     const CARD: FamilyCard = FamilyCard {
         name: "mel_classifier",
@@ -288,14 +273,6 @@ impl Family for MelClassifier {
                 .with_weights(include_bytes!("../weights/mel_classifier_bearing.safetensors")),
             Variant::new("mel_classifier_tiny", "8 bands of frames of 40 samples, 2 layers", tiny),
         ]
-    }
-
-    fn from_config(config: &MelClassifierConfig, device: &Device) -> Result<Self, ArgumentError> {
-        config.try_init(device)
-    }
-
-    fn config(&self) -> MelClassifierConfig {
-        self.config.clone()
     }
 
     fn inputs(&self, batch: usize) -> Vec<Input> {

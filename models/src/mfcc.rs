@@ -6,9 +6,10 @@ use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
 use firefly_framework::graph::{AnyTensor, Input};
-use firefly_ops::{ArgumentError, LogUnit, MelNorm, MelScale};
+use firefly_ops::ArgumentError;
+use firefly_ops::options::{LogUnit, MelNorm, MelScale};
 
-use crate::expect_valid;
+use crate::ensure_table;
 use crate::log_mel::{LogMel, LogMelConfig, RECORDINGS, times_columns};
 use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant, exactly};
 
@@ -38,6 +39,7 @@ impl MfccConfig {
     /// [`ArgumentError`] naming the first field that is out of range.
     pub fn validate(&self) -> Result<(), ArgumentError> {
         self.mel.validate()?;
+        ensure_table("MfccConfig", "coefficients", self.coefficients, self.mel.bands)?;
         if !(1..=self.mel.bands).contains(&self.coefficients) {
             let expected = format!("from 1 to the number of bands, {}", self.mel.bands);
             return Err(ArgumentError::new("MfccConfig", "coefficients", self.coefficients, expected));
@@ -45,14 +47,7 @@ impl MfccConfig {
         Ok(())
     }
 
-    /// The module on `device`.
-    ///
-    /// # Panics
-    /// With the message of [`try_init`](Self::try_init)'s error.
-    #[track_caller]
-    pub fn init(&self, device: &Device) -> Mfcc {
-        expect_valid(self.try_init(device))
-    }
+    or_panic! { init = try_init(device: &Device) -> Mfcc }
 
     /// The module on `device`.
     ///
@@ -96,16 +91,9 @@ pub struct Mfcc {
 }
 
 impl Mfcc {
-    /// Coefficients of each frame of `signal` `[.., samples]`: `[.., coefficients, frames]`, one dimension more.
-    ///
-    /// # Panics
-    /// With the message of [`try_forward`](Self::try_forward)'s error.
-    #[track_caller]
-    pub fn forward<const D: usize, const E: usize>(&self, signal: Tensor<D>) -> Tensor<E> {
-        expect_valid(self.try_forward(signal))
-    }
+    or_panic! { forward<const D, const E> = try_forward(signal: Tensor<D>) -> Tensor<E> }
 
-    /// Coefficients, as [`forward`](Self::forward).
+    /// Coefficients of each frame of `signal` `[.., samples]`: `[.., coefficients, frames]`, one dimension more.
     ///
     /// # Errors
     /// [`ArgumentError`] for rows of half a frame or less.
@@ -120,7 +108,7 @@ impl Mfcc {
 }
 
 impl Family for Mfcc {
-    type Config = MfccConfig;
+    configured_by! { MfccConfig }
 
     const CARD: FamilyCard = FamilyCard {
         name: "mfcc",
@@ -160,14 +148,6 @@ impl Family for Mfcc {
             Variant::new("mfcc_8khz", "20 coefficients of 40 bands of 8 kHz", low_rate),
             Variant::new("mfcc_tiny", "3 coefficients of 4 learned bands", MfccConfig::new(tiny).with_coefficients(3)),
         ]
-    }
-
-    fn from_config(config: &MfccConfig, device: &Device) -> Result<Self, ArgumentError> {
-        config.try_init(device)
-    }
-
-    fn config(&self) -> MfccConfig {
-        Mfcc::config(self)
     }
 
     fn inputs(&self, batch: usize) -> Vec<Input> {

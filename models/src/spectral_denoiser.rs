@@ -10,7 +10,6 @@ use firefly_framework::graph::{AnyTensor, Input};
 use firefly_ops::fft::{ComplexTensor, istft, stft};
 use firefly_ops::{ArgumentError, StftOptions, Window, WindowSymmetry};
 
-use crate::expect_valid;
 use crate::log_mel::RECORDINGS;
 use crate::rows::Leading;
 use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Signature, Variant, exactly};
@@ -87,14 +86,7 @@ impl SpectralDenoiserConfig {
         Ok(())
     }
 
-    /// The untrained module on `device`.
-    ///
-    /// # Panics
-    /// With the message of [`try_init`](Self::try_init)'s error.
-    #[track_caller]
-    pub fn init(&self, device: &Device) -> SpectralDenoiser {
-        expect_valid(self.try_init(device))
-    }
+    or_panic! { init = try_init(device: &Device) -> SpectralDenoiser }
 
     /// The untrained module on `device`.
     ///
@@ -149,16 +141,9 @@ pub struct SpectralDenoiser {
 }
 
 impl SpectralDenoiser {
-    /// Each row of `signal` `[.., samples]` without noise, of the same shape.
-    ///
-    /// # Panics
-    /// With the message of [`try_forward`](Self::try_forward)'s error.
-    #[track_caller]
-    pub fn forward<const D: usize>(&self, signal: Tensor<D>) -> Tensor<D> {
-        expect_valid(self.try_forward(signal))
-    }
+    or_panic! { forward<const D> = try_forward(signal: Tensor<D>) -> Tensor<D> }
 
-    /// Each row without noise, as [`forward`](Self::forward).
+    /// Each row of `signal` `[.., samples]` without noise, of the same shape.
     ///
     /// # Errors
     /// [`ArgumentError`] for rows of half a frame or less.
@@ -171,17 +156,10 @@ impl SpectralDenoiser {
         Ok(leading.unflatten(rows))
     }
 
+    or_panic! { mask<const D, const E> = try_mask(signal: Tensor<D>) -> Tensor<E> }
+
     /// Mask of each bin of each frame of `signal` `[.., samples]`: `[.., bins, frames]`, from 0 to 1, one dimension
     /// more.
-    ///
-    /// # Panics
-    /// With the message of [`try_mask`](Self::try_mask)'s error.
-    #[track_caller]
-    pub fn mask<const D: usize, const E: usize>(&self, signal: Tensor<D>) -> Tensor<E> {
-        expect_valid(self.try_mask(signal))
-    }
-
-    /// Mask of each bin of each frame, as [`mask`](Self::mask).
     ///
     /// # Errors
     /// As [`try_forward`](Self::try_forward).
@@ -228,7 +206,7 @@ impl SpectralDenoiser {
 }
 
 impl Family for SpectralDenoiser {
-    type Config = SpectralDenoiserConfig;
+    configured_by! { SpectralDenoiserConfig }
 
     const CARD: FamilyCard = FamilyCard {
         name: "spectral_denoiser",
@@ -268,14 +246,6 @@ impl Family for SpectralDenoiser {
             Variant::new("spectral_denoiser_tiny", "frames of 16 samples", tiny.clone()),
             Variant::new("spectral_denoiser_profile_tiny", "the same with a noise profile", tiny.with_profile(true)),
         ]
-    }
-
-    fn from_config(config: &SpectralDenoiserConfig, device: &Device) -> Result<Self, ArgumentError> {
-        config.try_init(device)
-    }
-
-    fn config(&self) -> SpectralDenoiserConfig {
-        self.config.clone()
     }
 
     fn inputs(&self, batch: usize) -> Vec<Input> {

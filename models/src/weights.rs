@@ -1,9 +1,11 @@
 //! Parameters of a module in a safetensors file, checked one by one when they are read.
 
 use burn::module::{Module, ModuleVisitor, Param};
-use burn::tensor::{Bool, Tensor};
+use burn::tensor::{Bool, FloatDType, Tensor};
 use burn_store::{ApplyError, ModuleSnapshot, SafetensorsStore, SafetensorsStoreError};
 use thiserror::Error;
+
+use crate::checksum::{is_intact, sealed};
 
 /// Reason why a file does not hold the parameters of a module.
 #[derive(Debug, Error)]
@@ -12,19 +14,22 @@ pub enum ParameterMismatch {
     /// The file can't be read.
     #[error("damaged or cut short: {0}")]
     Damaged(SafetensorsStoreError),
+    /// The file has other bytes than were written.
+    #[error("damaged: its SHA-256 is not that of what was written")]
+    Checksum,
     /// A parameter is missing, or has another shape or type.
     #[error("not the weights of this model: {0}")]
     OtherModel(String),
     /// A tensor is no parameter of the module.
     #[error("`{0}` is no parameter of the model")]
     UnknownTensor(String),
-    /// A parameter holds a value that is not finite.
-    #[error("`{0}` holds a number that is not finite")]
+    /// A parameter holds a value that is not finite, or not in f32.
+    #[error("`{0}` holds a number that is not finite in f32")]
     NotFinite(String),
 }
 
-/// Parameters of `module` as a safetensors file with one entry of metadata: several would be written in random order,
-/// and equal models to different bytes.
+/// Parameters of `module` as a safetensors file with one entry of metadata besides its [checksum](crate::checksum):
+/// several would be written in random order, and equal models to different bytes.
 ///
 /// ```
 /// use burn::nn::LinearConfig;
@@ -44,7 +49,7 @@ pub enum ParameterMismatch {
 pub fn serialize<M: Module>(module: &M, (key, value): (&str, &str)) -> Result<Vec<u8>, SafetensorsStoreError> {
     let mut store = SafetensorsStore::from_bytes(None).clear_metadata().metadata(key, value);
     module.save_into(&mut store)?;
-    store.get_bytes()
+    store.get_bytes().map(sealed)
 }
 
 /// Reads the parameters of `module` from a safetensors file, as [`serialize`] wrote it.
@@ -52,7 +57,8 @@ pub fn serialize<M: Module>(module: &M, (key, value): (&str, &str)) -> Result<Ve
 /// ```
 /// use burn::nn::LinearConfig;
 /// use burn::tensor::Device;
-/// use firefly_models::{ParameterMismatch, weights};
+/// use firefly_models::weights::ParameterMismatch;
+/// use firefly_models::weights;
 ///
 /// let device = Device::flex();
 /// let bytes = weights::serialize(&LinearConfig::new(3, 2).init(&device), ("layer", "output"))?;
@@ -66,6 +72,9 @@ pub fn serialize<M: Module>(module: &M, (key, value): (&str, &str)) -> Result<Ve
 /// [`ParameterMismatch`] for a damaged file, parameters that are missing, unknown or of another shape or type, and
 /// values that are not finite.
 pub fn apply<M: Module>(module: &mut M, bytes: Vec<u8>) -> Result<(), ParameterMismatch> {
+    if !is_intact(&bytes) {
+        return Err(ParameterMismatch::Checksum);
+    }
     // Without the store's own checks, whose errors are lists for programmers.
     let mut store = SafetensorsStore::from_bytes(Some(bytes)).allow_partial(true).validate(false);
     let applied = module.load_from(&mut store).map_err(ParameterMismatch::Damaged)?;
@@ -112,7 +121,8 @@ fn first_not_finite(module: &impl Module) -> Option<String> {
         }
 
         fn visit_float<const D: usize>(&mut self, parameter: &Param<Tensor<D>>) {
-            let finite: Tensor<D, Bool> = parameter.val().inner().is_finite();
+            // The store keeps the type of a file, of f64 too, whose numbers may be infinite in f32, in which models compute.
+            let finite: Tensor<D, Bool> = parameter.val().inner().cast(FloatDType::F32).is_finite();
             if self.found.is_none() && !finite.all().into_data().iter::<bool>().all(|finite| finite) {
                 self.found = Some(self.path.join("."));
             }

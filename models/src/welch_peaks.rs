@@ -4,39 +4,47 @@ use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
 use firefly_framework::graph::{AnyTensor, Input};
-use firefly_ops::options::validate_n_fft;
+use firefly_ops::from_host::{HostError, HostPeaks, welch_peaks_from_host};
+use firefly_ops::options::SegmentPlacement;
 use firefly_ops::{
-    ArgumentError, Band, Detrend, HostError, HostPeaks, Peaks, Scaling, WelchOptions, Window, WindowSymmetry,
-    welch_peaks, welch_peaks_from_host, welch_psd,
+    ArgumentError, Band, Detrend, Peaks, SampleKind, Scaling, WelchOptions, Window, WindowSymmetry, top_k, welch_peaks,
+    welch_psd,
 };
 
-use crate::expect_valid;
-use crate::tier::Tier;
 use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant, exactly};
 
 /// Command of the measurements on the card, which evaluates exact estimates too.
 const COMMAND: &str = "firefly train configs/bearing-256.toml --data DATA";
 
+/// Largest number of samples in a segment of a model: a damaged configuration asks for no more memory than this needs.
+pub(crate) const MAX_MODEL_N_FFT: usize = 1 << 24;
+
 /// Configuration of [`WelchPeaks`].
 ///
 /// ```
-/// use firefly_models::{Tier, WelchPeaksConfig};
+/// use firefly_models::{SegmentPlacement, WelchPeaksConfig};
 ///
-/// let config = WelchPeaksConfig::new().with_n_fft(512).with_tier(Tier::Reference);
-/// assert_eq!((config.options().frame(), config.options().bins()), (512 + 7 * 256, 257));
-/// assert!(config.with_n_fft(500).validate().unwrap_err().to_string().contains("`n_fft` is 500"));
+/// let config = WelchPeaksConfig::new().with_n_fft(1000).with_segments(3);
+/// assert_eq!((config.options().frame(), config.options().bins()), (1000 + 2 * 500, 501));
+/// // The same number of segments, spread over the frame of eight.
+/// let spread = config.clone().with_placement(Some(SegmentPlacement::Spread(8)));
+/// assert_eq!((spread.options().averaged(), spread.options().frame()), (3, 1000 + 7 * 500));
+/// assert!(config.with_n_fft(0).validate().unwrap_err().to_string().contains("`n_fft` is 0"));
 /// ```
 #[non_exhaustive]
 #[derive(Config, Debug, PartialEq)]
 pub struct WelchPeaksConfig {
-    /// Samples in a segment: a power of two from 8 to 65,536.
+    /// Samples in a segment, at least 1: lengths without large prime factors are fastest.
     #[config(default = 256)]
     pub n_fft: usize,
-    /// Samples between the starts of consecutive segments; `n_fft / 2` if `None`.
+    /// Samples between the starts of consecutive segments; `n_fft / 2`, at least 1, if `None`.
     pub hop: Option<usize>,
-    /// Number of segments averaged.
-    #[config(default = "Tier::Fast")]
-    pub tier: Tier,
+    /// Number of segments averaged: more are more accurate and cost more.
+    #[config(default = 2)]
+    pub segments: usize,
+    /// Placement of these segments in a frame; adjacent, from its start, if `None`. Segments that lie apart have less in
+    /// common, and cost no more: see [`SegmentPlacement::Spread`].
+    pub placement: Option<SegmentPlacement>,
     /// Peaks per frame: from 1 to the number of bins, `n_fft / 2 + 1` or those of the band.
     #[config(default = 16)]
     pub k: usize,
@@ -57,10 +65,18 @@ pub struct WelchPeaksConfig {
 }
 
 impl WelchPeaksConfig {
-    /// Options of the Welch estimate.
+    /// Options of the Welch estimate; with adjacent segments where they can't be placed, which
+    /// [`validate`](Self::validate) refuses.
     pub fn options(&self) -> WelchOptions {
-        WelchOptions::new(self.n_fft, self.tier.segments())
-            .with_hop(self.hop.unwrap_or(self.n_fft / 2))
+        let adjacent = self.adjacent();
+        adjacent.with_placement(self.placement).unwrap_or(adjacent)
+    }
+
+    /// The options with adjacent segments.
+    fn adjacent(&self) -> WelchOptions {
+        let options = WelchOptions::new(self.n_fft, self.segments);
+        options
+            .with_hop(self.hop.unwrap_or(options.hop))
             .with_scaling(self.scaling)
             .with_detrend(self.detrend)
             .with_band(self.band)
@@ -71,17 +87,17 @@ impl WelchPeaksConfig {
     /// # Errors
     /// [`ArgumentError`] naming the first field that is out of range.
     pub fn validate(&self) -> Result<(), ArgumentError> {
-        validate("WelchPeaksConfig", &self.options(), self.window, self.k)
+        const NAME: &str = "WelchPeaksConfig";
+        if !(1..=MAX_MODEL_N_FFT).contains(&self.n_fft) {
+            return Err(ArgumentError::new(NAME, "n_fft", self.n_fft, format!("from 1 to {MAX_MODEL_N_FFT}")));
+        }
+        let options = self.adjacent().with_placement(self.placement)?;
+        options.validate(NAME)?;
+        self.window.validate(NAME, self.n_fft)?;
+        options.validate_k(NAME, self.k)
     }
 
-    /// The module on `device`.
-    ///
-    /// # Panics
-    /// With the message of [`try_init`](Self::try_init)'s error.
-    #[track_caller]
-    pub fn init(&self, device: &Device) -> WelchPeaks {
-        expect_valid(self.try_init(device))
-    }
+    or_panic! { init = try_init(device: &Device) -> WelchPeaks }
 
     /// The module on `device`.
     ///
@@ -95,19 +111,6 @@ impl WelchPeaksConfig {
     }
 }
 
-/// The checks that exact and learned configurations share.
-pub(crate) fn validate(
-    config: &'static str,
-    options: &WelchOptions,
-    window: Window,
-    k: usize,
-) -> Result<(), ArgumentError> {
-    options.validate(config)?;
-    validate_n_fft(config, "n_fft", options.n_fft)?;
-    window.validate(config, options.n_fft)?;
-    options.validate_k(config, k)
-}
-
 /// Strongest lines of each frame's Welch power spectrum, by the method of P. D. Welch (1967).
 ///
 /// A module without parameters, differentiable in the signal through the peaks' power. f32 and, on a CPU, f64 compute
@@ -115,13 +118,13 @@ pub(crate) fn validate(
 ///
 /// ```
 /// use burn::tensor::{Device, Int, Tensor};
-/// use firefly_models::{Tier, WelchPeaksConfig};
+/// use firefly_models::WelchPeaksConfig;
 ///
 /// // A tone of 8 periods per 64 samples, one frame: the strongest bin is 8.
 /// let device = Device::flex();
 /// let time = Tensor::<1, Int>::arange(0..64, &device).float();
 /// let signal = (time * (8.0 * std::f32::consts::TAU / 64.0)).sin(); // [frame]
-/// let model = WelchPeaksConfig::new().with_n_fft(64).with_tier(Tier::Ultra).with_k(3).init(&device);
+/// let model = WelchPeaksConfig::new().with_n_fft(64).with_segments(1).with_k(3).init(&device);
 /// let bins: Vec<i64> = model.forward(signal).bins.into_data().iter().collect();
 /// assert_eq!(bins[0], 8);
 /// ```
@@ -135,39 +138,33 @@ pub struct WelchPeaks {
 }
 
 impl WelchPeaks {
-    /// Peaks of each frame of `signal` `[.., frame]`: bins and power `[.., k]`, strongest first.
-    ///
-    /// # Panics
-    /// With the message of [`try_forward`](Self::try_forward)'s error.
-    #[track_caller]
-    pub fn forward<const D: usize>(&self, signal: Tensor<D>) -> Peaks<D> {
-        expect_valid(self.try_forward(signal))
-    }
+    or_panic! { forward<const D; K: SampleKind> = try_forward(signal: Tensor<D, K>) -> Peaks<D> }
 
-    /// Peaks of each frame of `signal` `[.., frame]`: bins and power `[.., k]`, strongest first.
+    /// Peaks of each frame of `signal` `[.., frame]`, of any [type of samples](SampleKind): bins and power `[.., k]`,
+    /// strongest first.
     ///
     /// # Errors
     /// [`ArgumentError`] if the frames are shorter than [`options().frame()`](WelchOptions::frame) or on another
     /// device.
-    pub fn try_forward<const D: usize>(&self, signal: Tensor<D>) -> Result<Peaks<D>, ArgumentError> {
+    pub fn try_forward<const D: usize, K: SampleKind>(&self, signal: Tensor<D, K>) -> Result<Peaks<D>, ArgumentError> {
         let window = self.window_for(&signal);
         welch_peaks(signal, window, &self.options, self.config.k)
     }
 
     /// Peaks in host memory of frames in host memory, in chunks whose upload, computation and read-back overlap.
-    /// `chunks` are f32 `[rows, frame]`, as [`host_chunks`](firefly_ops::host_chunks) makes them.
+    /// `chunks` are f32 `[rows, frame]`, as [`host_chunks`](firefly_ops::from_host::host_chunks) makes them.
     ///
     /// ```
     /// use burn::tensor::Device;
-    /// use firefly_models::{Tier, WelchPeaksConfig};
-    /// use firefly_ops::host_chunks;
+    /// use firefly_models::WelchPeaksConfig;
+    /// use firefly_ops::from_host::host_chunks;
     ///
     /// let device = Device::flex();
-    /// let model = WelchPeaksConfig::new().with_n_fft(64).with_tier(Tier::Ultra).with_k(3).init(&device);
+    /// let model = WelchPeaksConfig::new().with_n_fft(64).with_segments(1).with_k(3).init(&device);
     /// let samples = vec![1.0; 1_000 * 64];
     /// let peaks = model.try_forward_from_host(host_chunks(&samples, 64, &device)?)?;
     /// assert_eq!((peaks.bins.len(), peaks.bins[0]), (3_000, 0));
-    /// # Ok::<(), firefly_ops::HostError>(())
+    /// # Ok::<(), firefly_ops::from_host::HostError>(())
     /// ```
     ///
     /// # Errors
@@ -175,6 +172,8 @@ impl WelchPeaks {
     pub fn try_forward_from_host(&self, chunks: impl IntoIterator<Item = TensorData>) -> Result<HostPeaks, HostError> {
         welch_peaks_from_host(chunks, self.window.clone(), &self.options, self.config.k)
     }
+
+    or_panic! { psd<const D; K: SampleKind> = try_psd(signal: Tensor<D, K>) -> Tensor<D> }
 
     /// Power of every bin of each frame of `signal` `[.., frame]`: `[.., bins]`, in the signal's unit squared (per
     /// hertz with [`Scaling::Density`]).
@@ -190,29 +189,27 @@ impl WelchPeaks {
     /// assert_eq!((power.dims(), power.max().into_scalar::<f32>()), ([5, 33], 0.0));
     /// ```
     ///
-    /// # Panics
-    /// With the message of [`try_psd`](Self::try_psd)'s error.
-    #[track_caller]
-    pub fn psd<const D: usize>(&self, signal: Tensor<D>) -> Tensor<D> {
-        expect_valid(self.try_psd(signal))
-    }
-
-    /// Power of every bin, as [`psd`](Self::psd).
-    ///
     /// # Errors
     /// As [`try_forward`](Self::try_forward).
-    pub fn try_psd<const D: usize>(&self, signal: Tensor<D>) -> Result<Tensor<D>, ArgumentError> {
+    pub fn try_psd<const D: usize, K: SampleKind>(&self, signal: Tensor<D, K>) -> Result<Tensor<D>, ArgumentError> {
         let window = self.window_for(&signal);
         welch_psd(signal, window, &self.options)
     }
 
     /// The window, in double precision for a signal in double precision.
-    fn window_for<const D: usize>(&self, signal: &Tensor<D>) -> Tensor<1> {
+    fn window_for<const D: usize, K: SampleKind>(&self, signal: &Tensor<D, K>) -> Tensor<1> {
         let WelchPeaksConfig { n_fft, window, symmetry, .. } = self.config;
         match signal.dtype() {
             DType::F64 => window.tensor(n_fft, symmetry, FloatDType::F64, &signal.device().inner()),
             _ => self.window.clone(),
         }
+    }
+
+    /// The same model with another number of segments.
+    #[cfg(feature = "flex")]
+    pub(crate) fn with_segments(&self, segments: usize) -> Self {
+        let config = self.config.clone().with_segments(segments);
+        Self { window: self.window.clone(), options: config.options(), config }
     }
 
     /// Options of the Welch estimate.
@@ -229,12 +226,18 @@ impl WelchPeaks {
     pub fn config(&self) -> &WelchPeaksConfig {
         &self.config
     }
+}
 
-    /// Butterflies per frame, `log2(n_fft) · n_fft / 2` per segment: the count by which learned models are compared.
-    /// (The kernels share one complex transform between two segments.)
-    pub fn butterflies(&self) -> usize {
-        self.options.butterflies()
-    }
+/// The strongest bins of `power`, of a band or of all.
+pub(crate) fn strongest<const D: usize>(
+    power: Tensor<D>,
+    band: Option<Band>,
+    k: usize,
+) -> Result<Peaks<D>, ArgumentError> {
+    let Some(band) = band else { return top_k(power, k) };
+    let found = top_k(power.narrow(D - 1, band.first, band.end - band.first), k)?;
+    let missing = found.bins.clone().lower_elem(0);
+    Ok(Peaks { bins: (found.bins + band.first as i64).mask_fill(missing, -1), power: found.power })
 }
 
 /// Output signatures of models that find peaks.
@@ -248,7 +251,7 @@ pub(crate) const FRAMES: &[Signature] =
     &[Signature { name: "signal", shape: "[batch, frame]", meaning: "samples of each frame" }];
 
 impl Family for WelchPeaks {
-    type Config = WelchPeaksConfig;
+    configured_by! { WelchPeaksConfig }
 
     const CARD: FamilyCard = FamilyCard {
         name: "welch_peaks",
@@ -280,25 +283,13 @@ impl Family for WelchPeaks {
 
     fn variants() -> Vec<Variant<WelchPeaksConfig>> {
         let config = WelchPeaksConfig::new();
-        let of_tier = |tier| config.clone().with_tier(tier);
+        let of = |segments| config.clone().with_segments(segments);
         vec![
             Variant::new("welch_peaks", "two segments of 256 samples", config.clone()),
-            Variant::new("welch_peaks_ultra", "one segment of 256 samples", of_tier(Tier::Ultra)),
-            Variant::new("welch_peaks_reference", "eight segments of 256 samples", of_tier(Tier::Reference)),
-            Variant::new(
-                "welch_peaks_tiny",
-                "two segments of 32 samples",
-                of_tier(Tier::Fast).with_n_fft(32).with_k(3),
-            ),
+            Variant::new("welch_peaks_ultra", "one segment of 256 samples", of(1)),
+            Variant::new("welch_peaks_reference", "eight segments of 256 samples", of(8)),
+            Variant::new("welch_peaks_tiny", "two segments of 32 samples", of(2).with_n_fft(32).with_k(3)),
         ]
-    }
-
-    fn from_config(config: &WelchPeaksConfig, device: &Device) -> Result<Self, ArgumentError> {
-        config.try_init(device)
-    }
-
-    fn config(&self) -> WelchPeaksConfig {
-        self.config.clone()
     }
 
     fn inputs(&self, batch: usize) -> Vec<Input> {

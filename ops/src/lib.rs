@@ -3,23 +3,22 @@
 //!
 //! | function | inputs → outputs | differentiable in |
 //! | --- | --- | --- |
-//! | [`welch_psd`] | signal `[.., frame]`, window `[n]` → power `[.., bins]` | signal, window |
-//! | [`welch_peaks`] | the same → bins (int) and power `[.., k]` | signal, window (through power) |
+//! | [`welch_psd`] | signal `[.., frame]`, window `[n]` or [`WelchWeights`] → power `[.., bins]` | signal, window, gain |
+//! | [`welch_psd_complex`] | complex signal `[.., frame]`, window `[n]` → two-sided power `[.., n]` | signal, window |
+//! | [`welch_peaks`] | the same → bins (int) and power `[.., k]` | signal, window, gain (through power) |
 //! | [`power_spectrum`] | signal `[.., n]` → power `[.., bins]` | signal, window |
 //! | [`mel`], [`log_mel`] | signal `[.., samples]`, window → bands `[.., bands, frames]` | signal, window |
 //! | [`top_k`] | values `[.., length]` → positions (int) and values `[.., k]` | values |
 //! | [`local_maxima`] | power `[.., length]` → bins (int), power, prominence and offset `[.., k]` | power |
 //! | [`butterfly`] | re, im `[.., n]`, twiddles, gates → re, im `[.., n]` | all of them |
 //! | [`long_conv`] | signal `[batch, channels, n]`, kernel `[channels, k]`, gate → the signal's shape | all of them |
-//! | [`learned_welch_psd`] | signal, [`LearnedParameters`] → power `[.., bins]` | all of them |
-//! | [`learned_welch_peaks`] | the same → bins (int) and power `[.., k]` | all of them (through power) |
-//! | [`peak_loss`] | power `[.., bins]`, [`PeakTargets`] → losses of ranks and power `[.., 2]` | power |
-//! | [`adam_step`] | [`AdamState`], gradient → the state after a step of Adam or AdamW | none |
+//! | [`peak_loss`](training::peak_loss) | power `[.., bins]`, [`PeakTargets`](training::PeakTargets) → losses of ranks and power `[.., 2]` | power |
+//! | [`adam_step`](training::adam_step) | [`AdamState`](training::AdamState), gradient → the state after a step of Adam or AdamW | none |
 //! | [`spectral_conv`] | input `[batch, in, n…]`, weights `[in, out, modes…]` → `[batch, out, n…]` | both |
 //!
 //! The module [`fft`] has Fourier transforms of any length, in the conventions of `torch.fft`.
 //!
-//! [`welch_peaks_from_host`] does `welch_peaks` on frames in host memory, chunk by chunk.
+//! [`welch_peaks_from_host`](from_host::welch_peaks_from_host) does `welch_peaks` on frames in host memory, chunk by chunk.
 //!
 //! ```
 //! use burn::tensor::{Device, FloatDType, Tensor};
@@ -41,7 +40,7 @@
 //! - **Rank**: tensors are of any rank from 1, and operations work along the last dimension, each row on its own; but
 //!   [`long_conv`] takes a batch of channels, rank 3, and [`spectral_conv`] a batch of channels of one to three
 //!   dimensions, ranks 3 to 5, which it transforms along all of them.
-//! - **Sizes**: `n_fft` is any number from 1 (of butterflies and learned estimates a power of two from 8 to 65,536),
+//! - **Sizes**: `n_fft` is any number from 1 (of butterflies a power of two from 8 to 65,536),
 //!   `k` from 1 to `n_fft / 2 + 1`; a frame shorter than its segments need is an error. [`top_k`] and [`local_maxima`]
 //!   take any length up to 1,048,576.
 //! - **Power** is one-sided: |X|² of the unnormalised forward transform, interior bins doubled (neither DC nor
@@ -49,7 +48,8 @@
 //! - **Order**: peaks come strongest first; among equals the lower bin is first. Power that is not finite never
 //!   outranks power that is: a row with fewer than `k` finite bins ends in (bin −1, power NaN). No row disturbs
 //!   another.
-//! - **Types**: f32 and, on a CPU, f64 compute in their own precision; f16 and bf16 compute in, and return, f32.
+//! - **Types**: f32 and, on a CPU, f64 compute in their own precision; f16 and bf16, and the integers of a
+//!   [signal](SampleKind), compute in, and return, f32.
 //!   Parameters are converted to the signal's type.
 //! - **Errors**: a bad argument is an [`ArgumentError`] that names the operation, the argument, what it got and what it
 //!   accepts.
@@ -82,30 +82,29 @@ mod api;
 mod backends;
 #[cfg(any(feature = "flex", feature = "ndarray"))]
 mod cpu;
-pub mod descriptor;
 mod error;
 mod fast_length;
+mod gain_taps;
 #[cfg(feature = "cube")]
 mod gpu;
-mod halved;
 mod mel_filters;
 #[cfg(any(feature = "flex", feature = "ndarray"))]
 #[cfg_attr(docsrs, doc(cfg(any(feature = "flex", feature = "ndarray"))))]
 pub mod memory;
-mod open_blocks;
 #[cfg_attr(feature = "ndarray", expect(deprecated, reason = "Burn retires NdArray after 0.22"))]
-mod ops;
+pub mod op;
 pub mod options;
 mod pinned_memory;
+#[doc(hidden)]
+pub mod rustfft_plans;
 mod sorting_network;
 mod spectral_shape;
 mod twiddles;
 
-pub use api::fft;
 pub use api::{
-    AdamState, HostError, HostPeaks, LearnedParameters, LocalMaxima, MAX_TOP_K_LENGTH, PeakTargets, Peaks, adam_step,
-    butterfly, host_chunks, learned_welch_peaks, learned_welch_psd, local_maxima, log_mel, long_conv, mel, mel_filters,
-    peak_loss, power_spectrum, spectral_conv, top_k, welch_peaks, welch_peaks_from_host, welch_psd,
+    LocalMaxima, MAX_TOP_K_LENGTH, Peaks, SampleKind, WelchWeights, butterfly, fft, from_host, local_maxima, log_mel,
+    long_conv, mel, mel_filters, power_spectrum, spectral_conv, top_k, training, welch_peaks, welch_psd,
+    welch_psd_complex,
 };
 #[cfg(any(feature = "flex", feature = "ndarray"))]
 #[cfg_attr(docsrs, doc(cfg(any(feature = "flex", feature = "ndarray"))))]
@@ -113,18 +112,10 @@ pub use cpu::instruction_set;
 #[cfg(all(feature = "testing", any(feature = "flex", feature = "ndarray")))]
 #[cfg_attr(docsrs, doc(cfg(all(feature = "testing", any(feature = "flex", feature = "ndarray")))))]
 pub use cpu::{InstructionSet, welch_instruction_set};
-#[cfg(feature = "router")]
-#[cfg_attr(docsrs, doc(cfg(feature = "router")))]
-pub use descriptor::register_spectral_ops;
 pub use error::ArgumentError;
-pub use ops::{
-    AdamTensors, ButterflyTensors, LearnedTensors, LongConvTensors, OptionalGates, PeakLossTensors,
-    SpectralConvTensors, SpectralOps, WelchTensors,
-};
+pub use op::SpectralOps;
 pub use options::{
-    AdamOptions, Band, ConvolveMode, Detrend, Direction, FftOptions, Interpolation, LocalMaximaOptions, LogGuard,
-    LogUnit, Logarithm, MAX_N_FFT, MIN_N_FFT, MelBands, MelNorm, MelOptions, MelScale, Norm, PeakLossOptions,
-    PowerSpectrumOptions, Scaling, SignalPadding, SpectrumKind, StftOptions, WeightDecay, WelchOptions, Window,
-    WindowSymmetry,
+    Band, ConvolveMode, Detrend, Direction, FftOptions, LocalMaximaOptions, MelOptions, Norm, PowerSpectrumOptions,
+    Scaling, StftOptions, WelchOptions, Window, WindowSymmetry,
 };
 pub use twiddles::{exact_twiddle_values, exact_twiddles};

@@ -35,13 +35,13 @@ impl AllocationController for Unallocated {
 }
 
 /// Values in pinned memory of `device`, with unspecified contents until they are written; none if it has no such memory.
-pub(crate) fn pinned_values(device: &Device, shape: impl Into<Shape>) -> Option<TensorData> {
+pub(crate) fn pinned_values(device: &Device, shape: impl Into<Shape>, dtype: DType) -> Option<TensorData> {
     let shape = shape.into();
-    let len = shape.num_elements() * size_of::<f32>();
+    let len = shape.num_elements() * dtype.size();
     // SAFETY: the bytes can't be reached: access to the memory is an error, `copy_into` leaves the initialised bytes of
     // its destination as they are, and nothing splits or duplicates an `Unallocated`.
     let bytes = unsafe { Bytes::from_controller(Box::new(Unallocated { len }), len) };
-    let mut data = TensorData::from_bytes(bytes, shape, DType::F32);
+    let mut data = TensorData::from_bytes(bytes, shape, dtype);
     device.staging(std::iter::once(&mut data));
     (data.bytes().property() == AllocationProperty::Pinned).then_some(data)
 }

@@ -8,7 +8,8 @@ use std::process::ExitCode;
 use burn::tensor::{DType, Device, Tensor};
 use common::devices::{CpuTest, DeviceTest, Trials, computed, tests};
 use common::{noise, tensor, values};
-use firefly_ops::{AdamOptions, AdamState, WeightDecay, adam_step};
+use firefly_ops::options::{AdamOptions, WeightDecay};
+use firefly_ops::training::{AdamState, adam_step};
 use firefly_reference::adam::AdamDefinition;
 
 const STEPS: usize = 5;

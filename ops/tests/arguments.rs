@@ -4,10 +4,9 @@
 mod common;
 
 use burn::tensor::{DType, Device, Tensor};
-use common::learned::LearnedNumbers;
-use firefly_ops::{
-    ArgumentError, Scaling, WelchOptions, butterfly, learned_welch_peaks, learned_welch_psd, welch_peaks, welch_psd,
-};
+use common::weights::{WeightNumbers, gained_peaks, gained_psd};
+use firefly_ops::options::SegmentSet;
+use firefly_ops::{ArgumentError, Scaling, WelchOptions, WelchWeights, butterfly, welch_peaks, welch_psd};
 
 /// Checks every field of an error, and that its message holds them all.
 fn assert_refused<T>(result: Result<T, ArgumentError>, operation: &str, argument: &str, got: &str, expected: &str) {
@@ -22,33 +21,39 @@ fn refusals(signal: [usize; 2], options: &WelchOptions, k: usize, argument: &str
     let device = Device::flex();
     let signal = || Tensor::<2>::zeros(signal, &device);
     let parameters =
-        || LearnedNumbers::exact(&WelchOptions::new(16, 2)).tensors(&WelchOptions::new(16, 2), &device, DType::F32);
+        || WeightNumbers::exact(&WelchOptions::new(16, 2)).tensors(&WelchOptions::new(16, 2), &device, DType::F32);
     let window = || parameters().window;
     if argument != "k" {
         assert_refused(welch_psd(signal(), window(), options), "welch_psd", argument, got, expected);
-        let learned = learned_welch_psd(signal(), parameters(), options);
-        assert_refused(learned, "learned_welch_psd", argument, got, expected);
+        let gained = gained_psd(signal(), &parameters(), options);
+        assert_refused(gained, "welch_psd", argument, got, expected);
     }
     assert_refused(welch_peaks(signal(), window(), options, k), "welch_peaks", argument, got, expected);
-    let learned = learned_welch_peaks(signal(), parameters(), options, k);
-    assert_refused(learned, "learned_welch_peaks", argument, got, expected);
+    let gained = gained_peaks(signal(), &parameters(), options, k);
+    assert_refused(gained, "welch_peaks", argument, got, expected);
 }
 
 #[test]
 fn wrong_options_are_refused_by_name() {
     let good = WelchOptions::new(16, 2);
-    let sizes = "a power of two from 8 to 65536";
     let with_n_fft = |n_fft| WelchOptions::new(n_fft, 2).with_hop(good.hop);
-    let (signal, device) = (Tensor::<2>::zeros([3, 24], &Device::flex()), Device::flex());
-    for n_fft in [0, 4, 12, 131_072] {
+    let (signal, device) = (Tensor::<2>::zeros([3, 40], &Device::flex()), Device::flex());
+    let odd = |n_fft| {
+        let weights = WelchWeights::new(Tensor::ones([n_fft], &device));
+        weights.with_gain(Some(Tensor::ones([n_fft / 2 + 1, 3], &device)))
+    };
+    for n_fft in [1, 15] {
         let (options, got) = (with_n_fft(n_fft), n_fft.to_string());
-        let parameters = || LearnedNumbers::exact(&good).tensors(&good, &device, DType::F32);
-        let learned = learned_welch_psd(signal.clone(), parameters(), &options);
-        assert_refused(learned, "learned_welch_psd", "n_fft", &got, sizes);
-        let learned = learned_welch_peaks(signal.clone(), parameters(), &options, 1);
-        assert_refused(learned, "learned_welch_peaks", "n_fft", &got, sizes);
+        let gained = welch_psd(signal.clone(), odd(n_fft), &options);
+        assert_refused(gained, "welch_psd", "n_fft", &got, "even, with a gain");
+        let gained = welch_peaks(signal.clone(), odd(n_fft), &options, 1);
+        assert_refused(gained, "welch_peaks", "n_fft", &got, "even, with a gain");
     }
-    let empty = welch_psd(signal, Tensor::ones([1], &device), &with_n_fft(0));
+    for (chosen, got, expected) in [(&[][..], "empty", "at least one segment"), (&[0, 2], "2", "segments below 2")] {
+        let chosen = SegmentSet::new(chosen.iter().copied()).unwrap();
+        refusals([3, 24], &good.with_chosen(Some(chosen)), 1, "chosen", got, expected);
+    }
+    let empty = welch_psd(signal, Tensor::<1>::ones([1], &device), &with_n_fft(0));
     assert_refused(empty, "welch_psd", "n_fft", "0", "at least 1");
     refusals([3, 24], &good.with_hop(0), 1, "hop", "0", "at least 1");
     refusals([3, 24], &good.with_segments(0), 1, "segments", "0", "at least 1");
@@ -64,22 +69,16 @@ fn wrong_options_are_refused_by_name() {
         refusals([3, frame], &good, 1, "signal", &got, "at least 24: 2 segments of 16 samples, 8 apart");
         refusals([0, frame], &good, 1, "signal", &got, "at least 24: 2 segments of 16 samples, 8 apart");
     }
-    let endless = good.with_segments(usize::MAX);
-    refusals(
-        [3, 24],
-        &endless,
-        1,
-        "segments",
-        &usize::MAX.to_string(),
-        "few enough for the frame's length to be counted",
-    );
+    let (most, expected) = (usize::MAX.to_string(), "small enough for the frame's length to be counted");
+    refusals([3, 24], &good.with_segments(usize::MAX), 1, "segments", &most, expected);
+    refusals([3, 24], &good.with_hop(usize::MAX), 1, "hop", &most, expected);
 }
 
 #[test]
 fn parameters_of_another_shape_are_refused_by_name() {
     let (device, options) = (Device::flex(), WelchOptions::new(16, 2));
     let signal = || Tensor::<2>::zeros([3, 24], &device);
-    let good = || LearnedNumbers::exact(&options).tensors(&options, &device, DType::F32);
+    let good = || WeightNumbers::exact(&options).tensors(&options, &device, DType::F32);
     let one = |length: usize| Tensor::<1>::ones([length], &device);
     for length in [0, 15, 17] {
         let got = format!("[{length}]");
@@ -88,24 +87,15 @@ fn parameters_of_another_shape_are_refused_by_name() {
     }
     let twiddles = Tensor::<3>::ones([4, 2, 8], &device);
     let gates = Tensor::<2>::ones([8, 4], &device);
-    let mut wrong = [(); 5].map(|()| good());
+    let mut wrong = [(); 2].map(|()| good());
     wrong[0].window = one(17);
-    wrong[1].twiddles = twiddles.clone();
-    wrong[2].gates = gates.clone();
-    wrong[3].weights = one(3);
-    wrong[4].gain = Tensor::ones([3, 9], &device);
-    let refused = [
-        ("window", "[17]", "[16]"),
-        ("twiddles", "[4, 2, 8]", "[4, 8, 2]"),
-        ("gates", "[8, 4]", "[4, 8]"),
-        ("weights", "[3]", "[2]"),
-        ("gain", "[3, 9]", "[9, 3] or [9, 5]"),
-    ];
+    wrong[1].gain = Tensor::ones([3, 9], &device);
+    let refused = [("window", "[17]", "[16]"), ("gain", "[3, 9]", "[9, 3] or [9, 5]")];
     for (wrong, (argument, got, expected)) in wrong.into_iter().zip(refused) {
-        let psd = learned_welch_psd(signal(), wrong.clone(), &options);
-        assert_refused(psd, "learned_welch_psd", argument, got, expected);
-        let peaks = learned_welch_peaks(signal(), wrong, &options, 1);
-        assert_refused(peaks, "learned_welch_peaks", argument, got, expected);
+        let psd = gained_psd(signal(), &wrong, &options);
+        assert_refused(psd, "welch_psd", argument, got, expected);
+        let peaks = gained_peaks(signal(), &wrong, &options, 1);
+        assert_refused(peaks, "welch_peaks", argument, got, expected);
     }
 
     let part = |rows: usize, n: usize| Tensor::<2>::zeros([rows, n], &device);

@@ -5,8 +5,10 @@ mod common;
 
 use burn::tensor::{DType, Device, Tensor};
 use common::case::{Case, Output};
+use common::samples::check_samples;
+use common::weights::gained_psd;
 use common::{integers, same, tensor, uniform, values};
-use firefly_ops::{Band, Detrend, Peaks, Scaling, WelchOptions, butterfly, learned_welch_psd, welch_peaks, welch_psd};
+use firefly_ops::{Band, Detrend, Peaks, Scaling, WelchOptions, butterfly, welch_peaks, welch_psd};
 use firefly_reference::peaks::top_k;
 use proptest::prelude::*;
 use rayon::ThreadPoolBuilder;
@@ -63,7 +65,7 @@ fn assert_same(label: &str, actual: &[Output], expected: &[Output]) {
 /// finite power, (-1, NaN) for what is missing, and the very power of the spectrum.
 fn assert_sorted(label: &str, outputs: &[Output], options: &WelchOptions, k: usize) {
     let find = |name: &str| outputs.iter().find(|output| output.name == name).unwrap();
-    for operation in ["welch_", "learned_welch_"] {
+    for operation in ["welch_", "gained_"] {
         let power = find(&format!("{operation}psd"));
         let searched = options.searched();
         let in_band: Vec<f64> =
@@ -214,11 +216,11 @@ proptest! {
     fn parameters_of_any_float_meet_any_signal(case in any_case(), dtype in any_dtype()) {
         let (options, device) = (&case.options, Device::flex());
         let signal = case.signal(&case.samples(), dtype);
-        let learned = case.learned().rounded();
+        let weights = case.weights().rounded();
         let [single, double] = [DType::F32, DType::F64].map(|parameters| {
-            let parameters = learned.tensors(options, &device, parameters);
+            let parameters = weights.tensors(options, &device, parameters);
             let exact = welch_psd(signal.clone(), parameters.window.clone(), options).unwrap();
-            [exact, learned_welch_psd(signal.clone(), parameters, options).unwrap()].map(values)
+            [exact, gained_psd(signal.clone(), &parameters, options).unwrap()].map(values)
         });
         prop_assert!(same(&single[0], &double[0]) && same(&single[1], &double[1]));
     }
@@ -307,12 +309,12 @@ fn no_rows_give_no_rows() {
 
     // Nothing to learn from: gradients of zero.
     let device = device.autodiff();
-    let mut parameters = case.learned().tensors(&case.options, &device, DType::F32);
-    parameters.gates = parameters.gates.require_grad();
-    let gates = parameters.gates.clone();
-    let power = learned_welch_psd(empty(case.frame(), &device), parameters, &case.options).unwrap();
-    let gradient = values(gates.grad(&power.sum().backward()).unwrap());
-    assert_eq!(gradient, vec![0.0; 4 * 8]);
+    let mut parameters = case.weights().tensors(&case.options, &device, DType::F32);
+    parameters.gain = parameters.gain.require_grad();
+    let gain = parameters.gain.clone();
+    let power = gained_psd(empty(case.frame(), &device), &parameters, &case.options).unwrap();
+    let gradient = values(gain.grad(&power.sum().backward()).unwrap());
+    assert_eq!(gradient, vec![0.0; 3 * 9]);
 }
 
 /// Every operation and its gradients with enough rows to be shared out.
@@ -325,24 +327,27 @@ fn on_threads(threads: usize, options: WelchOptions, rows: usize) -> Vec<Vec<f64
             case.outputs(case.signal(&samples, DType::F32)).into_iter().map(|output| output.values).collect();
         let device = Device::flex().autodiff();
         let signal = tensor(&samples, [rows, case.frame()], &device, DType::F32).require_grad();
-        let mut parameters = case.learned().tensors(&options, &device, DType::F32);
+        let mut parameters = case.weights().tensors(&options, &device, DType::F32);
         parameters.window = parameters.window.require_grad();
         parameters.twiddles = parameters.twiddles.require_grad();
         parameters.gates = parameters.gates.require_grad();
+        parameters.gain = parameters.gain.require_grad();
+        let gain = parameters.gain.clone();
         let (window, twiddles, gates) =
             (parameters.window.clone(), parameters.twiddles.clone(), parameters.gates.clone());
         let re = signal.clone().narrow(1, 0, options.n_fft);
         let (re, im) = butterfly(re.clone(), re, twiddles.clone(), Some(gates.clone())).unwrap();
         let exact = welch_psd(signal.clone(), window.clone(), &options).unwrap();
-        let learned = learned_welch_psd(signal.clone(), parameters, &options).unwrap();
-        for loss in [re.sum() + im.sum(), exact.sum(), learned.log().sum()] {
+        let gained = gained_psd(signal.clone(), &parameters, &options).unwrap();
+        for loss in [re.sum() + im.sum(), exact.sum(), gained.log().sum()] {
             let gradients = loss.backward();
             results.extend(signal.grad(&gradients).map(values));
             results.extend(window.grad(&gradients).map(values));
             results.extend(twiddles.grad(&gradients).map(values));
             results.extend(gates.grad(&gradients).map(values));
+            results.extend(gain.grad(&gradients).map(values));
         }
-        assert_eq!(results.len(), 10 + 3 + 2 + 4);
+        assert_eq!(results.len(), 10 + 3 + 2 + 3);
         results
     })
 }
@@ -358,4 +363,9 @@ fn the_number_of_threads_changes_no_bit() {
             assert!(one.iter().zip(&more).all(|(one, more)| same(one, more)), "{threads} threads, {options:?}");
         }
     }
+}
+
+#[test]
+fn samples_of_any_type_are_read_as_they_are() {
+    check_samples(&Device::flex());
 }

@@ -10,15 +10,17 @@ use std::process::ExitCode;
 use burn::tensor::{DType, Device, Tensor, TensorData, f16};
 use common::case::Case;
 use common::devices::{DeviceTest, Trials, takes, tests};
-use common::learned::LearnedNumbers;
+use common::samples::check_samples;
 use common::tape::{
-    LeafInput, butterfly_inputs, frame, gate_choices, gradients, learned_inputs, run_butterfly, run_learned, run_psd,
+    LeafInput, butterfly_inputs, frame, gained_inputs, gate_choices, gradients, run_butterfly, run_gained, run_psd,
     welch_inputs,
 };
+use common::weights::{WeightNumbers, every_segment, gained_peaks};
 use common::{integers, noise, relative_error, same, values};
+use firefly_ops::options::MelBands;
 use firefly_ops::{
-    Detrend, Direction, LearnedParameters, MelBands, MelOptions, Scaling, StftOptions, WelchOptions, butterfly,
-    exact_twiddles, learned_welch_peaks, mel, spectral_conv, welch_peaks, welch_psd,
+    Detrend, Direction, MelOptions, Scaling, StftOptions, WelchOptions, butterfly, exact_twiddles, mel, spectral_conv,
+    welch_peaks, welch_psd,
 };
 
 const ROWS: usize = 3;
@@ -26,12 +28,13 @@ const ROWS: usize = 3;
 fn main() -> ExitCode {
     let tests = tests![DeviceTest:
         welch_gradients_are_right_and_repeat,
-        learned_gradients_are_right_and_repeat,
+        gained_gradients_are_right_and_repeat,
         butterfly_gradients_are_right_and_repeat,
         batches_of_any_size_are_right_to_the_last_row,
         a_row_that_is_not_finite_changes_no_other,
         equal_powers_go_to_the_lower_bin,
         layouts_and_small_floats_make_no_difference,
+        samples_of_any_type_are_read_as_they_are,
         no_rows_give_no_rows_and_gradients_of_zero,
         operations_among_burns_own_are_right,
         calls_beyond_a_limit_are_refused_by_name,
@@ -81,14 +84,16 @@ fn welch_gradients_are_right_and_repeat(device: &Device) {
     }
 }
 
-fn learned_gradients_are_right_and_repeat(device: &Device) {
+fn gained_gradients_are_right_and_repeat(device: &Device) {
     for options in settings().into_iter().filter(|options| takes(device, options.n_fft)) {
-        let (signal, bins) = (noise(ROWS * frame(&options), 1), options.bins());
-        let learned = LearnedNumbers::perturbed(&options, 2);
-        let run = |leaves: &[Tensor<1>]| run_learned(leaves, &options);
-        for learned in [learned.clone(), learned.with_products(&options, 7)] {
-            let inputs = learned_inputs(signal.clone(), learned.rounded());
-            check_gradients(device, &format!("{options:?}"), &inputs, &[ROWS * bins], &run);
+        for options in [1, 2].map(|step| every_segment(step, &options)) {
+            let (signal, bins) = (noise(ROWS * frame(&options), 1), options.bins());
+            let weights = WeightNumbers::perturbed(&options, 2);
+            let run = |leaves: &[Tensor<1>]| run_gained(leaves, &options);
+            for weights in [weights.clone(), weights.with_products(&options, 7)] {
+                let inputs = gained_inputs(signal.clone(), weights.rounded());
+                check_gradients(device, &format!("{options:?}"), &inputs, &[ROWS * bins], &run);
+            }
         }
     }
 }
@@ -127,19 +132,18 @@ fn first_difference(values: &[f64], length: usize) -> Option<usize> {
 fn batches_of_any_size_are_right_to_the_last_row(device: &Device) {
     let options = WelchOptions::new(8, 1).with_detrend(Detrend::Constant);
     let samples = noise(PERIOD * 8, 3);
-    let learned = LearnedNumbers::perturbed(&options, 4);
-    let parameters: LearnedParameters = learned.tensors(&options, device, DType::F32);
+    let parameters = WeightNumbers::perturbed(&options, 4).tensors(&options, device, DType::F32);
     let twiddles = exact_twiddles(8, Direction::Forward, DType::F32.into(), device).unwrap();
     for rows in [65_535, 65_536, 204_800, 1_048_576] {
         let signal = repeated(&samples, device, rows);
         let exact = welch_peaks(signal.clone(), parameters.window.clone(), &options, 3).unwrap();
         let bins: Vec<f64> = integers(exact.bins).into_iter().map(|bin| bin as f64).collect();
-        let learned = learned_welch_peaks(signal.clone(), parameters.clone(), &options, 3).unwrap();
+        let gained = gained_peaks(signal.clone(), &parameters, &options, 3).unwrap();
         let (re, im) = butterfly(signal.clone(), signal, twiddles.clone(), None).unwrap();
         let outputs = [
             ("bins of welch_peaks", bins, 3),
             ("power of welch_peaks", values(exact.power), 3),
-            ("power of learned_welch_peaks", values(learned.power), 3),
+            ("power of gained_peaks", values(gained.power), 3),
             ("re of butterfly", values(re), 8),
             ("im of butterfly", values(im), 8),
         ];
@@ -172,7 +176,7 @@ fn a_row_that_is_not_finite_changes_no_other(device: &Device) {
             let missing = |name: &str| spoilt.iter().find(|output| output.name == name).unwrap().row(2).to_vec();
             if poison.is_nan() {
                 assert!(missing("bins of welch_peaks").iter().all(|&bin| bin == -1.0));
-                assert!(missing("power of learned_welch_peaks").iter().all(|power| power.is_nan()));
+                assert!(missing("power of gained_peaks").iter().all(|power| power.is_nan()));
             }
         }
     }
@@ -182,9 +186,9 @@ fn equal_powers_go_to_the_lower_bin(device: &Device) {
     let options = WelchOptions::new(8, 1);
     let impulse = TensorData::new(vec![1f32, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [1, 8]);
     let signal = Tensor::<2>::from_data(impulse, device);
-    let peaks = welch_peaks(signal.clone(), Tensor::ones([8], device), &options, 5).unwrap();
+    let peaks = welch_peaks(signal.clone(), Tensor::<1>::ones([8], device), &options, 5).unwrap();
     assert_eq!(integers(peaks.bins), [1, 2, 3, 0, 4]);
-    let peaks = welch_peaks(signal * 0.0, Tensor::ones([8], device), &options, 5).unwrap();
+    let peaks = welch_peaks(signal * 0.0, Tensor::<1>::ones([8], device), &options, 5).unwrap();
     assert_eq!(integers(peaks.bins), [0, 1, 2, 3, 4]);
 }
 
@@ -221,6 +225,10 @@ fn layouts_and_small_floats_make_no_difference(device: &Device) {
     }
 }
 
+fn samples_of_any_type_are_read_as_they_are(device: &Device) {
+    check_samples(device);
+}
+
 fn no_rows_give_no_rows_and_gradients_of_zero(device: &Device) {
     for case in cases(device) {
         for output in case.outputs(Tensor::<2>::zeros([0, case.frame()], device)) {
@@ -238,7 +246,7 @@ fn no_rows_give_no_rows_and_gradients_of_zero(device: &Device) {
 fn operations_among_burns_own_are_right(device: &Device) {
     let run = |case: &Case, device: &Device| {
         let signal = case.signal_on(device, &case.samples(), DType::F32) * 3.0 + 1.0;
-        let window = case.learned().tensors(&case.options, device, DType::F32).window * 0.5;
+        let window = case.weights().tensors(&case.options, device, DType::F32).window * 0.5;
         let power = welch_psd(signal.clone(), window.clone(), &case.options).unwrap();
         let peaks = welch_peaks(signal * 2.0, window, &case.options, case.k).unwrap();
         let total = power.sum_dim(1) + peaks.power.sum_dim(1);
@@ -264,13 +272,13 @@ fn calls_beyond_a_limit_are_refused_by_name(device: &Device) {
     assert!(error.expected.contains("elements per launch"), "{error}");
     let recording = Tensor::<1>::ones([1], device).expand([1 << 20]);
     let options = MelOptions::new(StftOptions::new(8).with_hop(1), MelBands::new(8000.0, 1 << 12));
-    let error = mel::<1, 2>(recording, Tensor::ones([8], device), &options).unwrap_err();
+    let error = mel::<1, 2, _>(recording, Tensor::ones([8], device), &options).unwrap_err();
     assert_eq!((error.operation, error.argument), ("mel", "signal"));
     assert!(error.expected.contains("elements per launch"), "{error}");
     // Terabytes: the result is described at once, and refused when it is read.
     let rows = 1usize << 36;
     let wide = Tensor::<2>::ones([1, 8], device).expand([rows, 8]);
-    let result = welch_psd(wide, Tensor::ones([8], device), &WelchOptions::new(8, 1)).unwrap().try_into_data();
+    let result = welch_psd(wide, Tensor::<1>::ones([8], device), &WelchOptions::new(8, 1)).unwrap().try_into_data();
     let told = result.unwrap_err().to_string();
     let bytes = rows * 5 * size_of::<f32>();
     assert!(told.contains(&bytes.to_string()), "{told}");

@@ -4,13 +4,13 @@
 mod common;
 
 use burn::tensor::{DType, Device, Tensor};
-use common::learned::LearnedNumbers;
 use common::tape::{
-    LeafInput, butterfly_inputs, frame, gate_choices, gradients, learned_inputs, learned_parameters, leaves, rows,
-    run_butterfly, run_learned, run_psd, tapes, welch_inputs,
+    LeafInput, butterfly_inputs, frame, gained_arguments, gained_inputs, gate_choices, gradients, leaves, rows,
+    run_butterfly, run_gained, run_psd, tapes, welch_inputs,
 };
+use common::weights::{WeightNumbers, gained_psd};
 use common::{noise, same, values};
-use firefly_ops::{Detrend, Scaling, WelchOptions, learned_welch_peaks, learned_welch_psd, welch_peaks};
+use firefly_ops::{Detrend, Scaling, WelchOptions, welch_peaks};
 
 const ROWS: usize = 2;
 
@@ -29,7 +29,7 @@ struct Subject {
 fn subjects(options: WelchOptions, count: usize) -> Vec<Subject> {
     let (n, row, k) = (options.n_fft, frame(&options), 4);
     let signal = || noise(count * row, 21);
-    let learned = || learned_inputs(signal(), LearnedNumbers::perturbed(&options, 22));
+    let gained = || gained_inputs(signal(), WeightNumbers::perturbed(&options, 22).with_products(&options, 23));
     let complex = |gates| butterfly_inputs(count, n, false, gates);
     let soft = || gate_choices(n).remove(1);
     vec![
@@ -61,18 +61,18 @@ fn subjects(options: WelchOptions, count: usize) -> Vec<Subject> {
             run: Box::new(move |leaves| run_butterfly(leaves, n)),
         },
         Subject {
-            name: "learned_welch_psd",
-            inputs: learned(),
+            name: "gained_psd",
+            inputs: gained(),
             row,
-            run: Box::new(move |leaves| run_learned(leaves, &options)),
+            run: Box::new(move |leaves| run_gained(leaves, &options)),
         },
         Subject {
-            name: "learned_welch_peaks",
-            inputs: learned(),
+            name: "gained_peaks",
+            inputs: gained(),
             row,
             run: Box::new(move |leaves| {
-                let (signal, parameters) = learned_parameters(leaves, &options);
-                vec![learned_welch_peaks(signal, parameters, &options, k).unwrap().power]
+                let (signal, weights) = gained_arguments(leaves, &options);
+                vec![welch_peaks(signal, weights, &options, k).unwrap().power]
             }),
         },
     ]
@@ -194,15 +194,15 @@ fn gradients_do_not_depend_on_which_inputs_are_tracked() {
 fn a_signal_off_the_tape_meets_parameters_on_it() {
     let options = plain_options();
     let samples = noise(ROWS * options.frame(), 31);
-    let learned = LearnedNumbers::perturbed(&options, 32);
+    let weights = WeightNumbers::perturbed(&options, 32);
     for device in tapes() {
         let gradient = |data: &Device| {
             let signal = common::tensor(&samples, [ROWS, options.frame()], data, DType::F64);
-            let mut parameters = learned.tensors(&options, &device, DType::F64);
-            parameters.gates = parameters.gates.require_grad();
-            let gates = parameters.gates.clone();
-            let power = learned_welch_psd(signal, parameters, &options).unwrap();
-            values(gates.grad(&power.sum().backward()).unwrap())
+            let mut parameters = weights.tensors(&options, &device, DType::F64);
+            parameters.gain = parameters.gain.require_grad();
+            let gain = parameters.gain.clone();
+            let power = gained_psd(signal, &parameters, &options).unwrap();
+            values(gain.grad(&power.sum().backward()).unwrap())
         };
         assert!(same(&gradient(&Device::flex()), &gradient(&device)));
     }

@@ -4,13 +4,13 @@
 mod common;
 
 use burn::tensor::{DType, Device, Tensor};
-use common::learned::LearnedNumbers;
 use common::tape::{
-    LeafInput, butterfly_inputs, frame, gate_choices, gradients, learned_inputs, learned_parameters, leaves, rows,
-    run_butterfly, run_learned, run_psd, taper, tapes, welch_inputs,
+    LeafInput, butterfly_inputs, frame, gained_arguments, gained_inputs, gate_choices, gradients, leaves, rows,
+    run_butterfly, run_gained, run_psd, taper, tapes, welch_inputs,
 };
+use common::weights::{WeightNumbers, every_segment};
 use common::{integers, noise, settings, values};
-use firefly_ops::{Peaks, WelchOptions, learned_welch_peaks, welch_peaks};
+use firefly_ops::{Peaks, WelchOptions, welch_peaks};
 
 const EPS: f64 = 1e-6;
 const ATOL: f64 = 1e-5;
@@ -143,50 +143,43 @@ fn butterfly_matches_finite_differences() {
     println!("at worst {worst:.1e} of the tolerance");
 }
 
-/// Exact and perturbed parameters, all with gates in (0, 1), and one with a segment that counts nothing.
-fn learned_choices(options: &WelchOptions, seed: u64) -> Vec<(&'static str, LearnedNumbers)> {
-    let perturbed = LearnedNumbers::perturbed(options, seed);
-    let exact = LearnedNumbers {
-        window: taper(options.n_fft),
-        gates: perturbed.gates.clone(),
-        ..LearnedNumbers::exact(options)
-    };
-    let mut silent = perturbed.clone();
-    silent.weights[0] = 0.0;
+/// Gains of three and of five factors, of all segments and of every second one.
+fn gained_choices(options: &WelchOptions, seed: u64) -> Vec<(WelchOptions, WeightNumbers)> {
+    let perturbed = WeightNumbers::perturbed(options, seed);
+    let own = WeightNumbers { window: taper(options.n_fft), ..WeightNumbers::exact(options) };
     let products = perturbed.clone().with_products(options, seed + 5);
-    let mut choices = vec![("exact twiddles", exact), ("perturbed", perturbed), ("products", products)];
-    if options.segments > 1 {
-        choices.push(("a weight of 0", silent));
-    }
-    choices
+    [own, perturbed, products]
+        .into_iter()
+        .flat_map(|weights| [1, 2].map(|step| (every_segment(step, options), weights.clone())))
+        .collect()
 }
 
 #[test]
-fn learned_welch_psd_matches_finite_differences() {
+fn gained_psd_matches_finite_differences() {
     let mut worst: f64 = 0.0;
     for (seed, options) in settings(&[8, 16, 64]).into_iter().enumerate() {
-        for (name, learned) in learned_choices(&options, 50 * seed as u64) {
-            let inputs = learned_inputs(noise(ROWS * frame(&options), seed as u64), learned);
-            worst = worst.max(check(&format!("{name}, {options:?}"), &inputs, |leaves| run_learned(leaves, &options)));
+        for (options, weights) in gained_choices(&options, 50 * seed as u64) {
+            let inputs = gained_inputs(noise(ROWS * frame(&options), seed as u64), weights);
+            worst = worst.max(check(&format!("{options:?}"), &inputs, |leaves| run_gained(leaves, &options)));
         }
     }
     println!("at worst {worst:.1e} of the tolerance");
 }
 
 #[test]
-fn learned_welch_peaks_match_finite_differences() {
+fn gained_peaks_match_finite_differences() {
     let mut worst: f64 = 0.0;
     for (i, options) in settings(&[8, 16, 64]).into_iter().enumerate() {
         let k = [1, 3, options.bins().min(9)][i % 3];
-        for (name, learned) in learned_choices(&options, 50 * i as u64) {
+        for (options, weights) in gained_choices(&options, 50 * i as u64) {
             let power = |signal: &[f64]| {
-                let leaves = leaves(&learned_inputs(signal.to_vec(), learned.clone()), &Device::flex(), DType::F64);
-                values(run_learned(&leaves, &options).remove(0))
+                let leaves = leaves(&gained_inputs(signal.to_vec(), weights.clone()), &Device::flex(), DType::F64);
+                values(run_gained(&leaves, &options).remove(0))
             };
-            let inputs = learned_inputs(well_ranked(&options, k, power), learned.clone());
-            worst = worst.max(check_peaks(&format!("{name}, k {k}, {options:?}"), &inputs, |leaves| {
-                let (signal, parameters) = learned_parameters(leaves, &options);
-                learned_welch_peaks(signal, parameters, &options, k).unwrap()
+            let inputs = gained_inputs(well_ranked(&options, k, power), weights.clone());
+            worst = worst.max(check_peaks(&format!("k {k}, {options:?}"), &inputs, |leaves| {
+                let (signal, weights) = gained_arguments(leaves, &options);
+                welch_peaks(signal, weights, &options, k).unwrap()
             }));
         }
     }

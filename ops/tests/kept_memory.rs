@@ -4,11 +4,9 @@
 mod common;
 
 use burn::tensor::{DType, Device, Tensor};
-use common::learned::LearnedNumbers;
+use common::weights::{WeightNumbers, WeightTensors, gained_peaks, gained_psd};
 use common::{integers, noise, same, tensor, values};
-use firefly_ops::{
-    LearnedParameters, WelchOptions, butterfly, learned_welch_peaks, learned_welch_psd, welch_peaks, welch_psd,
-};
+use firefly_ops::{WelchOptions, butterfly, welch_peaks, welch_psd};
 
 const N: usize = 64;
 /// Enough for every result to have 1 MiB.
@@ -17,11 +15,11 @@ const ROWS: usize = 8192;
 const PART: usize = 256;
 
 /// Results of the operations, and of the transform's backward pass, for a batch, each row by row.
-fn results(signal: &Tensor<2>, parameters: &LearnedParameters, options: &WelchOptions) -> Vec<Vec<f64>> {
+fn results(signal: &Tensor<2>, parameters: &WeightTensors, options: &WelchOptions) -> Vec<Vec<f64>> {
     let bins = options.bins();
     let window = parameters.window.clone();
     let exact = welch_peaks(signal.clone(), window.clone(), options, bins).unwrap();
-    let learned = learned_welch_peaks(signal.clone(), parameters.clone(), options, bins).unwrap();
+    let gained = gained_peaks(signal.clone(), parameters, options, bins).unwrap();
     let part = signal.clone().slice([0..signal.dims()[0], 0..N]).autodiff();
     let [re, im] = [part.clone().require_grad(), (part * 0.5).detach().require_grad()];
     let twiddles = parameters.twiddles.clone().autodiff();
@@ -35,11 +33,11 @@ fn results(signal: &Tensor<2>, parameters: &LearnedParameters, options: &WelchOp
     let floats = |tensor: Tensor<2>| values(tensor);
     vec![
         floats(welch_psd(signal.clone(), window, options).unwrap()),
-        floats(learned_welch_psd(signal.clone(), parameters.clone(), options).unwrap()),
+        floats(gained_psd(signal.clone(), parameters, options).unwrap()),
         floats(exact.power),
-        floats(learned.power),
+        floats(gained.power),
         integers(exact.bins).into_iter().map(|bin| bin as f64).collect(),
-        integers(learned.bins).into_iter().map(|bin| bin as f64).collect(),
+        integers(gained.bins).into_iter().map(|bin| bin as f64).collect(),
         floats(out_re.inner()),
         floats(out_im.inner()),
         floats(gated),
@@ -54,8 +52,7 @@ fn reused_memory_shows_no_earlier_results() {
     let options = WelchOptions::new(N, 2);
     let frame = options.frame();
     for dtype in [DType::F32, DType::F64] {
-        let learned = LearnedNumbers { weights: vec![0.0, 0.5], ..LearnedNumbers::perturbed(&options, 5) }.rounded();
-        let parameters = learned.tensors(&options, &device, dtype);
+        let parameters = WeightNumbers::perturbed(&options, 5).rounded().tensors(&options, &device, dtype);
         drop(results(&tensor(&vec![f64::NAN; ROWS * frame], [ROWS, frame], &device, dtype), &parameters, &options));
         let signal = tensor(&noise(ROWS * frame, 9), [ROWS, frame], &device, dtype);
         let whole = results(&signal, &parameters, &options);

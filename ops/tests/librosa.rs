@@ -5,10 +5,8 @@ mod common;
 
 use burn::tensor::{DType, Device, FloatDType, Tensor};
 use common::{tensor, values};
-use firefly_ops::{
-    LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelOptions, MelScale, SignalPadding, SpectrumKind, StftOptions,
-    Window, WindowSymmetry, log_mel, mel, mel_filters,
-};
+use firefly_ops::options::{LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelScale, SignalPadding, SpectrumKind};
+use firefly_ops::{MelOptions, StftOptions, Window, WindowSymmetry, log_mel, mel, mel_filters};
 use serde::Deserialize;
 
 /// A case of `fixtures/mel.json`.

@@ -6,11 +6,10 @@
 mod common;
 
 use burn::tensor::{DType, Device};
-use common::learned::LearnedNumbers;
+use common::weights::{WeightNumbers, gained_peaks, gained_psd};
 use common::{integers, noise, relative_error, tensor, values};
 use firefly_ops::{
-    Detrend, LocalMaximaOptions, Scaling, WelchOptions, butterfly, learned_welch_peaks, learned_welch_psd,
-    local_maxima, welch_peaks, welch_psd,
+    Detrend, LocalMaximaOptions, Scaling, WelchOptions, WelchWeights, butterfly, local_maxima, welch_peaks, welch_psd,
 };
 
 const ROWS: usize = 3;
@@ -21,9 +20,9 @@ const OPTIONS: WelchOptions =
 /// Outputs and bins of every operation.
 fn forward(device: &Device) -> (Vec<Vec<f64>>, Vec<Vec<i64>>) {
     let signal = tensor(&noise(ROWS * OPTIONS.frame(), 1), [ROWS, OPTIONS.frame()], device, DType::F32);
-    let parameters = LearnedNumbers::perturbed(&OPTIONS, 2).tensors(&OPTIONS, device, DType::F32);
+    let parameters = WeightNumbers::perturbed(&OPTIONS, 2).tensors(&OPTIONS, device, DType::F32);
     let exact = welch_peaks(signal.clone(), parameters.window.clone(), &OPTIONS, 5).unwrap();
-    let learned = learned_welch_peaks(signal.clone(), parameters.clone(), &OPTIONS, 5).unwrap();
+    let gained = gained_peaks(signal.clone(), &parameters, &OPTIONS, 5).unwrap();
     let power = welch_psd(signal.clone(), parameters.window.clone(), &OPTIONS).unwrap();
     let maxima = local_maxima(power, &LocalMaximaOptions::new(), 5).unwrap();
     let mut outputs = vec![
@@ -31,9 +30,9 @@ fn forward(device: &Device) -> (Vec<Vec<f64>>, Vec<Vec<i64>>) {
         maxima.prominence,
         maxima.offset,
         welch_psd(signal.clone(), parameters.window.clone(), &OPTIONS).unwrap(),
-        learned_welch_psd(signal.clone(), parameters.clone(), &OPTIONS).unwrap(),
+        gained_psd(signal.clone(), &parameters, &OPTIONS).unwrap(),
         exact.power,
-        learned.power,
+        gained.power,
     ];
     // A transposed input, to go through a layout with gaps.
     let part = signal.narrow(1, 0, 64).reshape([64, ROWS]).transpose();
@@ -43,7 +42,7 @@ fn forward(device: &Device) -> (Vec<Vec<f64>>, Vec<Vec<i64>>) {
     }
     (
         outputs.into_iter().map(values).collect(),
-        vec![integers(exact.bins), integers(learned.bins), integers(maxima.bins)],
+        vec![integers(exact.bins), integers(gained.bins), integers(maxima.bins)],
     )
 }
 
@@ -60,13 +59,13 @@ fn forward_passes_agree() {
 fn gradients(device: Device) -> [Vec<f64>; 2] {
     let device = device.autodiff();
     let signal = tensor(&noise(ROWS * OPTIONS.frame(), 1), [ROWS, OPTIONS.frame()], &device, DType::F32);
-    let mut parameters = LearnedNumbers::perturbed(&OPTIONS, 2).tensors(&OPTIONS, &device, DType::F32);
-    parameters.gates = parameters.gates.require_grad();
-    parameters.twiddles = parameters.twiddles.require_grad();
-    let (gates, twiddles) = (parameters.gates.clone(), parameters.twiddles.clone());
-    let peaks = learned_welch_peaks(signal, parameters, &OPTIONS, 5).unwrap();
+    let mut parameters = WeightNumbers::perturbed(&OPTIONS, 2).tensors(&OPTIONS, &device, DType::F32);
+    parameters.window = parameters.window.require_grad();
+    parameters.gain = parameters.gain.require_grad();
+    let (window, gain) = (parameters.window.clone(), parameters.gain.clone());
+    let peaks = gained_peaks(signal, &parameters, &OPTIONS, 5).unwrap();
     let gradients = peaks.power.log().sum().backward();
-    [values(gates.grad(&gradients).unwrap()), values(twiddles.grad(&gradients).unwrap())]
+    [values(window.grad(&gradients).unwrap()), values(gain.grad(&gradients).unwrap())]
 }
 
 #[test]
@@ -80,9 +79,10 @@ fn gradients_agree() {
 #[test]
 fn tensors_of_two_devices_are_refused() {
     let signal = tensor(&noise(OPTIONS.frame(), 1), [1, OPTIONS.frame()], &Device::flex(), DType::F32);
-    let parameters = LearnedNumbers::exact(&OPTIONS).tensors(&OPTIONS, &Device::ndarray(), DType::F32);
+    let parameters = WeightNumbers::exact(&OPTIONS).tensors(&OPTIONS, &Device::ndarray(), DType::F32);
     let error = welch_psd(signal.clone(), parameters.window.clone(), &OPTIONS).unwrap_err();
     assert_eq!((error.operation, error.argument), ("welch_psd", "window"));
-    let error = learned_welch_psd(signal, parameters, &OPTIONS).unwrap_err();
-    assert_eq!((error.operation, error.argument), ("learned_welch_psd", "window"));
+    let gain = WelchWeights::new(parameters.window.to_device(&Device::flex())).with_gain(Some(parameters.gain));
+    let error = welch_psd(signal, gain, &OPTIONS).unwrap_err();
+    assert_eq!((error.operation, error.argument), ("welch_psd", "gain"));
 }

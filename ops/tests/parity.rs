@@ -8,21 +8,23 @@ use std::process::ExitCode;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use common::devices::{DeviceTest, Trials, computed, takes, tests};
 use common::fixtures::Fixtures;
-use common::learned::LearnedNumbers;
+use common::tape::{LeafInput, gradients, input, taper};
+use common::weights::{WeightNumbers, every_segment, gained_peaks, gained_psd};
 use common::{
-    definition, integers, noise, relative_error, rounded, same, tensor, transform_tolerance, uniform, values,
-    worst_row_error,
+    definition, integers, noise, relative_error, rounded, same, tensor, transform_tolerance, values, worst_row_error,
 };
+use firefly_ops::from_host::{host_chunks, welch_peaks_from_host};
+use firefly_ops::options::SegmentSet;
+use firefly_ops::rustfft_plans::Planned;
 use firefly_ops::{
-    Band, Detrend, Direction, LearnedParameters, Peaks, Scaling, WelchOptions, butterfly, exact_twiddles, host_chunks,
-    learned_welch_peaks, learned_welch_psd, welch_peaks, welch_peaks_from_host, welch_psd,
+    Band, Detrend, Direction, Peaks, Scaling, WelchOptions, WelchWeights, butterfly, exact_twiddles, welch_peaks,
+    welch_psd,
 };
-use firefly_reference::learned::learned_welch_power;
 use firefly_reference::peaks::top_k;
 use firefly_reference::welch::{welch_psd as reference_psd, welch_psd_bins};
 use firefly_reference::window::{Symmetry, WindowShape, window};
+use rustfft::FftDirection;
 use rustfft::num_complex::Complex;
-use rustfft::{FftDirection, FftPlanner};
 
 const ROWS: usize = 3;
 
@@ -32,12 +34,10 @@ fn main() -> ExitCode {
         the_exact_butterfly_equals_rustfft,
         welch_psd_and_peaks_equal_the_reference,
         peaks_of_a_band_are_the_strongest_of_its_bins,
-        learned_welch_equals_the_reference,
-        learned_windows_and_gains_equal_the_reference,
-        blocks_of_bins_whose_gain_is_0_are_not_searched,
-        estimates_of_sums_are_those_of_the_signal_of_sums,
-        exact_parameters_make_the_learned_estimate_welchs,
+        windows_and_gains_equal_the_reference,
+        a_gain_of_one_changes_nothing,
         peaks_from_host_memory_are_those_on_the_device,
+        gradients_that_are_needed_equal_those_in_double_precision,
     ];
     Trials::default().on_devices(tests).run()
 }
@@ -69,7 +69,7 @@ fn welch_psd_equals_scipy(device: &Device) {
 /// Rows of complex numbers through rustfft in double precision.
 fn transformed(re: &[f64], im: &[f64], n: usize, direction: FftDirection) -> Vec<Complex<f64>> {
     let mut rows: Vec<_> = re.iter().zip(im).map(|(&re, &im)| Complex { re, im }).collect();
-    FftPlanner::new().plan_fft(n, direction).process(&mut rows);
+    f64::plan(n, direction).process(&mut rows);
     rows
 }
 
@@ -222,11 +222,10 @@ fn peaks_of_a_band_are_the_strongest_of_its_bins(device: &Device) {
         for (first, end) in [(3, 4), (bins / 3, bins / 3 + 5), (1, bins * 3 / 4), (1, bins), (bins / 2, bins)] {
             let options = whole.with_band(Some(Band::new(first..end)));
             let in_band: Vec<f64> = power.chunks(bins).flat_map(|row| &row[first..end]).copied().collect();
-            // Butterflies have lengths that are powers of two.
-            let learned = (n != 100).then(|| {
-                let exact = LearnedParameters::exact(window.clone(), &whole).unwrap();
-                (values(learned_welch_psd(signal.clone(), exact.clone(), &options).unwrap()), exact)
-            });
+            let weights = WeightNumbers::perturbed(&whole, 8);
+            let gain = tensor(&weights.gain, [bins, 3], device, DType::F32);
+            let gained = WelchWeights::new(window.clone()).with_gain(Some(gain));
+            let gained_power = values(welch_psd(signal.clone(), gained.clone(), &options).unwrap());
             for k in [1, (end - first).min(16), end - first] {
                 let label = format!("{device:?}, n {n}, {first}..{end}, k {k}");
                 let (expected, strength) = top_k(&in_band, end - first, k);
@@ -234,11 +233,10 @@ fn peaks_of_a_band_are_the_strongest_of_its_bins(device: &Device) {
                 let peaks = welch_peaks(signal.clone(), window.clone(), &options, k).unwrap();
                 assert_eq!(integers(peaks.bins), expected, "{label}");
                 assert!(same(&values(peaks.power), &strength), "{label}");
-                let Some((power, exact)) = &learned else { continue };
-                let peaks = learned_welch_peaks(signal.clone(), exact.clone(), &options, k).unwrap();
+                let peaks = welch_peaks(signal.clone(), gained.clone(), &options, k).unwrap();
                 let found = integers(peaks.bins);
                 assert!(found.iter().all(|&bin| (first as i64..end as i64).contains(&bin)), "{label}: {found:?}");
-                let of_bins = found.iter().enumerate().map(|(at, &bin)| power[at / k * bins + bin as usize]);
+                let of_bins = found.iter().enumerate().map(|(at, &bin)| gained_power[at / k * bins + bin as usize]);
                 assert!(worst_row_error(&values(peaks.power), &of_bins.collect::<Vec<_>>(), k) <= power_tolerance(n));
             }
         }
@@ -249,206 +247,101 @@ fn reference_psd_at(samples: &[f64], taper: &[f64], options: &WelchOptions, bins
     welch_psd_bins(samples, options.frame(), taper, &definition(options), bins)
 }
 
-fn learned_welch_equals_the_reference(device: &Device) {
+fn windows_and_gains_equal_the_reference(device: &Device) {
     let mut worst: f64 = 0.0;
-    let settings = settings().into_iter().filter(|options| takes(device, options.n_fft));
+    let settings =
+        settings().into_iter().filter(|options| takes(device, options.n_fft) && options.n_fft.is_power_of_two());
     for (case, options) in settings.enumerate() {
-        let bins = options.bins();
-        let samples = signal(&options);
-        let perturbed = LearnedNumbers::perturbed(&options, 100 * case as u64).rounded();
-        let closed = LearnedNumbers {
-            gates: uniform(perturbed.gates.len(), 0.0..1.0, 5).iter().map(|g| f64::from(*g > 0.5)).collect(),
-            ..perturbed.clone()
-        };
-        let products = perturbed.clone().with_products(&options, 7).rounded();
-        for (name, learned) in [
-            ("exact", LearnedNumbers::exact(&options).rounded()),
-            ("perturbed", perturbed),
-            ("hard", closed),
-            ("products", products),
-        ] {
-            let label = format!("{device:?}, {name}, {options:?}");
-            let ks = [1, bins.min(16), bins];
-            worst = worst.max(assert_learned(&label, device, &samples, &learned, &options, &ks));
+        let (samples, bins, tolerance) = (signal(&options), options.bins(), power_tolerance(options.n_fft));
+        let perturbed = WeightNumbers::perturbed(&options, 200 * case as u64 + 3).rounded();
+        let positive = perturbed.gain.iter().map(|gain| gain.abs()).collect();
+        let positive = WeightNumbers { gain: positive, ..perturbed.clone() };
+        let products = perturbed.clone().with_products(&options, 9).rounded();
+        // All segments, every second or third one, and, which are not evenly spaced, the first two and the last.
+        let apart = (options.segments > 3).then(|| SegmentSet::new([0, 1, options.segments - 1]).unwrap());
+        let chosen = [1, 2, 3].map(|step| every_segment(step, &options));
+        for options in chosen.into_iter().chain([options.with_chosen(apart)]) {
+            for weights in [&perturbed, &positive, &products] {
+                let label = format!("{device:?}, {} factors, {options:?}", weights.gain.len() / bins);
+                let expected = weights.expected_power(&samples, options.frame(), &options);
+                let signal = tensor(&samples, [ROWS, options.frame()], device, DType::F32);
+                let parameters = weights.tensors(&options, device, DType::F32);
+                let power = values(gained_psd(signal.clone(), &parameters, &options).unwrap());
+                let error = worst_row_error(&power, &expected, bins);
+                assert!(error <= tolerance, "{label}: relative error {error:.1e}");
+                worst = worst.max(error / tolerance);
+                for k in [1, bins.min(16), bins] {
+                    let peaks = gained_peaks(signal.clone(), &parameters, &options, k).unwrap();
+                    assert_peaks(&label, peaks, &expected, bins, k, tolerance);
+                }
+            }
         }
     }
     println!("at worst {worst:.2} of the tolerance");
 }
 
-/// Asserts that learned power and its strongest bins are those of the reference, for each of `ks`. Returns the error as
-/// a share of the tolerance.
-fn assert_learned(
-    label: &str,
-    device: &Device,
-    samples: &[f64],
-    learned: &LearnedNumbers,
-    options: &WelchOptions,
-    ks: &[usize],
-) -> f64 {
-    let (frame, bins, tolerance) = (options.frame(), options.bins(), power_tolerance(options.n_fft));
-    let expected = learned_welch_power(samples, frame, &learned.window, &definition(options), &learned.reference());
-    let signal = tensor(samples, [ROWS, frame], device, DType::F32);
-    let parameters = learned.tensors(options, device, DType::F32);
-    let power = values(learned_welch_psd(signal.clone(), parameters.clone(), options).unwrap());
-    let error = worst_row_error(&power, &expected, bins);
-    assert!(error <= tolerance, "{label}: relative error {error:.1e}");
-    for &k in ks {
-        let peaks = learned_welch_peaks(signal.clone(), parameters.clone(), options, k).unwrap();
-        assert_peaks(label, peaks, &expected, bins, k, tolerance);
-    }
-    error / tolerance
-}
-
-fn learned_windows_and_gains_equal_the_reference(device: &Device) {
-    let settings = settings().into_iter().filter(|options| takes(device, options.n_fft) && options.n_fft <= 4096);
-    for (case, options) in settings.enumerate() {
-        let bins = options.bins();
-        let (samples, segments) = (signal(&options), options.segments);
-        let learned = LearnedNumbers::perturbed(&options, 200 * case as u64 + 3).rounded();
-        let positive = learned.gain.iter().map(|gain| gain.abs()).collect();
-        let products = learned.clone().with_products(&options, 9).gain;
-        let gains = [(learned.gain.clone(), 1), (positive, 1), (learned.gain.clone(), 2)];
-        for (gain, step) in gains.into_iter().chain([(products.clone(), 1), (products, 2)]) {
-            // Every segment, or every second one from the second on: at even distances, averaged.
-            let open = |segment: usize| (segment + 1).is_multiple_of(step) || segments == 1;
-            let count = (0..segments).filter(|&segment| open(segment)).count();
-            let weights = (0..segments).map(|segment| if open(segment) { 1.0 / count as f64 } else { 0.0 }).collect();
-            let learned =
-                LearnedNumbers { window: learned.window.clone(), weights, gain, ..LearnedNumbers::exact(&options) }
-                    .rounded();
-            let label = format!("{device:?}, every {step}, {options:?}");
-            // The second call meets tensors that are known.
-            let ks = [1, bins.min(16), bins.min(16), bins];
-            assert_learned(&label, device, &samples, &learned, &options, &ks);
-        }
-    }
-}
-
-fn blocks_of_bins_whose_gain_is_0_are_not_searched(device: &Device) {
-    for n in [64, 128, 256, 512, 1024, 4096].into_iter().filter(|&n| takes(device, n)) {
-        for band in [None, Some(Band::new(3..n / 2 - 2))] {
-            let options = WelchOptions::new(n, 3).with_band(band).with_skip_closed_blocks(true);
-            let (frame, bins, searched) = (options.frame(), options.bins(), options.searched());
-            // A silent row, all of whose power ties.
-            let mut samples = rounded(noise(ROWS * frame, n as u64 + 1));
-            samples[..frame].fill(0.0);
-            let signal = tensor(&samples, [ROWS, frame], device, DType::F32);
-            let perturbed = LearnedNumbers::perturbed(&options, 31).rounded();
-            let exact = LearnedNumbers { weights: vec![0.5, 0.0, 0.5], ..LearnedNumbers::exact(&options) };
-            let products = exact.clone().with_products(&options, 8).rounded();
-            for (name, mut learned) in [("perturbed", perturbed), ("exact", exact), ("products", products)] {
-                let taps = learned.gain.len() / bins;
-                learned.gain.iter_mut().for_each(|gain| *gain = gain.abs());
-                // One of several blocks, or all but one.
-                let (last, len) = (options.blocks() - 1, options.block_len());
-                let all_but_one: Vec<_> = (0..=last).filter(|&block| block != last / 2).collect();
-                for closed in [vec![0], vec![last], vec![last / 2], all_but_one] {
-                    let mut learned = learned.clone();
-                    let mut is_closed = vec![true; bins];
-                    for bin in searched.clone() {
-                        let block = last.min((bin - searched.start) / len);
-                        is_closed[bin] = closed.contains(&block);
-                        if is_closed[bin] {
-                            learned.gain[bin * taps..(bin + 1) * taps].fill(0.0);
-                        }
-                    }
-                    let parameters = learned.tensors(&options, device, DType::F32);
-                    let power = values(learned_welch_psd(signal.clone(), parameters.clone(), &options).unwrap());
-                    let closed_below = |(at, &power): (usize, &f64)| if is_closed[at % bins] { -1.0 } else { power };
-                    let searched: Vec<f64> = power.iter().enumerate().map(closed_below).collect();
-                    let open = is_closed.iter().filter(|closed| !**closed).count();
-                    for k in [1, 10, 16, 40].into_iter().filter(|&k| k <= open) {
-                        let peaks = learned_welch_peaks(signal.clone(), parameters.clone(), &options, k).unwrap();
-                        let label = format!("{device:?}, {name}, n {n}, {band:?}, {closed:?} closed, k {k}");
-                        assert_peaks(&label, peaks, &searched, bins, k, power_tolerance(n));
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn estimates_of_sums_are_those_of_the_signal_of_sums(device: &Device) {
-    for n in [16, 64, 256, 1024, 4096, 100].into_iter().filter(|&n| takes(device, n)) {
-        for (halvings, segments, hop, detrend) in [
-            (1, 2, n / 2, Detrend::None),
-            (1, 3, n / 2, Detrend::Constant),
-            (1, 4, n / 4, Detrend::Constant),
-            (1, 8, n / 2, Detrend::None),
-            (1, 11, n / 2, Detrend::None),
-            (2, 1, n, Detrend::None),
-            (3, 2, n + 3, Detrend::None),
-        ] {
-            let of_sums = WelchOptions::new(n, segments).with_hop(hop).with_detrend(detrend);
-            let options = of_sums.with_halvings(halvings);
-            // Samples that make no sum are left out.
-            let (bins, samples) = (options.bins(), options.frame() + 1);
-            let numbers = rounded(noise(ROWS * samples, n as u64 + 5));
-            let mut sums = numbers.clone();
-            for level in 0..halvings {
-                sums = sums
-                    .chunks(samples >> level)
-                    .flat_map(|row| {
-                        row.as_chunks::<2>().0.iter().map(|[a, b]| f64::from((a + b) as f32)).collect::<Vec<_>>()
-                    })
-                    .collect();
-            }
-            let signal = tensor(&numbers, [ROWS, samples], device, DType::F32);
-            let sums = tensor(&sums, [ROWS, samples >> halvings], device, DType::F32);
-            let window = tensor(&rounded(window(WindowShape::Hann, Symmetry::Periodic, n)), [n], device, DType::F32);
-            let label = format!("{device:?}, {options:?}");
-            let close = |estimate: Tensor<2>, of_sums: Tensor<2>| {
-                let error = worst_row_error(&values(estimate), &values(of_sums), bins);
-                assert!(error <= power_tolerance(n), "{label}: relative error {error:.1e}");
-            };
-            let none = Tensor::<2>::zeros([0, samples], device);
-            let peaks = welch_peaks(none.clone(), window.clone(), &options, 1).unwrap();
-            let power = welch_psd(none, window.clone(), &options).unwrap();
-            assert_eq!((power.dims(), peaks.bins.dims()), ([0, bins], [0, 1]), "{label}");
-            let expected = welch_psd(sums.clone(), window.clone(), &of_sums).unwrap();
-            close(welch_psd(signal.clone(), window.clone(), &options).unwrap(), expected.clone());
-            let k = bins.min(16);
-            let peaks = welch_peaks(signal.clone(), window.clone(), &options, k).unwrap();
-            assert_peaks(&label, peaks, &values(expected), bins, k, power_tolerance(n));
-            // Butterflies have lengths that are powers of two.
-            if n == 100 {
-                continue;
-            }
-            for learned in [LearnedNumbers::exact(&options), LearnedNumbers::perturbed(&options, 3)] {
-                let gain = learned.gain.iter().map(|gain| gain.abs()).collect();
-                let parameters = LearnedNumbers { gain, ..learned }.rounded().tensors(&options, device, DType::F32);
-                let expected = learned_welch_psd(sums.clone(), parameters.clone(), &of_sums).unwrap();
-                close(learned_welch_psd(signal.clone(), parameters.clone(), &options).unwrap(), expected.clone());
-                let peaks = learned_welch_peaks(signal.clone(), parameters, &options, k).unwrap();
-                assert_peaks(&label, peaks, &values(expected), bins, k, power_tolerance(n));
-            }
-        }
-    }
-}
-
-fn exact_parameters_make_the_learned_estimate_welchs(device: &Device) {
+fn a_gain_of_one_changes_nothing(device: &Device) {
     for &dtype in computed(device) {
-        let fixed = (dtype == DType::F64).then_some(1e-12);
         for options in settings().into_iter().filter(|options| takes(device, options.n_fft)) {
-            let (n, frame, bins) = (options.n_fft, options.frame(), options.bins());
-            let tolerance = fixed.unwrap_or_else(|| power_tolerance(n));
-            let parameters = LearnedNumbers::exact(&options).tensors(&options, device, dtype);
+            let (frame, bins) = (options.frame(), options.bins());
+            let parameters = WeightNumbers::exact(&options).tensors(&options, device, dtype);
             let signal = tensor(&signal(&options), [ROWS, frame], device, dtype);
             let expected = values(welch_psd(signal.clone(), parameters.window.clone(), &options).unwrap());
-            let power = values(learned_welch_psd(signal.clone(), parameters.clone(), &options).unwrap());
-            let error = worst_row_error(&power, &expected, bins);
-            assert!(error <= tolerance, "{dtype:?}, {options:?}: relative error {error:.1e}");
-            let peaks = learned_welch_peaks(signal.clone(), parameters.clone(), &options, bins).unwrap();
-            assert_peaks(&format!("{dtype:?}, {options:?}"), peaks.clone(), &expected, bins, bins, tolerance);
-            // One kernel computes both, on every device up to this length. (In f64 these twiddles are not the kernels'
-            // own to the last bit.)
-            if dtype == DType::F32 && (64..=1024).contains(&n) {
-                let exact = welch_peaks(signal, parameters.window, &options, bins).unwrap();
-                assert_eq!(integers(peaks.bins), integers(exact.bins), "{dtype:?}, {options:?}");
-                assert!(same(&values(peaks.power), &values(exact.power)), "{dtype:?}, {options:?}");
+            let power = values(gained_psd(signal.clone(), &parameters, &options).unwrap());
+            assert!(same(&power, &expected), "{dtype:?}, {options:?}");
+            let exact = welch_peaks(signal.clone(), parameters.window.clone(), &options, bins).unwrap();
+            let peaks = gained_peaks(signal, &parameters, &options, bins).unwrap();
+            assert_eq!(integers(peaks.bins), integers(exact.bins), "{dtype:?}, {options:?}");
+            assert!(same(&values(peaks.power), &values(exact.power)), "{dtype:?}, {options:?}");
+        }
+    }
+}
+
+/// Checks gradients on a device, of all inputs together and of each alone, against those of the CPU in f64.
+fn assert_gradients(
+    device: &Device,
+    label: &str,
+    inputs: &[LeafInput],
+    coefficients: &[Vec<f64>],
+    run: impl Fn(&[Tensor<1>]) -> Vec<Tensor<2>>,
+) {
+    let all = vec![true; inputs.len()];
+    let expected = gradients(inputs, &all, coefficients, &Device::flex().autodiff(), DType::F64, &run);
+    let alone = (0..inputs.len()).map(|only| (0..inputs.len()).map(|input| input == only).collect());
+    for tracked in std::iter::once(all).chain(alone) {
+        let found = gradients(inputs, &tracked, coefficients, &device.clone().autodiff(), DType::F32, &run);
+        for ((input, found), expected) in inputs.iter().zip(found).zip(&expected) {
+            if let (Some(found), Some(expected)) = (found, expected) {
+                let error = relative_error(&found, expected);
+                assert!(error <= 1e-5, "{device:?}, {label}, {tracked:?}, {}: relative error {error:.1e}", input.name);
             }
         }
     }
+}
+
+fn gradients_that_are_needed_equal_those_in_double_precision(device: &Device) {
+    let density = Scaling::Density { sample_rate: 48_000.0 };
+    let detrended = WelchOptions::new(64, 3).with_hop(20).with_detrend(Detrend::Constant).with_scaling(density);
+    for (options, taps) in [(detrended, 0), (WelchOptions::new(60, 3).with_hop(70), 5), (WelchOptions::new(15, 2), 0)] {
+        let (frame, bins) = (options.frame(), options.bins());
+        let mut inputs = vec![input("signal", noise(ROWS * frame, 1)), input("window", taper(options.n_fft))];
+        inputs.extend((taps > 0).then(|| input("gain", noise(bins * taps, 5))));
+        assert_gradients(device, &format!("{options:?}"), &inputs, &[noise(ROWS * bins, 9)], |leaves| {
+            let gain = leaves.get(2).map(|gain| gain.clone().reshape([bins, taps]));
+            let weights = WelchWeights::new(leaves[1].clone()).with_gain(gain);
+            vec![welch_psd(leaves[0].clone().reshape([ROWS, frame]), weights, &options).unwrap()]
+        });
+    }
+    let (n, stages) = (16, 4);
+    let gates = noise(stages * n / 2, 4).iter().map(|gate| 0.5 + 0.3 * gate).collect();
+    let (re, im) = (input("re", noise(ROWS * n, 1)), input("im", noise(ROWS * n, 2)));
+    let inputs = [re, im, input("twiddles", noise(stages * n, 3)), input("gates", gates)];
+    assert_gradients(device, "butterfly", &inputs, &[noise(ROWS * n, 9), noise(ROWS * n, 10)], |leaves| {
+        let [re, im] = [0, 1].map(|part: usize| leaves[part].clone().reshape([ROWS, n]));
+        let twiddles = leaves[2].clone().reshape([stages, n / 2, 2]);
+        let (re, im) = butterfly(re, im, twiddles, Some(leaves[3].clone().reshape([stages, n / 2]))).unwrap();
+        vec![re, im]
+    });
 }
 
 fn peaks_from_host_memory_are_those_on_the_device(device: &Device) {
@@ -477,7 +370,7 @@ fn peaks_from_host_memory_are_those_on_the_device(device: &Device) {
     let power: Vec<f64> = lazy.power.into_iter().map(f64::from).collect();
     assert!(same(&power, &values(whole.power)));
 
-    let none = welch_peaks_from_host(host_chunks(&[], frame, device).unwrap(), window.clone(), &options, 7);
+    let none = welch_peaks_from_host(host_chunks::<f32>(&[], frame, device).unwrap(), window.clone(), &options, 7);
     assert!(none.unwrap().bins.is_empty());
     assert!(welch_peaks_from_host([], window.clone(), &options, 0).is_err(), "no chunks, and no peaks");
     let short = host_chunks(&samples[..60], 60, device).unwrap();

@@ -8,7 +8,8 @@ use std::process::ExitCode;
 use burn::tensor::{DType, Device, Tensor};
 use common::devices::{CpuTest, DeviceTest, Trials, computed, tests};
 use common::{tensor, uniform, values};
-use firefly_ops::{PeakLossOptions, PeakTargets, peak_loss};
+use firefly_ops::options::PeakLossOptions;
+use firefly_ops::training::{PeakTargets, peak_loss};
 use firefly_reference::peak_loss::PeakLossDefinition;
 
 const ROWS: usize = 7;

@@ -4,12 +4,9 @@
 mod common;
 
 use burn::tensor::{DType, Device, Tensor};
-use common::learned::LearnedNumbers;
+use common::weights::{WeightNumbers, WeightTensors, gained_peaks, gained_psd};
 use common::{integers, noise, same, tensor, values};
-use firefly_ops::{
-    LearnedParameters, LocalMaximaOptions, WelchOptions, butterfly, learned_welch_peaks, learned_welch_psd,
-    local_maxima, top_k, welch_peaks, welch_psd,
-};
+use firefly_ops::{LocalMaximaOptions, WelchOptions, butterfly, local_maxima, top_k, welch_peaks, welch_psd};
 
 const K: usize = 5;
 
@@ -18,19 +15,19 @@ fn options() -> WelchOptions {
 }
 
 /// Every operation on a signal: dimensions and numbers of each output.
-fn outputs<const D: usize>(signal: Tensor<D>, parameters: &LearnedParameters) -> Vec<(Vec<usize>, Vec<f64>)> {
+fn outputs<const D: usize>(signal: Tensor<D>, parameters: &WeightTensors) -> Vec<(Vec<usize>, Vec<f64>)> {
     let (options, n) = (options(), options().n_fft);
     let exact = welch_peaks(signal.clone(), parameters.window.clone(), &options, K).unwrap();
-    let learned = learned_welch_peaks(signal.clone(), parameters.clone(), &options, K).unwrap();
+    let gained = gained_peaks(signal.clone(), parameters, &options, K).unwrap();
     let largest = top_k(signal.clone(), K).unwrap();
     let maxima = local_maxima(signal.clone(), &LocalMaximaOptions::new(), K).unwrap();
     let part = signal.clone().narrow(D - 1, 0, n);
     let (re, im) = butterfly(part.clone(), part, parameters.twiddles.clone(), Some(parameters.gates.clone())).unwrap();
     let floats = [
         welch_psd(signal.clone(), parameters.window.clone(), &options).unwrap(),
-        learned_welch_psd(signal, parameters.clone(), &options).unwrap(),
+        gained_psd(signal, parameters, &options).unwrap(),
         exact.power,
-        learned.power,
+        gained.power,
         largest.power,
         maxima.power,
         maxima.prominence,
@@ -38,7 +35,7 @@ fn outputs<const D: usize>(signal: Tensor<D>, parameters: &LearnedParameters) ->
         re,
         im,
     ];
-    let bins = [exact.bins, learned.bins, largest.bins, maxima.bins];
+    let bins = [exact.bins, gained.bins, largest.bins, maxima.bins];
     let floats = floats.into_iter().map(|tensor| (tensor.dims().to_vec(), values(tensor)));
     let bins = bins.into_iter().map(|tensor| {
         let dims = tensor.dims().to_vec();
@@ -51,7 +48,7 @@ fn outputs<const D: usize>(signal: Tensor<D>, parameters: &LearnedParameters) ->
 fn every_rank_has_the_bits_of_rank_two() {
     let (device, options) = (Device::flex(), options());
     let frame = options.frame() + 3;
-    let parameters = LearnedNumbers::perturbed(&options, 4).tensors(&options, &device, DType::F32);
+    let parameters = WeightNumbers::perturbed(&options, 4).tensors(&options, &device, DType::F32);
     let samples = noise(6 * frame, 1);
     let signal = tensor(&samples, [6, frame], &device, DType::F32);
     let expected = outputs(signal.clone(), &parameters);
@@ -82,7 +79,7 @@ fn every_rank_has_the_bits_of_rank_two() {
 fn gradients_have_the_shape_of_their_input() {
     let (device, options) = (Device::flex().autodiff(), options());
     let frame = options.frame();
-    let window = LearnedNumbers::exact(&options).tensors(&options, &device, DType::F32).window;
+    let window = WeightNumbers::exact(&options).tensors(&options, &device, DType::F32).window;
     let samples = tensor(&noise(4 * frame, 2), [4, frame], &device, DType::F32);
     let [flat, deep] = [samples.clone().require_grad(), samples.clone().require_grad()];
     let loss = welch_psd(flat.clone(), window.clone(), &options).unwrap().log().sum();

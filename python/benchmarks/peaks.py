@@ -20,7 +20,7 @@ from typing import Any, Callable
 import numpy as np
 import scipy.signal
 
-import firefly
+import firefly_fft as ff
 
 ROWS, FRAME, N_FFT, K = 8192, 384, 256, 16
 
@@ -36,7 +36,7 @@ def by_scipy(frames: Any, detrend: Any) -> tuple[Any, Any]:
 
 def verify(frames: Any, detrend: Any) -> float:
     """The largest relative difference from the power of SciPy's strongest bins."""
-    peaks, (_, expected) = firefly.welch_peaks(frames, K, detrend=detrend), by_scipy(frames, detrend)
+    peaks, (_, expected) = ff.welch_peaks(frames, K, detrend=detrend), by_scipy(frames, detrend)
     np.testing.assert_allclose(peaks.power, expected, rtol=1e-5)
     power = scipy.signal.welch(frames, detrend=detrend)[1]
     np.testing.assert_allclose(np.take_along_axis(power, peaks.bins.astype(int), axis=1), peaks.power, rtol=1e-5)
@@ -59,7 +59,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=60)
     given = parser.parse_args()
-    firefly.set_num_threads(given.threads)
+    ff.set_num_threads(given.threads)
     frames = np.random.default_rng(0).normal(size=(ROWS, FRAME)).astype(np.float32)
 
     command = [str(given.rust), *map(str, (ROWS, FRAME, N_FFT, K, given.threads))]
@@ -74,7 +74,7 @@ def main() -> None:
         calls: dict[tuple[str, str], Callable[[], float]] = {}
         for name, detrend in (("constant", "constant"), ("none", False)):
             print(f"detrend {name}: largest relative difference from SciPy {verify(frames, detrend):.1e}")
-            calls["python", name] = partial(seconds, partial(firefly.welch_peaks, frames, K, detrend=detrend))
+            calls["python", name] = partial(seconds, partial(ff.welch_peaks, frames, K, detrend=detrend))
             calls["rust", name] = calls["rust again", name] = partial(by_rust, name)
             calls["scipy", name] = partial(seconds, partial(by_scipy, frames, detrend))
         generator = np.random.default_rng(1)

@@ -1,4 +1,4 @@
-"""Peaks of a tensor in a GPU's memory: `firefly.welch_peaks` on it, through the host, and the same in PyTorch.
+"""Peaks of a tensor in a GPU's memory: `firefly_fft.welch_peaks` on it, through the host, and the same in PyTorch.
 
 Needs PyTorch with CUDA, and the package built with the feature `cuda`:
 
@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, List, Tuple
 import numpy as np
 import torch
 
-import firefly
+import firefly_fft as ff
 
 FRAME, N_FFT, HOP, K = 384, 256, 128, 16
 Peaks = Tuple[Any, Any]
@@ -23,13 +23,13 @@ Peaks = Tuple[Any, Any]
 
 def resident(x: Any) -> Peaks:
     """Bins and power as tensors, without the host's memory."""
-    peaks = firefly.welch_peaks(x, k=K, nperseg=N_FFT, detrend=False)
+    peaks = ff.welch_peaks(x, k=K, nperseg=N_FFT, detrend=False)
     return torch.from_dlpack(peaks.bins), torch.from_dlpack(peaks.power)
 
 
 def through_host(x: Any) -> Peaks:
     """Samples to the host, from there to the GPU and back, and the peaks to the GPU again."""
-    peaks = firefly.welch_peaks(x.cpu().numpy(), k=K, nperseg=N_FFT, detrend=False, device="cuda")
+    peaks = ff.welch_peaks(x.cpu().numpy(), k=K, nperseg=N_FFT, detrend=False, device="cuda")
     return torch.from_numpy(peaks.bins).cuda(), torch.from_numpy(peaks.power).cuda()
 
 
@@ -51,7 +51,7 @@ def main() -> None:
 
     torch.manual_seed(0)
     x = torch.randn(arguments.rows, FRAME, device="cuda")
-    copied = firefly._native.from_dlpack(x, "x", None)
+    copied = ff._native.from_dlpack(x, "x", None)
     strategies: Dict[str, Callable[[], Peaks]] = {
         "resident": lambda: resident(x),
         "resident, input of Firefly": lambda: resident(copied),

@@ -68,7 +68,7 @@ pub fn os_error(error: impl Error) -> PyErr {
 /// `OSError` where a file can't be read or written, else `ValueError`.
 pub fn zoo_error(error: ZooError) -> PyErr {
     match error {
-        ZooError::File { .. } => os_error(error),
+        ZooError::File(..) => os_error(error),
         error => value_error(error),
     }
 }
@@ -78,7 +78,7 @@ pub fn zoo_error(error: ZooError) -> PyErr {
 pub fn run_error(error: RunError) -> PyErr {
     match &error {
         RunError::Config(_) => value_error(error),
-        RunError::Folder(FolderError::InUse { .. } | FolderError::HoldsRun { .. } | FolderError::NotEmpty { .. }) => {
+        RunError::Folder(FolderError::InUse(..) | FolderError::HoldsRun(..) | FolderError::NotEmpty(..)) => {
             PyFileExistsError::new_err(message(&error))
         }
         RunError::Folder(_) => os_error(error),

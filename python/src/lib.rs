@@ -1,4 +1,4 @@
-//! Extension module `firefly._native`: the operations, the zoo and the trainer on contiguous NumPy arrays.
+//! Extension module `firefly_fft._native`: the operations, the zoo and the trainer on contiguous NumPy arrays.
 //!
 //! The Python code of the package checks and arranges arguments; here arrays are rows, `[rows, n]`, of one type. Every
 //! function computes without the interpreter's lock, on threads of its own, and can be interrupted. In builds for CUDA
@@ -20,6 +20,8 @@ mod welch;
 mod window;
 mod zoo;
 
+// The extension exports its C functions, which `firefly_fft.torch` and other languages call.
+use firefly_interop as _;
 use pyo3::prelude::*;
 
 /// The extension module.

@@ -1,9 +1,8 @@
 //! Mel spectra.
 
 use burn::tensor::TensorData;
-use firefly_ops::{
-    LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelOptions, MelScale, SignalPadding, SpectrumKind, StftOptions,
-};
+use firefly_ops::options::{LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelScale, SignalPadding, SpectrumKind};
+use firefly_ops::{MelOptions, StftOptions};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -103,8 +102,8 @@ pub fn mel<'py>(
         let window = upload::<1>(window, signal.device());
         let signal = signal.tensor::<2>()?;
         memory.float(match logarithm {
-            None => firefly_ops::mel::<2, 3>(signal, window, &options)?,
-            Some(logarithm) => firefly_ops::log_mel::<2, 3>(signal, window, &options, &logarithm)?,
+            None => firefly_ops::mel::<2, 3, _>(signal, window, &options)?,
+            Some(logarithm) => firefly_ops::log_mel::<2, 3, _>(signal, window, &options, &logarithm)?,
         })
     })?;
     bands.give(py)

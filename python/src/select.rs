@@ -1,6 +1,7 @@
 //! The largest values of rows, and their local maxima.
 
-use firefly_ops::{Interpolation, LocalMaximaOptions};
+use firefly_ops::LocalMaximaOptions;
+use firefly_ops::options::Interpolation;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 

@@ -7,7 +7,7 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use firefly_app::host::MOST_THREADS;
+use firefly_app::host::MAX_THREADS;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -36,7 +36,7 @@ fn threads() -> PyResult<Arc<ThreadPool>> {
     replace(&mut current, 0)
 }
 
-/// Starts threads in place of the current ones; 0 is as many as there are cores, or as `RAYON_NUM_THREADS` says.
+/// Replaces the current threads; 0 is as many as there are cores, or as `RAYON_NUM_THREADS` says.
 fn replace(current: &mut Option<ProcessThreads>, count: usize) -> PyResult<Arc<ThreadPool>> {
     let name = |index| format!("firefly-{index}");
     let threads = ThreadPoolBuilder::new().num_threads(count).thread_name(name).build().map_err(runtime_error)?;
@@ -49,8 +49,8 @@ fn replace(current: &mut Option<ProcessThreads>, count: usize) -> PyResult<Arc<T
 
 /// Number of threads that operations on the CPU use.
 ///
-/// >>> import firefly
-/// >>> firefly.num_threads() >= 1
+/// >>> import firefly_fft as ff
+/// >>> ff.num_threads() >= 1
 /// True
 #[pyfunction]
 pub fn num_threads() -> PyResult<usize> {
@@ -59,16 +59,16 @@ pub fn num_threads() -> PyResult<usize> {
 
 /// Sets the number of threads that operations on the CPU use, from 1 to 1024. Results do not depend on it.
 ///
-/// >>> import firefly
-/// >>> threads = firefly.num_threads()
-/// >>> firefly.set_num_threads(1)
-/// >>> firefly.num_threads()
+/// >>> import firefly_fft as ff
+/// >>> threads = ff.num_threads()
+/// >>> ff.set_num_threads(1)
+/// >>> ff.num_threads()
 /// 1
-/// >>> firefly.set_num_threads(threads)
+/// >>> ff.set_num_threads(threads)
 #[pyfunction]
 pub fn set_num_threads(count: usize) -> PyResult<()> {
-    if !(1..=MOST_THREADS).contains(&count) {
-        return Err(PyValueError::new_err(format!("count is {count}, but must be from 1 to {MOST_THREADS}")));
+    if !(1..=MAX_THREADS).contains(&count) {
+        return Err(PyValueError::new_err(format!("count is {count}, but must be from 1 to {MAX_THREADS}")));
     }
     replace(&mut THREADS.lock().unwrap_or_else(PoisonError::into_inner), count).map(drop)
 }

@@ -4,10 +4,9 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use burn_train::Interrupter;
 use firefly_app::device_list::{DeviceList, DeviceListError};
 use firefly_trainer::config::{ConfigError, Resolved, load_text, task_of_text};
-use firefly_trainer::progress::{Event, Progress};
+use firefly_trainer::progress::{Event, Interrupter, Progress};
 use firefly_trainer::run::{RunError, train_in};
 use firefly_trainer::task::Task;
 use firefly_trainer::with_task;
@@ -33,11 +32,11 @@ pub struct RunArguments {
     device: Option<String>,
 }
 
-/// Trains a run, and returns its folder and the path of missing data that generated ones stood in for.
+/// Trains a run, and returns its folder.
 /// `observer` is called with `"measured"`, the steps of the run and a line of metrics as JSON, or with `"message"`, 0
 /// and a text. Ctrl-C ends the run at its next step, and its exception is raised then.
 #[pyfunction]
-pub fn train(py: Python<'_>, arguments: RunArguments, observer: Py<PyAny>) -> PyResult<(PathBuf, Option<String>)> {
+pub fn train(py: Python<'_>, arguments: RunArguments, observer: Py<PyAny>) -> PyResult<PathBuf> {
     let refused = |error: DeviceListError| PyValueError::new_err(error.to_string());
     let devices = arguments.device.as_deref().map(str::parse::<DeviceList>).transpose().map_err(refused)?;
     let text = if arguments.is_json { toml_of(&arguments.text)? } else { arguments.text.clone() };
@@ -46,12 +45,12 @@ pub fn train(py: Python<'_>, arguments: RunArguments, observer: Py<PyAny>) -> Py
     let observer = Observer { callable: observer, interrupter: interrupter.clone(), failure: failure.clone() };
     let stop = || {
         let first = !interrupter.should_stop();
-        interrupter.stop(Some("a signal"));
+        interrupter.stop();
         first
     };
     let interrupter = interrupter.clone();
     let work = move || {
-        let task = task_of_text(&text, &arguments.settings);
+        let task = task_of_text(&text, &arguments.settings)?;
         with_task!(task, T => train_task::<T>(&text, &arguments, devices.as_ref(), &interrupter, observer))
     };
     let outcome = run_until(py, work, stop)?;
@@ -74,15 +73,15 @@ fn train_task<T: Task>(
     devices: Option<&DeviceList>,
     interrupter: &Interrupter,
     mut observer: Observer,
-) -> Result<(PathBuf, Option<String>), RunError> {
+) -> Result<PathBuf, RunError> {
     let RunArguments { path, settings, data, out, resume, .. } = arguments;
-    let loaded = load_text::<T>(text, path, settings, data.as_deref())?;
-    let devices = loaded.config.device_list(devices)?;
+    let config = load_text::<T>(text, path, settings, data.as_deref())?;
+    let devices = config.device_list(devices)?;
     let (names, devices) = (devices.names().map_err(ConfigError::from)?, devices.open().map_err(ConfigError::from)?);
-    let resolved = Resolved::new(loaded.config, &names);
+    let resolved = Resolved::new(config, &names);
     let out = out.as_deref();
     let (folder, _) = train_in(out, &resolved, &devices, *resume, interrupter, &mut observer)?;
-    Ok((folder.path().to_path_buf(), loaded.missing_data.map(|path| path.display().to_string())))
+    Ok(folder.path().to_path_buf())
 }
 
 /// Observer of a run that calls Python; an exception there ends the run.
@@ -106,7 +105,7 @@ impl Progress for Observer {
         let called = Python::attach(|py| self.callable.call1(py, (kind, steps, text)).map(drop));
         if let Err(exception) = called {
             *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(exception);
-            self.interrupter.stop(Some("an exception of the observer"));
+            self.interrupter.stop();
         }
     }
 }

@@ -1,10 +1,9 @@
 //! Welch power spectra and their strongest bins.
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
-use firefly_ops::{
-    ArgumentError, Band, Detrend, HostError, Scaling, WelchOptions, host_chunks, welch_peaks, welch_peaks_from_host,
-    welch_psd,
-};
+use firefly_ops::from_host::{HostError, host_chunks, welch_peaks_from_host};
+use firefly_ops::options::{SegmentPlacement, SegmentSet};
+use firefly_ops::{ArgumentError, Band, Detrend, Scaling, WelchOptions, welch_peaks, welch_psd};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -27,17 +26,39 @@ pub struct WelchEstimate {
 pub struct WelchArguments {
     hop: usize,
     segments: usize,
+    averaged: Option<AveragedSegments>,
     scaling: String,
     fs: f64,
     detrend: bool,
     device: String,
 }
 
+/// Segments of a row that are averaged, where they are not all.
+#[derive(FromPyObject)]
+enum AveragedSegments {
+    /// So many, spread evenly.
+    Spread(usize),
+    /// Those with these indices.
+    Listed(Vec<usize>),
+}
+
+impl AveragedSegments {
+    /// The options of an estimate of all segments, with these alone.
+    fn of(self, options: WelchOptions) -> Result<WelchOptions, ArgumentError> {
+        match self {
+            Self::Spread(count) => {
+                options.with_segments(count).with_placement(Some(SegmentPlacement::Spread(options.segments)))
+            }
+            Self::Listed(indices) => Ok(options.with_chosen(Some(SegmentSet::new(indices)?))),
+        }
+    }
+}
+
 #[pymethods]
 impl WelchEstimate {
     #[new]
     fn new(window: PyReadonlyArray1<'_, f64>, arguments: WelchArguments) -> PyResult<Self> {
-        let WelchArguments { hop, segments, scaling, fs, detrend, device } = arguments;
+        let WelchArguments { hop, segments, averaged, scaling, fs, detrend, device } = arguments;
         let window = window.as_array().to_vec();
         let scaling = match scaling.as_str() {
             "density" => Scaling::Density { sample_rate: fs },
@@ -52,6 +73,7 @@ impl WelchEstimate {
             .with_hop(hop)
             .with_scaling(scaling)
             .with_detrend(if detrend { Detrend::Constant } else { Detrend::None });
+        let options = averaged.map_or(Ok(options), |averaged| averaged.of(options)).map_err(value_error)?;
         options.validate("welch").map_err(value_error)?;
         Ok(Self { options, window, device: open(&device)? })
     }
@@ -61,7 +83,7 @@ impl WelchEstimate {
         let (signal, options) = (self.rows(signal)?, self.options);
         let window = self.window(signal.dtype());
         let power = signal.compute(py, move |signal, memory| {
-            let window = upload(window, signal.device());
+            let window = upload::<1>(window, signal.device());
             memory.float(welch_psd(signal.tensor::<2>()?, window, &options)?)
         })?;
         power.give(py)
@@ -78,7 +100,7 @@ impl WelchEstimate {
         let (signal, options) = (self.rows(signal)?, self.options.with_band(band.map(Band::from)));
         let window = self.window(signal.dtype());
         let found = signal.compute(py, move |signal, memory| {
-            let window = upload(window, signal.device());
+            let window = upload::<1>(window, signal.device());
             match signal {
                 Rows::Host(data, device) if device != Device::flex() => {
                     Ok(from_host(data, window, &options, k).map(|peaks| peaks.map(Output::Host)))

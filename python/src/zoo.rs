@@ -5,10 +5,8 @@ use std::path::{Path, PathBuf};
 use burn::module::Module;
 use burn::tensor::Device;
 use firefly_app::device::DeviceName;
-use firefly_models::LearnedWelchPeaks;
 use firefly_models::zoo::{self, Settings, ZooModel};
 use firefly_trainer::run_folder::RunFolder;
-use firefly_trainer::tasks::TaskName;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -37,7 +35,7 @@ pub fn card(name: &str) -> PyResult<String> {
     json(&zoo::card(name).map_err(zoo_error)?)
 }
 
-/// Untrained model with settings in place of its own.
+/// Untrained model with the given settings.
 #[pyfunction]
 pub fn create(py: Python<'_>, name: String, settings: &str, device: &str) -> PyResult<Model> {
     let settings: Settings = serde_json::from_str(settings).map_err(value_error)?;
@@ -60,11 +58,8 @@ pub fn load(py: Python<'_>, path: PathBuf, device: &str) -> PyResult<Model> {
 #[pyfunction]
 pub fn load_run(py: Python<'_>, folder: PathBuf, device: &str) -> PyResult<Model> {
     let run = RunFolder::new(folder);
-    let task = run.task().map_err(os_error)?;
-    Model::open(py, device, move |device| match task {
-        TaskName::Peaks => LearnedWelchPeaks::load(&run.model(), device).map(ZooModel::from).map_err(os_error),
-        _ => zoo::load(&run.model().join("model.safetensors"), device).map_err(zoo_error),
-    })
+    run.task().map_err(os_error)?;
+    Model::open(py, device, move |device| zoo::load(&run.model().join("model.safetensors"), device).map_err(zoo_error))
 }
 
 /// Model of the bytes that `Model.to_bytes` returned.

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-import firefly
-from firefly import _native
+import firefly_fft as ff
+from firefly_fft import _native
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytestmark = [
@@ -36,7 +36,7 @@ def complex_noise(*shape: int) -> Any:
 
 def assert_same(result: Any, expected: Any, rtol: float = 2e-4) -> None:
     """An array on the first GPU, of the type, shape and values of an array on the host."""
-    assert isinstance(result, firefly.DeviceArray)
+    assert isinstance(result, ff.DeviceArray)
     assert (result.shape, result.dtype, result.device) == (expected.shape, expected.dtype, "cuda")
     assert (result.ndim, result.size, len(result)) == (expected.ndim, expected.size, len(expected))
     taken = torch.from_dlpack(result)
@@ -47,40 +47,40 @@ def assert_same(result: Any, expected: Any, rtol: float = 2e-4) -> None:
 
 def test_peaks_of_a_tensor_stay_on_its_gpu() -> None:
     x, host = noise(500, 384)
-    peaks, expected = firefly.welch_peaks(x, k=5, fs=100.0), firefly.welch_peaks(host, k=5, fs=100.0)
+    peaks, expected = ff.welch_peaks(x, k=5, fs=100.0), ff.welch_peaks(host, k=5, fs=100.0)
     assert_same(peaks.power, expected.power)
-    assert isinstance(peaks.bins, firefly.DeviceArray) and peaks.bins.dtype == np.int32
+    assert isinstance(peaks.bins, ff.DeviceArray) and peaks.bins.dtype == np.int32
     assert (peaks.bins.numpy() == expected.bins).mean() > 0.999
     assert torch.from_dlpack(peaks.bins).dtype == torch.int32
     assert repr(peaks.power) == "DeviceArray(shape=(500, 5), dtype=float32, device='cuda')"
 
 
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
-    "welch": lambda x: firefly.welch(x, fs=10.0, nperseg=64)[1],
-    "welch without detrend": lambda x: firefly.welch_psd(x, detrend=False, scaling="spectrum"),
-    "welch of many segments": lambda x: firefly.welch_psd(x, nperseg=16),
-    "welch along the first axis": lambda x: firefly.welch_psd(x, nperseg=8, axis=0),
-    "welch along the middle axis": lambda x: firefly.welch_psd(x.reshape(6, 60, -1), nperseg=8, axis=1),
-    "welch of an axis from the end": lambda x: firefly.welch_psd(x.reshape(6, 60, -1), nperseg=8, axis=-2),
-    "periodogram": lambda x: firefly.periodogram(x, window="hann")[1],
-    "top_k": lambda x: firefly.top_k(x, 7).values,
-    "top_k along the first axis": lambda x: firefly.top_k(x, 7, axis=0).values,
-    "positions along the first axis": lambda x: firefly.top_k(x, 7, axis=0).indices,
-    "local_maxima": lambda x: firefly.local_maxima(x, 4, prominence=0.5).prominence,
-    "mel": lambda x: firefly.mel(x, fs=8000, n_mels=20, n_fft=256),
-    "log_mel": lambda x: firefly.log_mel(x.reshape(2, -1, 600), fs=8000, n_mels=20, n_fft=256, floor=1e-3),
-    "rfft": lambda x: firefly.fft.rfft(x),
-    "rfft of fewer points": lambda x: firefly.fft.rfft(x, 100, norm="ortho"),
-    "rfft along the first axis": lambda x: firefly.fft.rfft(x, axis=0),
-    "fft of real values": lambda x: firefly.fft.fft(x, 700),
-    "irfft of real values": lambda x: firefly.fft.irfft(x),
-    "rfft2": lambda x: firefly.fft.rfft2(x),
-    "stft": lambda x: firefly.stft(x, nperseg=64)[2],
-    "stft of longer transforms": lambda x: firefly.stft(x, nperseg=50, noverlap=20, nfft=64, boundary="odd")[2],
-    "stft along the first axis": lambda x: firefly.stft(x, nperseg=64, detrend="constant", axis=0)[2],
-    "stft along the middle axis": lambda x: firefly.stft(x.reshape(6, 60, -1), nperseg=8, boundary="even", axis=1)[2],
-    "stft without ends": lambda x: firefly.stft(x, nperseg=64, boundary=None, padded=False, scaling="psd")[2],
-    "fftn": lambda x: firefly.fft.fftn(x.reshape(6, 60, -1)),
+    "welch": lambda x: ff.welch(x, fs=10.0, nperseg=64)[1],
+    "welch without detrend": lambda x: ff.welch_psd(x, detrend=False, scaling="spectrum"),
+    "welch of many segments": lambda x: ff.welch_psd(x, nperseg=16),
+    "welch along the first axis": lambda x: ff.welch_psd(x, nperseg=8, axis=0),
+    "welch along the middle axis": lambda x: ff.welch_psd(x.reshape(6, 60, -1), nperseg=8, axis=1),
+    "welch of an axis from the end": lambda x: ff.welch_psd(x.reshape(6, 60, -1), nperseg=8, axis=-2),
+    "periodogram": lambda x: ff.periodogram(x, window="hann")[1],
+    "top_k": lambda x: ff.top_k(x, 7).values,
+    "top_k along the first axis": lambda x: ff.top_k(x, 7, axis=0).values,
+    "positions along the first axis": lambda x: ff.top_k(x, 7, axis=0).indices,
+    "local_maxima": lambda x: ff.local_maxima(x, 4, prominence=0.5).prominence,
+    "mel": lambda x: ff.mel(x, fs=8000, n_mels=20, n_fft=256),
+    "log_mel": lambda x: ff.log_mel(x.reshape(2, -1, 600), fs=8000, n_mels=20, n_fft=256, floor=1e-3),
+    "rfft": lambda x: ff.fft.rfft(x),
+    "rfft of fewer points": lambda x: ff.fft.rfft(x, 100, norm="ortho"),
+    "rfft along the first axis": lambda x: ff.fft.rfft(x, axis=0),
+    "fft of real values": lambda x: ff.fft.fft(x, 700),
+    "irfft of real values": lambda x: ff.fft.irfft(x),
+    "rfft2": lambda x: ff.fft.rfft2(x),
+    "stft": lambda x: ff.stft(x, nperseg=64)[2],
+    "stft of longer transforms": lambda x: ff.stft(x, nperseg=50, noverlap=20, nfft=64, boundary="odd")[2],
+    "stft along the first axis": lambda x: ff.stft(x, nperseg=64, detrend="constant", axis=0)[2],
+    "stft along the middle axis": lambda x: ff.stft(x.reshape(6, 60, -1), nperseg=8, boundary="even", axis=1)[2],
+    "stft without ends": lambda x: ff.stft(x, nperseg=64, boundary=None, padded=False, scaling="psd")[2],
+    "fftn": lambda x: ff.fft.fftn(x.reshape(6, 60, -1)),
 }
 
 
@@ -92,9 +92,9 @@ def test_results_are_those_of_the_host(function: Callable[[Any], Any]) -> None:
 
 @pytest.mark.parametrize("name", ["welch_peaks", "learned_welch_peaks_tiny", "fits_tiny", "fno2d_tiny", "log_mel_tiny"])
 def test_models_compute_on_their_gpu(name: str) -> None:
-    model, reference = firefly.zoo.create(name, device="cuda"), firefly.zoo.create(name)
+    model, reference = ff.zoo.create(name, device="cuda"), ff.zoo.create(name)
     if model.parameters:
-        reference = firefly.zoo._from_bytes(model._native.to_bytes(), "cpu")
+        reference = ff.zoo._from_bytes(model._native.to_bytes(), "cpu")
     pairs = [noise(7, *shape[1:]) for shape in model.inputs]
     outputs = model.predict(*(x for x, _ in pairs))
     expected = reference.predict(*(host for _, host in pairs))
@@ -105,29 +105,29 @@ def test_models_compute_on_their_gpu(name: str) -> None:
             # Linear layers are matrix products of Burn, which round to TF32 on CUDA.
             assert_same(output, host, rtol=2e-3 if name in ("fits_tiny", "fno2d_tiny") else 2e-4)
         else:
-            assert isinstance(output, firefly.DeviceArray) and output.shape == host.shape
+            assert isinstance(output, ff.DeviceArray) and output.shape == host.shape
             assert (output.numpy() == host).mean() > 0.99
 
 
 def test_models_refuse_tensors_of_other_memory() -> None:
     x, host = noise(3, 384)
     with pytest.raises(ValueError, match="cuda"):
-        firefly.zoo.create("welch_peaks").predict(x)
+        ff.zoo.create("welch_peaks").predict(x)
     with pytest.raises(ValueError, match="batch_size can't be given"):
-        firefly.zoo.create("welch_peaks", device="cuda").predict(x, batch_size=2)
-    assert isinstance(firefly.zoo.create("welch_peaks", device="cuda").predict(host).power, np.ndarray)
+        ff.zoo.create("welch_peaks", device="cuda").predict(x, batch_size=2)
+    assert isinstance(ff.zoo.create("welch_peaks", device="cuda").predict(host).power, np.ndarray)
 
 
 COMPLEX_FUNCTIONS: dict[str, Callable[[Any], Any]] = {
-    "fft": lambda z: firefly.fft.fft(z),
-    "ifft": lambda z: firefly.fft.ifft(z, 50),
-    "fft along the first axis": lambda z: firefly.fft.fft(z, axis=0),
-    "irfft": lambda z: firefly.fft.irfft(z),
-    "irfft along the middle axis": lambda z: firefly.fft.irfft(z.reshape(4, 9, -1), axis=1),
-    "ifft2": lambda z: firefly.fft.ifft2(z),
-    "irfftn": lambda z: firefly.fft.irfftn(z.reshape(4, 9, -1)),
-    "istft": lambda z: firefly.istft(z.reshape(4, 9, -1))[1],
-    "istft of other axes": lambda z: firefly.istft(z.reshape(9, -1, 4), freq_axis=0, time_axis=1)[1],
+    "fft": lambda z: ff.fft.fft(z),
+    "ifft": lambda z: ff.fft.ifft(z, 50),
+    "fft along the first axis": lambda z: ff.fft.fft(z, axis=0),
+    "irfft": lambda z: ff.fft.irfft(z),
+    "irfft along the middle axis": lambda z: ff.fft.irfft(z.reshape(4, 9, -1), axis=1),
+    "ifft2": lambda z: ff.fft.ifft2(z),
+    "irfftn": lambda z: ff.fft.irfftn(z.reshape(4, 9, -1)),
+    "istft": lambda z: ff.istft(z.reshape(4, 9, -1))[1],
+    "istft of other axes": lambda z: ff.istft(z.reshape(9, -1, 4), freq_axis=0, time_axis=1)[1],
 }
 
 
@@ -139,56 +139,56 @@ def test_results_of_complex_values_are_those_of_the_host(function: Callable[[Any
 
 def test_short_time_transforms_are_inverted() -> None:
     x, host = noise(3, 1000)
-    signal = firefly.istft(firefly.stft(x)[2])[1]
-    assert isinstance(signal, firefly.DeviceArray)
+    signal = ff.istft(ff.stft(x)[2])[1]
+    assert isinstance(signal, ff.DeviceArray)
     assert_allclose(signal.numpy()[:, :1000], host, atol=1e-5)
 
 
 def test_results_are_inputs_without_a_copy() -> None:
     x, host = noise(20, 300)
-    spectrum = firefly.fft.rfft(x)
-    assert_same(firefly.fft.irfft(spectrum), host)
-    power = firefly.welch_psd(x)
-    assert firefly._native.from_dlpack(power, "x", None).__dlpack_device__() == power.__dlpack_device__()
-    assert_same(firefly.top_k(power, 3).values, firefly.top_k(firefly.welch_psd(host), 3).values)
+    spectrum = ff.fft.rfft(x)
+    assert_same(ff.fft.irfft(spectrum), host)
+    power = ff.welch_psd(x)
+    assert _native.from_dlpack(power, "x", None).__dlpack_device__() == power.__dlpack_device__()
+    assert_same(ff.top_k(power, 3).values, ff.top_k(ff.welch_psd(host), 3).values)
     with pytest.raises(ValueError, match="int32"):
-        firefly.top_k(firefly.top_k(power, 3).indices, 2)
+        ff.top_k(ff.top_k(power, 3).indices, 2)
 
 
 def test_results_are_given_without_a_copy() -> None:
     x, _ = noise(20, 300)
-    power = firefly.welch_psd(x)
+    power = ff.welch_psd(x)
     one, other = torch.from_dlpack(power), torch.from_dlpack(power)
     assert one.data_ptr() == other.data_ptr()
     one.fill_(7)
     assert (power.numpy() == 7).all() and (np.asarray(power) == 7).all()
-    assert (firefly.top_k(power, 2).values.numpy() == 7).all()
+    assert (ff.top_k(power, 2).values.numpy() == 7).all()
     assert np.asarray(power, np.float64).dtype == np.float64
 
 
 def test_a_tensor_outlives_the_array_that_it_was_taken_of() -> None:
     x, host = noise(200, 384)
-    taken = torch.from_dlpack(firefly.welch_psd(x))
+    taken = torch.from_dlpack(ff.welch_psd(x))
     gc.collect()
     for _ in range(20):
-        firefly.welch_psd(torch.zeros_like(x))
-    assert_allclose(taken.cpu().numpy(), firefly.welch_psd(host), rtol=2e-4, atol=1e-6)
+        ff.welch_psd(torch.zeros_like(x))
+    assert_allclose(taken.cpu().numpy(), ff.welch_psd(host), rtol=2e-4, atol=1e-6)
 
 
 def test_memory_is_reused_only_when_its_work_is_done() -> None:
     x, host = noise(200, 384)
     side = torch.cuda.Stream()
     for _ in range(5):
-        taken = torch.from_dlpack(firefly.welch_psd(x))
+        taken = torch.from_dlpack(ff.welch_psd(x))
         with torch.cuda.stream(side):
             torch.cuda._sleep(50_000_000)
             copy = taken.clone()
         del taken
         gc.collect()
         for _ in range(3):
-            firefly.welch_psd(torch.zeros_like(x))
+            ff.welch_psd(torch.zeros_like(x))
         side.synchronize()
-        assert_allclose(copy.cpu().numpy(), firefly.welch_psd(host), rtol=2e-4, atol=1e-6)
+        assert_allclose(copy.cpu().numpy(), ff.welch_psd(host), rtol=2e-4, atol=1e-6)
 
 
 def test_work_in_flight_on_an_input_is_waited_for() -> None:
@@ -199,84 +199,84 @@ def test_work_in_flight_on_an_input_is_waited_for() -> None:
         with torch.cuda.stream(stream):
             torch.cuda._sleep(100_000_000)
             late.copy_(x)
-            result = firefly.welch_psd(late)
-        assert_same(result, firefly.welch_psd(host))
+            result = ff.welch_psd(late)
+        assert_same(result, ff.welch_psd(host))
 
 
 def test_gaps_between_rows_are_left_out() -> None:
     x, host = noise(64, 500)
     for part in (np.s_[:, 100:484], np.s_[::2], np.s_[3:, :384], np.s_[5], np.s_[:1, :300]):
-        assert_same(firefly.welch_psd(x[part]), firefly.welch_psd(host[part]))
+        assert_same(ff.welch_psd(x[part]), ff.welch_psd(host[part]))
     x, host = noise(4, 8, 500)
-    assert_same(firefly.welch_psd(x[..., 20:420]), firefly.welch_psd(host[..., 20:420]))
-    assert_same(firefly.welch_psd(x[:, 2:]), firefly.welch_psd(host[:, 2:]))
+    assert_same(ff.welch_psd(x[..., 20:420]), ff.welch_psd(host[..., 20:420]))
+    assert_same(ff.welch_psd(x[:, 2:]), ff.welch_psd(host[:, 2:]))
     for strided in (x[0].T, x[..., ::2], x.transpose(0, 1), x[:, 1:, 1:], x[:1].expand(4, 8, 500)):
         with pytest.raises(ValueError, match="contiguous"):
-            firefly.welch_psd(strided)
-        assert_same(firefly.welch_psd(strided.contiguous()), firefly.welch_psd(strided.cpu().numpy()))
+            ff.welch_psd(strided)
+        assert_same(ff.welch_psd(strided.contiguous()), ff.welch_psd(strided.cpu().numpy()))
 
 
 def test_types_are_those_of_the_guide() -> None:
     x, host = noise(10, 384)
-    half = firefly.welch_psd(x.half())
-    assert_same(half, firefly.welch_psd(host.astype(np.float16)))
+    half = ff.welch_psd(x.half())
+    assert_same(half, ff.welch_psd(host.astype(np.float16)))
     for other in (x.double(), x.int(), x.bool(), x.to(torch.uint8), x.to(torch.complex128)):
         with pytest.raises(ValueError, match="float32"):
-            firefly.top_k(other, 2)
+            ff.top_k(other, 2)
     with pytest.raises(TypeError, match="x is of bfloat16"):
-        firefly.welch(x.bfloat16())
+        ff.welch(x.bfloat16())
     with pytest.raises(TypeError, match="complex"):
-        firefly.welch(x.to(torch.complex64))
+        ff.welch(x.to(torch.complex64))
     with pytest.raises(TypeError, match="complex"):
-        firefly.top_k(x.to(torch.complex64), 2)
+        ff.top_k(x.to(torch.complex64), 2)
     with pytest.raises(TypeError, match="grad"):
-        firefly.welch(x.requires_grad_())
+        ff.welch(x.requires_grad_())
 
 
 def test_a_device_is_the_tensor_s() -> None:
     x, host = noise(10, 384)
     for device in ("cuda", "cuda:0", "auto"):
-        assert_same(firefly.welch_psd(x, device=device), firefly.welch_psd(host))
+        assert_same(ff.welch_psd(x, device=device), ff.welch_psd(host))
     for device in ("cpu", "cuda:1"):
         with pytest.raises(ValueError, match="memory of a device, cuda, but device is"):
-            firefly.welch_psd(x, device=device)
+            ff.welch_psd(x, device=device)
     with pytest.raises(ValueError, match="unknown device"):
-        firefly.welch_psd(x, device="gpu0")
-    assert isinstance(firefly.welch_psd(host, device="cuda"), np.ndarray)
+        ff.welch_psd(x, device="gpu0")
+    assert isinstance(ff.welch_psd(host, device="cuda"), np.ndarray)
 
 
 def test_a_second_gpu_computes_what_it_holds() -> None:
     if torch.cuda.device_count() < 2:
         pytest.skip("there is one CUDA device")
     x, host = noise(10, 384)
-    power = firefly.welch_psd(x.to("cuda:1"))
+    power = ff.welch_psd(x.to("cuda:1"))
     assert power.device == "cuda:1" and torch.from_dlpack(power).device == torch.device("cuda", 1)
-    assert_allclose(power.numpy(), firefly.welch_psd(host), rtol=2e-4, atol=1e-6)
+    assert_allclose(power.numpy(), ff.welch_psd(host), rtol=2e-4, atol=1e-6)
 
 
 def test_no_rows_give_no_rows() -> None:
     empty = torch.zeros((0, 384), device="cuda")
-    assert_same(firefly.welch_psd(empty), np.zeros((0, 129), np.float32))
-    assert_same(firefly.fft.rfft(empty), np.zeros((0, 193), np.complex64))
-    assert_same(firefly.stft(empty, nperseg=64)[2], np.zeros((0, 33, 13), np.complex64))
+    assert_same(ff.welch_psd(empty), np.zeros((0, 129), np.float32))
+    assert_same(ff.fft.rfft(empty), np.zeros((0, 193), np.complex64))
+    assert_same(ff.stft(empty, nperseg=64)[2], np.zeros((0, 33, 13), np.complex64))
     assert_same(
-        firefly.istft(torch.zeros((0, 33, 13), device="cuda", dtype=torch.complex64))[1], np.zeros((0, 384), np.float32)
+        ff.istft(torch.zeros((0, 33, 13), device="cuda", dtype=torch.complex64))[1], np.zeros((0, 384), np.float32)
     )
-    assert firefly.welch_peaks(torch.zeros((2, 0, 384), device="cuda"), k=3).bins.shape == (2, 0, 3)
+    assert ff.welch_peaks(torch.zeros((2, 0, 384), device="cuda"), k=3).bins.shape == (2, 0, 3)
     with pytest.raises(ValueError, match="no samples"):
-        firefly.welch(torch.zeros((3, 0), device="cuda"))
+        ff.welch(torch.zeros((3, 0), device="cuda"))
     with pytest.raises(ValueError, match="scalar"):
-        firefly.welch(torch.zeros((), device="cuda"))
+        ff.welch(torch.zeros((), device="cuda"))
 
 
 def test_what_is_computed_on_the_host_says_so() -> None:
     x, _ = noise(10, 384)
     for function in (
-        lambda: firefly.stft(x, detrend=lambda segments: segments),
-        lambda: firefly.welch(x, average="median"),
-        lambda: firefly.welch(x, nperseg=100, nfft=200),
-        lambda: firefly.periodogram(x, nfft=200),
-        lambda: firefly.welch(np.zeros(384, np.float32), window=x[0]),
+        lambda: ff.stft(x, detrend=lambda segments: segments),
+        lambda: ff.welch(x, average="median"),
+        lambda: ff.welch(x, nperseg=100, nfft=200),
+        lambda: ff.periodogram(x, nfft=200),
+        lambda: ff.welch(np.zeros(384, np.float32), window=x[0]),
     ):
         with pytest.raises(ValueError, match="memory of a device"):
             function()
@@ -285,16 +285,16 @@ def test_what_is_computed_on_the_host_says_so() -> None:
 def test_arrays_of_cupy_go_in_and_out() -> None:
     cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
     _, host = noise(10, 384)
-    power = firefly.welch_psd(cupy.asarray(host))
-    assert_same(power, firefly.welch_psd(host))
+    power = ff.welch_psd(cupy.asarray(host))
+    assert_same(power, ff.welch_psd(host))
     assert_array_equal(cupy.asnumpy(cupy.from_dlpack(power)), power.numpy())
     with cupy.cuda.Stream(non_blocking=True):
-        assert_same(firefly.welch_psd(cupy.asarray(host) * 2), firefly.welch_psd(host * 2))
+        assert_same(ff.welch_psd(cupy.asarray(host) * 2), ff.welch_psd(host * 2))
 
 
 def test_the_protocol_of_dlpack_is_kept() -> None:
     x, _ = noise(10, 384)
-    power = firefly.welch_psd(x)
+    power = ff.welch_psd(x)
     assert power.__dlpack_device__() == (2, 0)
     assert '"dltensor"' in repr(power.__dlpack__())
     assert '"dltensor_versioned"' in repr(power.__dlpack__(max_version=(1, 1), stream=1, dl_device=(2, 0), copy=False))
@@ -326,17 +326,17 @@ def test_a_tensor_on_another_device_than_it_says_is_refused() -> None:
 
     x, _ = noise(10, 384)
     with pytest.raises(ValueError, match="memory of a device"):
-        firefly.welch(Liar(firefly.welch_psd(x)))
+        ff.welch(Liar(ff.welch_psd(x)))
 
 
 def test_threads_compute_side_by_side_on_a_gpu() -> None:
     inputs = [noise(100, 384) for _ in range(8)]
-    expected = [firefly.welch_psd(host) for _, host in inputs]
+    expected = [ff.welch_psd(host) for _, host in inputs]
     results: dict[int, Any] = {}
 
     def compute(index: int) -> None:
         for _ in range(10):
-            results[index] = torch.from_dlpack(firefly.welch_psd(inputs[index][0])).clone()
+            results[index] = torch.from_dlpack(ff.welch_psd(inputs[index][0])).clone()
 
     threads = [threading.Thread(target=compute, args=(index,)) for index in range(8)]
     for thread in threads:
@@ -350,11 +350,11 @@ def test_threads_compute_side_by_side_on_a_gpu() -> None:
 def test_memory_does_not_grow_with_calls() -> None:
     x, _ = noise(20_000, 384)
     for _ in range(5):
-        torch.from_dlpack(firefly.welch_peaks(x).power).sum()
+        torch.from_dlpack(ff.welch_peaks(x).power).sum()
     torch.cuda.synchronize()
     before, _ = torch.cuda.mem_get_info()
     for _ in range(50):
-        torch.from_dlpack(firefly.welch_peaks(x).power).sum()
+        torch.from_dlpack(ff.welch_peaks(x).power).sum()
     torch.cuda.synchronize()
     after, _ = torch.cuda.mem_get_info()
     assert before - after < 64 << 20
@@ -364,9 +364,9 @@ def test_inputs_are_neither_changed_nor_kept_on_a_gpu() -> None:
     x, _ = noise(2000, 384)
     before = x.clone()
     for _ in range(3):
-        firefly.welch_peaks(x)
-        firefly.top_k(x, 3)
-        firefly.fft.fft(x)
+        ff.welch_peaks(x)
+        ff.top_k(x, 3)
+        ff.fft.fft(x)
     assert torch.equal(x, before)
     used = torch.cuda.memory_allocated()
     del x

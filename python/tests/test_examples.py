@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-import firefly
+import firefly_fft as ff
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -55,7 +55,7 @@ def test_every_file_has_a_part_with_its_peaks(script: Path, recordings: Path, tm
     fs, samples = wavfile.read(recordings / "machine" / "5.wav")
     table = pq.read_table(out / "machine" / "5.wav.parquet").to_pydict()
     frames = samples.T[:, : 384 * 104].reshape(2, 104, 384).astype(np.float32) / 32768
-    peaks = firefly.welch_peaks(frames, 3, nperseg=256, detrend=False, scaling="power")
+    peaks = ff.welch_peaks(frames, 3, nperseg=256, detrend=False, scaling="power")
     assert_array_equal(table["bin"], peaks.bins.ravel())
     assert_array_equal(np.array(table["power"], np.float32), peaks.power.ravel())
     assert table["file"][0] == "machine/5.wav"
@@ -170,7 +170,7 @@ def test_parquet_files_have_a_column_per_channel(tmp_path: Path, monkeypatch: py
     x = np.random.default_rng(2).normal(size=(2, 4000))
     pq.write_table(pa.table({"left": x[0], "right": x[1]}), folder / "a.parquet")
     assert files.missing(folder, out) == ["a.parquet"]
-    threads = firefly.num_threads()
+    threads = ff.num_threads()
     worker = files.PeaksOfFiles(str(folder), str(out), {"k": 2}, None, 100.0, threads)
     assert worker({"file": np.array(["a.parquet"])})["frames"].tolist() == [20]
     assert files.missing(folder, out) == []

@@ -9,7 +9,7 @@ import pytest
 import scipy.signal
 from numpy.testing import assert_allclose
 
-import firefly
+import firefly_fft as ff
 
 
 @pytest.mark.parametrize(
@@ -21,18 +21,18 @@ def test_bands_are_sums_of_weighted_power(power: float, dtype: Any, pad_mode: An
     padded = np.pad(x, ((0, 0), (200, 200)), pad_mode)
     frames = np.lib.stride_tricks.sliding_window_view(padded, 400, axis=1)[:, ::160]
     spectra = np.abs(np.fft.rfft(frames * scipy.signal.get_window("hann", 400))) ** power
-    expected = firefly.mel_filters(16000, 400, 40) @ spectra.transpose(0, 2, 1)
+    expected = ff.mel_filters(16000, 400, 40) @ spectra.transpose(0, 2, 1)
     options: Any = {"fs": 16000, "n_mels": 40, "n_fft": 400, "hop_length": 160, "power": power}
     options["pad_mode"] = pad_mode
-    bands = firefly.mel(x, **options)
+    bands = ff.mel(x, **options)
     assert bands.dtype == dtype
     assert_allclose(bands, expected, rtol=1e-4)
-    decibels = firefly.log_mel(x, **options)
+    decibels = ff.log_mel(x, **options)
     assert_allclose(decibels, 20 / power * np.log10(np.maximum(expected, 1e-10)), atol=1e-3)
 
 
 def test_filters_have_equal_area_by_default() -> None:
-    filters = firefly.mel_filters(16000, 2048, 20)
+    filters = ff.mel_filters(16000, 2048, 20)
     assert_allclose(filters.sum(axis=1) * 16000 / 2048, 1, rtol=0.05)
 
 
@@ -50,4 +50,4 @@ def test_filters_have_equal_area_by_default() -> None:
 )
 def test_arguments_out_of_range_are_refused(options: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        firefly.mel(np.ones(4000), **{"fs": 16000, **options})
+        ff.mel(np.ones(4000), **{"fs": 16000, **options})

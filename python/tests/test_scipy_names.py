@@ -11,8 +11,8 @@ import scipy.fft
 import scipy.signal
 from numpy.testing import assert_allclose, assert_array_equal
 
-import firefly
-from firefly._windows import coefficients
+import firefly_fft as ff
+from firefly_fft._windows import coefficients
 
 # Other names of windows, of the same coefficients.
 NAMED = (
@@ -38,8 +38,8 @@ OURS = {"device"}
 # Defaults that are written differently and mean the same: SciPy before 1.17 names its periodic window `hann`.
 SAME = {"hann_periodic": "hann"}
 FUNCTIONS = [
-    *[(getattr(firefly, name), getattr(scipy.signal, name)) for name in ["welch", "periodogram", "stft", "istft"]],
-    *[(getattr(firefly.fft, name), getattr(scipy.fft, name)) for name in firefly.fft.__all__],
+    *[(getattr(ff, name), getattr(scipy.signal, name)) for name in ["welch", "periodogram", "stft", "istft"]],
+    *[(getattr(ff.fft, name), getattr(scipy.fft, name)) for name in ff.fft.__all__],
 ]
 
 
@@ -63,14 +63,14 @@ def test_windows_of_every_name_have_the_coefficients_of_scipy(window: Any, suffi
 def test_the_suffix_counts_in_every_function(noise: Any) -> None:
     for suffix, periodic in [("_periodic", True), ("_symmetric", False)]:
         values = scipy.signal.get_window("hamming", 128, fftbins=periodic)
-        for function in [firefly.welch, firefly.stft]:
+        for function in [ff.welch, ff.stft]:
             named = function(noise, window=f"hamming{suffix}", nperseg=128)[-1]
             assert_allclose(named, function(noise, window=values, nperseg=128)[-1], rtol=1e-9, atol=1e-12)
-    periodogram = firefly.periodogram(noise, window="hann_symmetric")[1]
+    periodogram = ff.periodogram(noise, window="hann_symmetric")[1]
     assert_allclose(
         periodogram, scipy.signal.periodogram(noise, window=np.hanning(noise.shape[-1]))[1], rtol=1e-5, atol=1e-9
     )
-    assert_array_equal(firefly.welch(noise, window="hann_periodic")[1], firefly.welch(noise)[1])
+    assert_array_equal(ff.welch(noise, window="hann_periodic")[1], ff.welch(noise)[1])
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_the_suffix_counts_in_every_function(noise: Any) -> None:
 )
 def test_names_that_are_none_are_refused(window: str) -> None:
     with pytest.raises(ValueError, match="_periodic or _symmetric"):
-        firefly.welch(np.ones(300), window=window)
+        ff.welch(np.ones(300), window=window)
 
 
 @pytest.mark.parametrize(("ours", "theirs"), FUNCTIONS, ids=lambda function: function.__name__)

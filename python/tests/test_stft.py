@@ -9,7 +9,7 @@ import pytest
 import scipy.signal
 from numpy.testing import assert_allclose
 
-import firefly
+import firefly_fft as ff
 
 OPTIONS: Any = [
     {},
@@ -40,7 +40,7 @@ def test_transforms_are_those_of_scipy(options: Any, dtype: Any) -> None:
     shape = [2, 3]
     shape.insert({0: 0, -3: 0, 1: 1}.get(options.get("axis"), 2), 1000)
     x = np.random.default_rng(0).normal(size=shape).astype(dtype)
-    ours, theirs = firefly.stft(x, **options), scipy.signal.stft(x, **options)
+    ours, theirs = ff.stft(x, **options), scipy.signal.stft(x, **options)
     for a, b in zip(ours, theirs):
         assert a.shape == b.shape
         assert_allclose(a, b, atol=1e-5 if dtype == np.float32 else 1e-12)
@@ -50,10 +50,10 @@ def test_transforms_are_those_of_scipy(options: Any, dtype: Any) -> None:
 @pytest.mark.parametrize("options", OPTIONS)
 def test_the_inverse_gives_the_signal_back(options: Any) -> None:
     x = np.random.default_rng(1).normal(size=(2, 1000))
-    spectra = firefly.stft(x, **options)[2]
+    spectra = ff.stft(x, **options)[2]
     if "nfft" in options:
         options = {**options, "nperseg": 100}
-    time, signal = firefly.istft(spectra, **options)
+    time, signal = ff.istft(spectra, **options)
     expected = scipy.signal.istft(spectra, **options)[1]
     # SciPy takes the length of the first dimension.
     assert_allclose(time, scipy.signal.istft(spectra[0], **options)[0])
@@ -63,42 +63,42 @@ def test_the_inverse_gives_the_signal_back(options: Any) -> None:
 
 def test_axes_of_spectra_may_lie_anywhere() -> None:
     x = np.random.default_rng(2).normal(size=(2, 1024))
-    spectra = firefly.stft(x)[2]
+    spectra = ff.stft(x)[2]
     moved = np.moveaxis(spectra, (-2, -1), (0, 1))
-    assert_allclose(firefly.istft(moved, freq_axis=0, time_axis=1)[1], x, atol=1e-12)
+    assert_allclose(ff.istft(moved, freq_axis=0, time_axis=1)[1], x, atol=1e-12)
 
 
 def test_no_rows_give_no_rows() -> None:
-    spectra = firefly.stft(np.zeros((0, 2, 384)), nperseg=64)[2]
+    spectra = ff.stft(np.zeros((0, 2, 384)), nperseg=64)[2]
     assert spectra.shape == (0, 2, 33, 13)
-    assert firefly.istft(spectra)[1].shape == (0, 2, 384)
+    assert ff.istft(spectra)[1].shape == (0, 2, 384)
 
 
 def test_a_single_segment_is_all_ends_or_inverted_without_them() -> None:
-    spectra = firefly.stft(np.arange(8.0), nperseg=8, boundary=None)[2]
+    spectra = ff.stft(np.arange(8.0), nperseg=8, boundary=None)[2]
     assert spectra.shape == (5, 1)
-    assert firefly.istft(spectra)[1].shape == scipy.signal.istft(spectra)[1].shape == (0,)
+    assert ff.istft(spectra)[1].shape == scipy.signal.istft(spectra)[1].shape == (0,)
     with pytest.warns(UserWarning, match="cover"):
-        assert_allclose(firefly.istft(spectra, boundary=False)[1][1:], np.arange(1.0, 8.0), atol=1e-12)
+        assert_allclose(ff.istft(spectra, boundary=False)[1][1:], np.arange(1.0, 8.0), atol=1e-12)
 
 
 def test_windows_that_do_not_cover_the_signal_are_warned_of() -> None:
-    spectra = firefly.stft(np.ones(1000), noverlap=0)[2]
+    spectra = ff.stft(np.ones(1000), noverlap=0)[2]
     with pytest.warns(UserWarning, match="cover"):
-        firefly.istft(spectra, noverlap=0)
+        ff.istft(spectra, noverlap=0)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: firefly.stft(np.ones(300), boundary="zero"), "boundary"),
-        (lambda: firefly.stft(np.ones(300), return_onesided=False), "one-sided"),
-        (lambda: firefly.stft(np.ones(300), scaling="density"), "'spectrum' or 'psd'"),
-        (lambda: firefly.stft([]), "no samples"),
-        (lambda: firefly.istft(np.ones(3)), "dimensions"),
-        (lambda: firefly.istft(np.ones((3, 3)), time_axis=0, freq_axis=0), "both"),
-        (lambda: firefly.istft(np.ones((3, 3)), nfft=8), "3 frequencies"),
-        (lambda: firefly.istft(np.ones((3, 0))), "without times"),
+        (lambda: ff.stft(np.ones(300), boundary="zero"), "boundary"),
+        (lambda: ff.stft(np.ones(300), return_onesided=False), "one-sided"),
+        (lambda: ff.stft(np.ones(300), scaling="density"), "'spectrum' or 'psd'"),
+        (lambda: ff.stft([]), "no samples"),
+        (lambda: ff.istft(np.ones(3)), "dimensions"),
+        (lambda: ff.istft(np.ones((3, 3)), time_axis=0, freq_axis=0), "both"),
+        (lambda: ff.istft(np.ones((3, 3)), nfft=8), "3 frequencies"),
+        (lambda: ff.istft(np.ones((3, 0))), "without times"),
     ],
 )
 def test_arguments_out_of_range_are_refused(call: Any, message: str) -> None:

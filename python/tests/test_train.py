@@ -13,40 +13,40 @@ from typing import Any
 import numpy as np
 import pytest
 
-import firefly
+import firefly_fft as ff
 
 CONFIG: Any = {"task": "transform", "name": "tiny", "schedule": {"log_every": 2}, "training": {"steps": 6}}
 
 
 def test_a_dictionary_trains_and_its_results_can_be_read(tmp_path: Path) -> None:
     lines: list[Any] = []
-    run = firefly.train(CONFIG, out=tmp_path / "run", progress=lambda line, steps: lines.append((line["step"], steps)))
+    run = ff.train(CONFIG, out=tmp_path / "run", progress=lambda line, steps: lines.append((line["step"], steps)))
     assert run.report.exists()
     assert run.evaluation
     assert [line["step"] for line in run.metrics] == [step for step, _ in lines]
     assert {steps for _, steps in lines} == {6}
     model = run.model()
     assert model.family == "butterfly"
-    assert firefly.Run(run.folder).model().parameters == model.parameters
+    assert ff.Run(run.folder).model().parameters == model.parameters
 
 
 def test_several_devices_train_to_the_loss_of_one(tmp_path: Path) -> None:
     config = {"model": {"n_fft": 64, "k": 4}, "training": {"steps": 4, "batch": 8}, "schedule": {"log_every": 1}}
 
     def losses(device: str) -> Any:
-        run = firefly.train(config, out=tmp_path / device.replace(":", "-"), device=device)
+        run = ff.train(config, out=tmp_path / device.replace(":", "-"), device=device)
         return [line["loss"] for line in run.metrics]
 
     one, two = losses("cpu"), losses("cpu:0,cpu:1")
     assert len(one) >= 4
     np.testing.assert_allclose(two, one, rtol=1e-4)
     with pytest.raises(ValueError, match="named twice"):
-        firefly.train(config, out=tmp_path / "twice", device="cpu:1,cpu:1")
+        ff.train(config, out=tmp_path / "twice", device="cpu:1,cpu:1")
 
 
 def test_a_trained_model_of_peaks_predicts(tmp_path: Path) -> None:
     config = {"model": {"n_fft": 64, "k": 4}, "training": {"steps": 2, "batch": 8}}
-    run = firefly.train(config, out=tmp_path / "run")
+    run = ff.train(config, out=tmp_path / "run")
     model = run.model()
     peaks = model.predict(np.random.default_rng(0).normal(size=(5, model.inputs[0][1])))
     assert peaks.bins.shape == (5, 4)
@@ -55,8 +55,8 @@ def test_a_trained_model_of_peaks_predicts(tmp_path: Path) -> None:
 def test_a_file_trains_as_its_settings_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.toml").write_text('task = "transform"\n[training]\nsteps = 500\n')
-    first = firefly.train("mine.toml", settings={"training.steps": 2, "schedule.log_every": 1})
-    second = firefly.train(tmp_path / "mine.toml", settings={"training.steps": 2})
+    first = ff.train("mine.toml", settings={"training.steps": 2, "schedule.log_every": 1})
+    second = ff.train(tmp_path / "mine.toml", settings={"training.steps": 2})
     assert (first.folder, second.folder) == (Path("runs/mine"), Path("runs/mine-2"))
     assert first.metrics[-1]["step"] == 2
 
@@ -67,24 +67,24 @@ def test_settings_take_what_a_configuration_takes(tmp_path: Path) -> None:
     np.save(tmp_path / "größe_😀_y.npy", fields)
     files = {"x": tmp_path / "größe_😀_x.npy"}
     settings = {"model.name": "fno1d_tiny", "data.files": files, "training.steps": np.int64(2)}
-    run = firefly.train({"task": "operator"}, out=tmp_path / "run", settings=settings)
+    run = ff.train({"task": "operator"}, out=tmp_path / "run", settings=settings)
     assert run.metrics[-1]["step"] == 2
     with pytest.raises(ValueError, match=r"training\.steps is None"):
-        firefly.train(CONFIG, out=tmp_path / "b", settings={"training.steps": None})
+        ff.train(CONFIG, out=tmp_path / "b", settings={"training.steps": None})
 
 
 def test_errors_name_the_key_or_the_file(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="did you mean `steps`"):
-        firefly.train({"training": {"stesp": 3}}, out=tmp_path / "a")
+        ff.train({"training": {"stesp": 3}}, out=tmp_path / "a")
     with pytest.raises(ValueError, match="config"):
-        firefly.train({"training": {"steps": None}}, out=tmp_path / "a")
+        ff.train({"training": {"steps": None}}, out=tmp_path / "a")
     with pytest.raises(FileNotFoundError):
-        firefly.train(tmp_path / "missing.toml")
+        ff.train(tmp_path / "missing.toml")
     with pytest.raises(ValueError, match="unknown device"):
-        firefly.train(CONFIG, device="cpuu")
-    firefly.train(CONFIG, out=tmp_path / "a")
+        ff.train(CONFIG, device="cpuu")
+    ff.train(CONFIG, out=tmp_path / "a")
     with pytest.raises(FileExistsError):
-        firefly.train(CONFIG, out=tmp_path / "a")
+        ff.train(CONFIG, out=tmp_path / "a")
 
 
 def test_an_exception_of_the_observer_ends_the_run(tmp_path: Path) -> None:
@@ -92,16 +92,16 @@ def test_an_exception_of_the_observer_ends_the_run(tmp_path: Path) -> None:
         raise LookupError("enough")
 
     with pytest.raises(LookupError, match="enough"):
-        firefly.train(CONFIG, out=tmp_path / "run", progress=fail)
-    assert firefly.train(CONFIG, out=tmp_path / "run", resume=True).report.exists()
+        ff.train(CONFIG, out=tmp_path / "run", progress=fail)
+    assert ff.train(CONFIG, out=tmp_path / "run", resume=True).report.exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_leaves_a_run_that_resumes(tmp_path: Path) -> None:
     code = (
-        "import firefly, sys\n"
+        "import firefly_fft as ff, sys\n"
         "config = {'task': 'transform', 'schedule': {'log_every': 1}, 'training': {'steps': 100000}}\n"
-        "firefly.train(config, out=sys.argv[1], progress=lambda line, steps: print(line['step'], flush=True))\n"
+        "ff.train(config, out=sys.argv[1], progress=lambda line, steps: print(line['step'], flush=True))\n"
     )
     arguments = [sys.executable, "-c", code, str(tmp_path / "run")]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

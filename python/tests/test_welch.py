@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-import firefly
+import firefly_fft as ff
 
 
 def assert_same(ours: Any, theirs: Any) -> None:
@@ -53,23 +53,23 @@ def test_every_option_is_as_in_scipy(noise: Any, options: Any, dtype: Any) -> No
     x = noise.astype(dtype)
     if options.get("axis") == 0:
         x = x.T
-    assert_same(firefly.welch(x, **options), scipy.signal.welch(x, **options))
+    assert_same(ff.welch(x, **options), scipy.signal.welch(x, **options))
 
 
 def test_options_may_be_positional(noise: Any) -> None:
     arguments = (100.0, "hamming", 128, 32, 256, "constant", True, "spectrum", 1, "median")
-    assert_same(firefly.welch(noise, *arguments), scipy.signal.welch(noise, *arguments))
+    assert_same(ff.welch(noise, *arguments), scipy.signal.welch(noise, *arguments))
 
 
 @pytest.mark.parametrize("samples", [256, 257, 128 * 64 + 128, 128 * 65 + 128, 100_000, 300_001])
 def test_long_signals_are_averaged_in_blocks(samples: int) -> None:
     x = np.random.default_rng(1).normal(size=samples).astype(np.float32) + 3
-    assert_same(firefly.welch(x), scipy.signal.welch(x))
+    assert_same(ff.welch(x), scipy.signal.welch(x))
 
 
 def test_many_long_rows_are_averaged_in_blocks() -> None:
     x = np.random.default_rng(2).normal(size=(700, 2, 3000)).astype(np.float32)
-    assert_same(firefly.welch(x, nperseg=32), scipy.signal.welch(x, nperseg=32))
+    assert_same(ff.welch(x, nperseg=32), scipy.signal.welch(x, nperseg=32))
 
 
 @settings(max_examples=60, deadline=None)
@@ -87,11 +87,11 @@ def test_any_shape_axis_and_length_is_as_in_scipy(shape: Any, samples: int, nper
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         options: Any = {"nperseg": nperseg, "noverlap": noverlap, "axis": axis}
-        assert_same(firefly.welch(x, **options), scipy.signal.welch(x, **options))
+        assert_same(ff.welch(x, **options), scipy.signal.welch(x, **options))
 
 
 def test_arrays_of_any_layout_have_the_same_power(noise: Any) -> None:
-    expected = firefly.welch(noise)[1]
+    expected = ff.welch(noise)[1]
     wide = np.zeros((3, 10_000))
     wide[:, ::2] = noise
     unaligned = np.frombuffer(b"\0" + noise.tobytes(), np.uint8)[1:].view(np.float64).reshape(noise.shape)
@@ -104,42 +104,42 @@ def test_arrays_of_any_layout_have_the_same_power(noise: Any) -> None:
         noise.tolist(),
         np.ma.array(noise).data,
     ]:
-        assert_array_equal(firefly.welch(layout)[1], expected)
+        assert_array_equal(ff.welch(layout)[1], expected)
     read_only = noise.copy()
     read_only.flags.writeable = False
-    assert_array_equal(firefly.welch(read_only)[1], expected)
-    assert_array_equal(firefly.welch(noise.T, axis=0)[1], expected.T)
+    assert_array_equal(ff.welch(read_only)[1], expected)
+    assert_array_equal(ff.welch(noise.T, axis=0)[1], expected.T)
 
 
 def test_numbers_are_converted() -> None:
     x = np.random.default_rng(4).integers(-100, 100, 1000)
     for dtype in [np.int8, np.uint16, np.int64, bool]:
         values = (x > 0) if dtype is bool else (x & 127).astype(dtype)
-        ours = firefly.welch(values)
+        ours = ff.welch(values)
         assert_same(ours, scipy.signal.welch(values.astype(float)))
-    assert firefly.welch(x.astype(np.float16))[1].dtype == np.float32
+    assert ff.welch(x.astype(np.float16))[1].dtype == np.float32
 
 
 def test_rows_that_are_not_finite_disturb_no_other(noise: Any) -> None:
-    expected = firefly.welch(noise)[1]
+    expected = ff.welch(noise)[1]
     noise[1, 7] = np.nan
-    power = firefly.welch(noise)[1]
+    power = ff.welch(noise)[1]
     assert np.isnan(power[1]).all()
     assert_array_equal(power[[0, 2]], expected[[0, 2]])
 
 
 def test_no_rows_have_no_power() -> None:
-    assert firefly.welch(np.empty((0, 2, 300)))[1].shape == (0, 2, 129)
-    assert firefly.welch_peaks(np.empty((0, 300)), k=4).bins.shape == (0, 4)
+    assert ff.welch(np.empty((0, 2, 300)))[1].shape == (0, 2, 129)
+    assert ff.welch_peaks(np.empty((0, 300)), k=4).bins.shape == (0, 4)
 
 
 def test_a_segment_longer_than_the_signal_is_shortened_with_a_warning() -> None:
     x = np.ones(100)
     with pytest.warns(UserWarning, match="nperseg is 200"):
-        assert_same(firefly.welch(x, nperseg=200), scipy.signal.welch(x, nperseg=100))
+        assert_same(ff.welch(x, nperseg=200), scipy.signal.welch(x, nperseg=100))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert firefly.welch(x)[1].shape == (51,)
+        assert ff.welch(x)[1].shape == (51,)
 
 
 @pytest.mark.parametrize(
@@ -177,11 +177,11 @@ def test_a_segment_longer_than_the_signal_is_shortened_with_a_warning() -> None:
 )
 def test_what_is_not_supported_is_refused_by_name(x: Any, options: Any, kind: Any, message: str) -> None:
     with pytest.raises(kind, match=message):
-        firefly.welch(x, **options)
+        ff.welch(x, **options)
 
 
 def test_the_raw_power_is_the_squared_magnitude(noise: Any) -> None:
-    power = firefly.welch_psd(noise[:, :256], window="boxcar", detrend=False, scaling="power")
+    power = ff.welch_psd(noise[:, :256], window="boxcar", detrend=False, scaling="power")
     spectrum = np.abs(np.fft.rfft(noise[:, :256])) ** 2
     spectrum[:, 1:-1] *= 2
     assert_allclose(power, spectrum, rtol=1e-10)
@@ -190,7 +190,7 @@ def test_the_raw_power_is_the_squared_magnitude(noise: Any) -> None:
 @pytest.mark.parametrize("options", [{}, {"nfft": 600}, {"nfft": 300}, {"window": "hann", "axis": 0, "detrend": False}])
 def test_periodograms_are_those_of_scipy(noise: Any, options: Any) -> None:
     x = noise[:, :500].T if options.get("axis") == 0 else noise[:, :500]
-    assert_same(firefly.periodogram(x, fs=10.0, **options), scipy.signal.periodogram(x, fs=10.0, **options))
+    assert_same(ff.periodogram(x, fs=10.0, **options), scipy.signal.periodogram(x, fs=10.0, **options))
 
 
 @pytest.mark.parametrize("options", [{}, {"nperseg": 100}, {"detrend": False, "scaling": "spectrum"}])
@@ -198,8 +198,8 @@ def test_periodograms_are_those_of_scipy(noise: Any, options: Any) -> None:
 def test_peaks_are_the_strongest_bins_of_scipy(options: Any, dtype: Any) -> None:
     x = np.random.default_rng(5).normal(size=(200, 384)).astype(dtype)
     power = scipy.signal.welch(x, **options)[1]
-    bins, values = firefly.welch_peaks(x, k=5, **options)
-    along = firefly.welch_peaks(x.T, k=5, axis=0, **options)
+    bins, values = ff.welch_peaks(x, k=5, **options)
+    along = ff.welch_peaks(x.T, k=5, axis=0, **options)
     assert_array_equal(along.bins.T, bins)
     assert_array_equal(along.power.T, values)
     assert values.dtype == dtype
@@ -210,8 +210,34 @@ def test_peaks_are_the_strongest_bins_of_scipy(options: Any, dtype: Any) -> None
 def test_peaks_of_long_signals_are_those_of_their_average() -> None:
     x = np.random.default_rng(6).normal(size=(2, 20_000))
     power = scipy.signal.welch(x)[1]
-    peaks = firefly.welch_peaks(x, k=4)
+    peaks = ff.welch_peaks(x, k=4)
     assert_array_equal(peaks.bins, np.argsort(-power, axis=1)[:, :4])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("segments", "indices"),
+    [(4, [0, 2, 4, 6]), (3, [0, 2, 5]), (1, [0]), (8, range(8)), ([0, 1, 7], [0, 1, 7]), (np.array([5, 2]), [2, 5])],
+)
+def test_some_segments_are_spread_evenly_or_listed(segments: Any, indices: Any, dtype: Any) -> None:
+    x = np.random.default_rng(8).normal(size=(40, 64 + 7 * 32)).astype(dtype)
+    options: dict[str, Any] = {"nperseg": 64, "scaling": "spectrum"}
+    each = [scipy.signal.welch(x[:, 32 * index : 32 * index + 64], **options)[1] for index in indices]
+    power = np.mean(each, axis=0)
+    bins, values = ff.welch_peaks(x, k=5, segments=segments, **options)
+    assert_allclose(values, -np.sort(-power, axis=1)[:, :5], rtol=1e-5)
+    assert_allclose(np.take_along_axis(power, bins.astype(int), axis=1), values, rtol=1e-5)
+
+
+@pytest.mark.parametrize("segments", [0, 9, [], [0, 0], [8], [-1]])
+def test_segments_that_rows_do_not_have_are_refused(segments: Any) -> None:
+    with pytest.raises(ValueError, match="segments is"):
+        ff.welch_peaks(np.ones((2, 288)), k=2, nperseg=64, segments=segments)
+
+
+def test_segments_are_refused_with_a_function_that_detrends() -> None:
+    with pytest.raises(ValueError, match="segments is given"):
+        ff.welch_peaks(np.ones((2, 288)), k=2, nperseg=64, segments=2, detrend=lambda rows: rows)
 
 
 @pytest.mark.parametrize("samples", [900, 40_000])
@@ -222,19 +248,27 @@ def test_peaks_of_a_band_are_the_strongest_between_its_frequencies(samples: int,
     f, power = scipy.signal.welch(x, **options)
     inside = (f >= 50.0) & (f <= 200.0)
     expected = np.argsort(np.where(inside, -power, 0.0), axis=1)[:, :7]
-    peaks = firefly.welch_peaks(x, k=7, band=(50.0, 200.0), **options)
+    peaks = ff.welch_peaks(x, k=7, band=(50.0, 200.0), **options)
     assert_array_equal(peaks.bins, expected)
     assert_allclose(peaks.power, np.take_along_axis(power, expected, axis=1), rtol=1e-10)
     with pytest.raises(ValueError, match=r"bins are every 10\.0 Hz from 0 to 500\.0"):
-        firefly.welch_peaks(x, k=1, band=(51.0, 59.0), **options)
+        ff.welch_peaks(x, k=1, band=(51.0, 59.0), **options)
     with pytest.raises(ValueError, match="k"):
-        firefly.welch_peaks(x, k=17, band=(50.0, 200.0), **options)
+        ff.welch_peaks(x, k=17, band=(50.0, 200.0), **options)
+
+
+def test_an_edge_of_a_band_in_decimals_is_that_of_its_bin() -> None:
+    x = np.random.default_rng(6).normal(size=600)
+    for tenth in range(1, 128):
+        edge = tenth / 10
+        peaks = ff.welch_peaks(x, k=1, fs=25.6, nperseg=256, band=(edge, edge))
+        assert (peaks.bins == tenth).all()
 
 
 def test_frames_without_finite_power_have_no_peaks() -> None:
     x = np.random.default_rng(7).normal(size=(3, 384))
     x[1, 300] = np.inf
-    peaks = firefly.welch_peaks(x, k=2)
+    peaks = ff.welch_peaks(x, k=2)
     assert peaks.bins[1].tolist() == [-1, -1]
     assert np.isnan(peaks.power[1]).all()
     assert (peaks.bins[[0, 2]] >= 0).all()
@@ -243,4 +277,4 @@ def test_frames_without_finite_power_have_no_peaks() -> None:
 @pytest.mark.parametrize(("k", "kind"), [(0, ValueError), (130, ValueError), (2.5, TypeError), ("3", TypeError)])
 def test_a_number_of_peaks_out_of_range_is_refused(k: Any, kind: Any) -> None:
     with pytest.raises(kind, match="k"):
-        firefly.welch_peaks(np.ones((2, 384)), k=k)
+        ff.welch_peaks(np.ones((2, 384)), k=k)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-import firefly
-from firefly import zoo
+import firefly_fft as ff
+from firefly_fft import zoo
 
 
 def example(model: zoo.Model, batch: int) -> Any:
@@ -42,7 +42,7 @@ def test_batches_are_computed_one_after_the_other() -> None:
     whole, parts = model.predict(x), model.predict(x, batch_size=3)
     assert_array_equal(whole.bins, parts.bins)
     assert_array_equal(whole.power, parts.power)
-    assert_array_equal(whole.bins, firefly.welch_peaks(x.astype("f4"), 3, nperseg=64, detrend=False).bins)
+    assert_array_equal(whole.bins, ff.welch_peaks(x.astype("f4"), 3, nperseg=64, detrend=False).bins)
 
 
 def test_weights_survive_a_file_and_a_process(tmp_path: Path) -> None:

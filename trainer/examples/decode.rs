@@ -11,8 +11,7 @@ use std::hint::black_box;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use firefly_trainer::data::find_recordings;
-use firefly_trainer::data::formats::open;
+use firefly_recordings::{find_recordings, open};
 
 /// Samples per channel that are read at a time.
 const BLOCK: usize = 1 << 20;

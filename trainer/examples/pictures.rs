@@ -14,7 +14,7 @@ use firefly_app::page::chart::{AxisScale, Chart, ChartAxis, ChartSeries, Mark, P
 use firefly_app::page::document::Document;
 use firefly_app::page::figure::Figure;
 use firefly_ops::{WelchOptions, Window, WindowSymmetry, welch_peaks, welch_psd};
-use firefly_trainer::data::{Recording, read_recording};
+use firefly_recordings::{Recording, read_recording};
 use firefly_trainer::tasks::peaks::PeaksRow;
 use firefly_trainer::tasks::peaks::report::against_time;
 

@@ -2,7 +2,8 @@
 
 use burn::optim::{AdamState as Record, AdaptiveMomentumState, LearningRate, Optimizer};
 use burn::tensor::{Device, Tensor};
-use firefly_ops::{AdamOptions, AdamState, WeightDecay, adam_step};
+use firefly_ops::options::{AdamOptions, WeightDecay};
+use firefly_ops::training::{AdamState, adam_step};
 
 use crate::config::OptimizerSection;
 

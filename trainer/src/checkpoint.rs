@@ -14,7 +14,6 @@ use burn::module::Module;
 use burn::optim::lr_scheduler::LrSchedulerRecord;
 use burn::optim::{ModuleOptimizer, OptimizerRecord};
 use burn::store::ModuleRecord;
-use burn_train::checkpoint::{Checkpointer, FileCheckpointer};
 use firefly_app::files::{PARTIAL, sync_folder, sync_folder_and_files};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -24,7 +23,7 @@ use crate::manifest::{Manifest, ManifestError};
 const PREFIX: &str = "step-";
 const DAMAGED: &str = "damaged-";
 /// Least number of checkpoints that are kept: the last, and the one before in case the last is damaged.
-pub const LEAST_KEPT: usize = 2;
+pub const MIN_KEPT: usize = 2;
 const STATE: &str = "state.json";
 const MODEL: &str = "model";
 const OPTIMIZER: &str = "optimizer";
@@ -39,45 +38,20 @@ type Cause = Box<dyn StdError + Send + Sync>;
 #[non_exhaustive]
 pub enum CheckpointError {
     /// A checkpoint can't be written.
-    #[error("writing a checkpoint into {}", folder.display())]
-    Write {
-        /// The folder of the checkpoints.
-        folder: PathBuf,
-        /// The cause.
-        source: Cause,
-    },
+    #[error("writing a checkpoint into {}", .0.display())]
+    Write(PathBuf, #[source] Cause),
     /// A checkpoint can't be read although its files match its manifest.
-    #[error("reading the checkpoint {}", folder.display())]
-    Read {
-        /// The checkpoint's folder.
-        folder: PathBuf,
-        /// The cause.
-        source: Cause,
-    },
+    #[error("reading the checkpoint {}", .0.display())]
+    Read(PathBuf, #[source] Cause),
     /// No checkpoint is undamaged.
-    #[error("none of the checkpoints in {} can be used: train again into another --out", folder.display())]
-    AllDamaged {
-        /// The folder of the checkpoints.
-        folder: PathBuf,
-        /// Fault of the last of them.
-        source: ManifestError,
-    },
+    #[error("none of the checkpoints in {} can be used: train again into another --out", .0.display())]
+    AllDamaged(PathBuf, #[source] ManifestError),
     /// The folder of the checkpoints can't be listed.
-    #[error("listing {}", folder.display())]
-    List {
-        /// The folder of the checkpoints.
-        folder: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    #[error("listing {}", .0.display())]
+    List(PathBuf, #[source] io::Error),
     /// An old, partial or damaged checkpoint can't be removed or renamed.
-    #[error("removing {}", folder.display())]
-    Remove {
-        /// The checkpoint's folder.
-        folder: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    #[error("removing {}", .0.display())]
+    Remove(PathBuf, #[source] io::Error),
 }
 
 /// State of a run besides its tensors.
@@ -89,6 +63,9 @@ pub struct RunState {
     pub metrics_bytes: u64,
     /// The lowest validation loss so far.
     pub best_loss: Option<f64>,
+    /// Steps done when the best model was kept; none if the last one is.
+    #[serde(default)]
+    pub best_step: Option<usize>,
     /// Validations since then.
     pub stale: usize,
     /// Fingerprint of the recordings; 0 without recordings.
@@ -135,9 +112,9 @@ pub struct LatestCheckpoint {
 }
 
 impl Checkpoints {
-    /// Checkpoints in `folder` of the run with the identifier `run`; the last `keep` are kept, at least [`LEAST_KEPT`].
+    /// Checkpoints in `folder` of the run with the identifier `run`; the last `keep` are kept, at least [`MIN_KEPT`].
     pub fn new(folder: PathBuf, run: String, keep: usize) -> Self {
-        Self { folder, run, keep: keep.max(LEAST_KEPT) }
+        Self { folder, run, keep: keep.max(MIN_KEPT) }
     }
 
     /// Writes a checkpoint, then removes those that are too old.
@@ -158,11 +135,12 @@ impl Checkpoints {
                 fs::remove_dir_all(&partial)?;
             }
             fs::create_dir_all(&partial)?;
-            FileCheckpointer::new(&partial, MODEL).save(state.step, model.clone().into_record())?;
-            FileCheckpointer::new(&partial, OPTIMIZER).save(state.step, optimizer.to_record())?;
-            FileCheckpointer::new(&partial, SCHEDULER).save(state.step, scheduler)?;
+            let record = |name| record(&partial, name, state.step);
+            model.clone().into_record().save(record(MODEL))?;
+            optimizer.to_record().save(record(OPTIMIZER))?;
+            scheduler.save(record(SCHEDULER))?;
             if let Some(average) = average {
-                FileCheckpointer::new(&partial, AVERAGE).save(state.step, average.clone().into_record())?;
+                average.clone().into_record().save(record(AVERAGE))?;
             }
             fs::write(partial.join(STATE), serde_json::to_vec(&state)?)?;
             Manifest::of(&partial, &self.subject(state.step))?.write(&partial)?;
@@ -175,7 +153,7 @@ impl Checkpoints {
             fs::rename(&partial, complete)?;
             Ok(sync_folder(&self.folder)?)
         };
-        write().map_err(|source| CheckpointError::Write { folder: self.folder.clone(), source })?;
+        write().map_err(|source| CheckpointError::Write(self.folder.clone(), source))?;
         self.remove_old()
     }
 
@@ -191,7 +169,7 @@ impl Checkpoints {
         }
         for name in self.names()?.iter().filter(|name| name.starts_with(PARTIAL)) {
             let folder = self.folder.join(name);
-            fs::remove_dir_all(&folder).map_err(|source| CheckpointError::Remove { folder, source })?;
+            fs::remove_dir_all(&folder).map_err(|source| CheckpointError::Remove(folder, source))?;
         }
         let steps = self.steps()?;
         let mut damaged = Vec::new();
@@ -207,7 +185,7 @@ impl Checkpoints {
         if latest.checkpoint.is_none()
             && let Some((_, source)) = damaged.drain(..).next()
         {
-            return Err(CheckpointError::AllDamaged { folder: self.folder.clone(), source });
+            return Err(CheckpointError::AllDamaged(self.folder.clone(), source));
         }
         // Only now that there is one to continue from: until then nothing is changed.
         for (step, problem) in damaged {
@@ -229,24 +207,24 @@ impl Checkpoints {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => fs::rename(&folder, &aside),
         };
-        renamed.map(|()| aside).map_err(|source| CheckpointError::Remove { folder, source })
+        renamed.map(|()| aside).map_err(|source| CheckpointError::Remove(folder, source))
     }
 
     /// Reads a verified checkpoint.
     fn read(&self, step: usize) -> Result<Checkpoint, CheckpointError> {
         let folder = self.complete(step);
-        let has_average = folder.join(format!("{AVERAGE}-{step}.bpk")).exists();
-        let average = || FileCheckpointer::new(&folder, AVERAGE).restore(step);
+        let record = |name| record(&folder, name, step);
+        let average = record(AVERAGE);
         let read = || -> Result<_, Cause> {
             Ok(Checkpoint {
                 state: serde_json::from_slice(&fs::read(folder.join(STATE))?)?,
-                model: FileCheckpointer::new(&folder, MODEL).restore(step)?,
-                optimizer: FileCheckpointer::new(&folder, OPTIMIZER).restore(step)?,
-                scheduler: FileCheckpointer::new(&folder, SCHEDULER).restore(step)?,
-                average: has_average.then(average).transpose()?,
+                model: ModuleRecord::load(record(MODEL))?,
+                optimizer: OptimizerRecord::load(record(OPTIMIZER))?,
+                scheduler: LrSchedulerRecord::load(record(SCHEDULER))?,
+                average: average.exists().then(|| ModuleRecord::load(average)).transpose()?,
             })
         };
-        read().map_err(|source| CheckpointError::Read { folder: folder.clone(), source })
+        read().map_err(|source| CheckpointError::Read(folder.clone(), source))
     }
 
     /// Folder of the complete checkpoint of a step.
@@ -257,7 +235,7 @@ impl Checkpoints {
     /// Names in the folder of the checkpoints.
     fn names(&self) -> Result<Vec<String>, CheckpointError> {
         let entries = fs::read_dir(&self.folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-        let entries = entries.map_err(|source| CheckpointError::List { folder: self.folder.clone(), source })?;
+        let entries = entries.map_err(|source| CheckpointError::List(self.folder.clone(), source))?;
         Ok(entries.iter().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
     }
 
@@ -275,6 +253,11 @@ impl Checkpoints {
     }
 }
 
+/// Path of a record of the checkpoint in `folder`.
+fn record(folder: &Path, name: &str, step: usize) -> PathBuf {
+    folder.join(format!("{name}-{step}.bpk"))
+}
+
 /// Removes a checkpoint. It is renamed first, so that a process killed meanwhile leaves no incomplete folder with a
 /// checkpoint's name.
 fn remove(folder: &Path) -> Result<(), CheckpointError> {
@@ -282,5 +265,5 @@ fn remove(folder: &Path) -> Result<(), CheckpointError> {
     let partial = folder.with_file_name(format!("{PARTIAL}{name}"));
     fs::rename(folder, &partial)
         .and_then(|()| fs::remove_dir_all(&partial))
-        .map_err(|source| CheckpointError::Remove { folder: folder.into(), source })
+        .map_err(|source| CheckpointError::Remove(folder.into(), source))
 }

@@ -6,18 +6,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
-use burn_train::Interrupter;
 use firefly_app::guard::guarded;
 use firefly_app::remote::explained_failure;
 use thiserror::Error;
 
 use crate::checkpoint::{Checkpoint, CheckpointError, Checkpoints, RunState};
 use crate::config::{ConfigError, Length, RunConfig, Training};
-use crate::metrics::{MetricsError, MetricsLog, PendingPoint, StepInfo, TrainingPoint};
+use crate::metrics::{MetricsError, MetricsLog, PendingPoint, TrainingPoint, Validation};
 use crate::parallel::Replicas;
-use crate::progress::{Event, Progress};
+use crate::progress::{Event, Interrupter, Progress};
 use crate::step::{StepError, Stepper};
-use crate::task::{DeviceRank, ModelError, Task, TaskError};
+use crate::task::{DeviceRank, ModelError, OpenRun, Task, TaskData, TaskError};
 
 /// Failure of training.
 #[derive(Debug, Error)]
@@ -97,7 +96,7 @@ pub enum Checkpointing {
         metrics: MetricsLog,
         /// Checkpoints to resume from.
         checkpoints: Checkpoints,
-        /// Folder of the best model of a run that may stop early.
+        /// Folder of the model of the lowest validation loss so far.
         best: PathBuf,
     },
 }
@@ -136,6 +135,7 @@ pub struct Trainer<'a, T: Task> {
     steps: usize,
     state: RunState,
     saved: Option<usize>,
+    best: Option<T::Model>,
 }
 
 impl<'a, T: Task> Trainer<'a, T> {
@@ -153,7 +153,7 @@ impl<'a, T: Task> Trainer<'a, T> {
     /// If the configuration and the data do not fit each other, or the loss is not a mean over examples.
     pub fn on_devices(config: &'a RunConfig<T>, data: &'a [T::Data], devices: &[Device]) -> Result<Self, FitError> {
         let count = devices.len();
-        if let Some(reason) = T::joins_examples(config).filter(|_| count > 1) {
+        if let Some(reason) = T::batch_statistics(config).filter(|_| count > 1) {
             let (got, expected) = (format!("{count} devices"), format!("a single device: {reason}"));
             return Err(TaskError::Config(ConfigError::Value { key: "devices".into(), got, expected }).into());
         }
@@ -161,7 +161,7 @@ impl<'a, T: Task> Trainer<'a, T> {
         let steps = match config.training.length() {
             Length::Steps(steps) => steps,
             Length::Epochs(epochs) => {
-                let batches = T::batches_per_epoch(config, first).ok_or(FitError::EndlessData)?;
+                let batches = first.order().ok_or(FitError::EndlessData)?.batches_per_epoch();
                 epochs.saturating_mul(batches).div_ceil(config.optimizer.accumulate).max(1)
             }
         };
@@ -171,8 +171,8 @@ impl<'a, T: Task> Trainer<'a, T> {
         let mut steppers = data.iter().zip(devices).enumerate().map(on);
         let stepper = steppers.next().ok_or(FitError::NoDevice)??;
         let others = steppers.collect::<Result<Vec<_>, _>>()?;
-        let state = RunState { recordings: T::fingerprint(first), ..RunState::default() };
-        let mut trainer = Self { config, data: first, stepper, others, steps, state, saved: None };
+        let state = RunState { recordings: first.fingerprint(), ..RunState::default() };
+        let mut trainer = Self { config, data: first, stepper, others, steps, state, saved: None, best: None };
         trainer.align()?;
         Ok(trainer)
     }
@@ -207,6 +207,11 @@ impl<'a, T: Task> Trainer<'a, T> {
         self.stepper.result()
     }
 
+    /// The model of the lowest validation loss, without autodiff; none where that was before the run was resumed.
+    pub fn best(&self) -> Option<&T::Model> {
+        self.best.as_ref()
+    }
+
     /// Takes the remaining steps.
     ///
     /// # Errors
@@ -218,10 +223,10 @@ impl<'a, T: Task> Trainer<'a, T> {
         progress: &mut dyn Progress,
     ) -> Result<FitEnd, FitError> {
         let (config, data, steps) = (self.config, self.data, self.steps);
-        let Self { stepper, others, state, saved, .. } = self;
+        let Self { stepper, others, state, saved, best, .. } = self;
         thread::scope(move |scope| {
             let replicas = Replicas::start(scope, stepper, others);
-            let mut fit = Fit { config, data, replicas, steps, state, saved };
+            let mut fit = Fit { config, data, replicas, steps, state, saved, best, untrained: None };
             let ended = guarded(|| fit.run(checkpointing, interrupter, progress));
             ended.unwrap_or_else(|cause| {
                 let first = fit.replicas.first();
@@ -239,6 +244,9 @@ struct Fit<'f, 'a, T: Task> {
     steps: usize,
     state: &'f mut RunState,
     saved: &'f mut Option<usize>,
+    best: &'f mut Option<T::Model>,
+    /// Validation of the untrained model, if the task has one.
+    untrained: Option<Validation>,
 }
 
 impl<T: Task> Fit<'_, '_, T> {
@@ -250,6 +258,7 @@ impl<T: Task> Fit<'_, '_, T> {
     ) -> Result<FitEnd, FitError> {
         let (steps, schedule) = (self.steps, &self.config.schedule);
         let mut timer = StepTimer::default();
+        self.validate_untrained(checkpointing)?;
         while self.state.step < steps && !self.has_stalled() {
             let (mut point, learning_rate) = match timer.time(|| self.step()) {
                 Err(StepError::Device { device, cause }) => {
@@ -266,8 +275,8 @@ impl<T: Task> Fit<'_, '_, T> {
                 // Devices compute behind the host: their part of the steps counts, that of a validation does not.
                 timer.wait(|| point.finite_loss())?;
             }
-            if validate && self.validate(&mut point)? && schedule.patience > 0 {
-                checkpointing.save_best(&self.replicas.first().result(), self.config)?;
+            if validate {
+                self.validate(&mut point, checkpointing)?;
             }
 
             let interrupted = interrupter.should_stop() && !last;
@@ -278,7 +287,8 @@ impl<T: Task> Fit<'_, '_, T> {
                 point.finite_loss()?;
             }
             if is_logged {
-                let point = point.complete(self.step_info(learning_rate, timer.take_mean_milliseconds()))?;
+                let properties = T::properties(self.config, self.replicas.first().model());
+                let point = point.complete(properties, learning_rate, timer.take_mean_milliseconds())?;
                 progress.on(Event::Measured { point: &point, steps, text: &T::describe(&point) });
                 checkpointing.append(&point)?;
             }
@@ -323,33 +333,54 @@ impl<T: Task> Fit<'_, '_, T> {
         FitError::Device { device, step: self.state.step, cause, saved: *self.saved }
     }
 
-    /// Validates the model and counts validations without improvement. Returns whether the loss is the lowest so far.
-    fn validate(&mut self, point: &mut PendingPoint) -> Result<bool, FitError> {
-        let validated = T::measure(self.config, self.data, &self.replicas.first().result())?;
+    /// Validates the untrained model, which is the best one before the first step.
+    fn validate_untrained(&mut self, checkpointing: &Checkpointing) -> Result<(), FitError> {
+        let (run, device) = (OpenRun { config: self.config, data: self.data }, self.replicas.first().device());
+        if let Some(model) = T::untrained(&run, &device.clone().inner())? {
+            let validated = T::measure(&run, &model)?;
+            if self.state.step == 0 && validated.loss.is_finite() {
+                self.keep(model, checkpointing)?;
+                self.state.best_loss = Some(validated.loss);
+            }
+            self.untrained = Some(validated);
+        }
+        Ok(())
+    }
+
+    /// Validates the model, keeps it if it is the best so far, and counts validations without improvement.
+    fn validate(&mut self, point: &mut PendingPoint, checkpointing: &Checkpointing) -> Result<(), FitError> {
+        let (run, model) = (OpenRun { config: self.config, data: self.data }, self.replicas.first().result());
+        let validated = T::measure(&run, &model)?;
         let loss = validated.loss;
         if !loss.is_finite() {
             return Err(FitError::ValidationLossNotFinite { loss, step: self.state.step });
         }
-        point.set_validation(validated);
-        let improved = self.state.best_loss.is_none_or(|best| loss < best);
-        if improved {
+        let is_worse = self.untrained.as_ref().is_some_and(|of| T::is_worse(&validated, of));
+        if !is_worse && self.state.best_loss.is_none_or(|best| loss < best) {
+            if self.config.schedule.patience > 0 || T::keeps_best(self.config) {
+                self.keep(model, checkpointing)?;
+            }
             self.state.best_loss = Some(loss);
             self.state.stale = 0;
         } else {
             self.state.stale += 1;
         }
-        Ok(improved)
+        point.set_validation(validated);
+        Ok(())
+    }
+
+    /// Keeps the best model so far.
+    fn keep(&mut self, model: T::Model, checkpointing: &Checkpointing) -> Result<(), FitError> {
+        checkpointing.save_best(&model, self.config)?;
+        self.state.best_step = Some(self.state.step);
+        *self.best = Some(model);
+        Ok(())
     }
 
     /// Whether as many validations as the run's patience brought no improvement.
     fn has_stalled(&self) -> bool {
         let patience = self.config.schedule.patience;
         patience > 0 && self.state.stale >= patience
-    }
-
-    fn step_info(&self, learning_rate: f64, step_milliseconds: f64) -> StepInfo {
-        let properties = T::properties(self.config, self.replicas.first().model());
-        StepInfo { properties, learning_rate, step_milliseconds }
     }
 }
 

@@ -21,19 +21,11 @@ const FORMAT: u32 = 1;
 #[non_exhaustive]
 pub enum ManifestError {
     /// A file, or the manifest itself, is not there.
-    #[error("{file} is missing")]
-    Missing {
-        /// Name of the file.
-        file: String,
-    },
+    #[error("{0} is missing")]
+    Missing(String),
     /// A file can't be read.
-    #[error("reading {file}")]
-    Read {
-        /// Name of the file.
-        file: String,
-        /// The cause.
-        source: io::Error,
-    },
+    #[error("reading {0}")]
+    Read(String, #[source] io::Error),
     /// The manifest is not one.
     #[error("{MANIFEST} is damaged")]
     Malformed(#[from] serde_json::Error),
@@ -59,11 +51,8 @@ pub enum ManifestError {
         expected: u64,
     },
     /// A file has other bytes.
-    #[error("{file} is damaged: its SHA-256 is not that of what was written")]
-    Content {
-        /// Name of the file.
-        file: String,
-    },
+    #[error("{0} is damaged: its SHA-256 is not that of what was written")]
+    Content(String),
 }
 
 /// Size and hash of a file.
@@ -111,8 +100,8 @@ impl Manifest {
         let unreadable = |file: &str| {
             let file = file.to_string();
             move |source: io::Error| match source.kind() {
-                io::ErrorKind::NotFound => ManifestError::Missing { file },
-                _ => ManifestError::Read { file, source },
+                io::ErrorKind::NotFound => ManifestError::Missing(file),
+                _ => ManifestError::Read(file, source),
             }
         };
         let text = fs::read(folder.join(MANIFEST)).map_err(unreadable(MANIFEST))?;
@@ -129,7 +118,7 @@ impl Manifest {
                 return Err(ManifestError::Length { file, found: found.bytes, expected: expected.bytes });
             }
             if found.sha256 != expected.sha256 {
-                return Err(ManifestError::Content { file });
+                return Err(ManifestError::Content(file));
             }
         }
         Ok(())

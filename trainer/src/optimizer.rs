@@ -11,7 +11,7 @@ use burn::optim::lr_scheduler::sequential::SequentialLrSchedulerConfig;
 use burn::optim::lr_scheduler::step::StepLrSchedulerConfig;
 use burn::optim::momentum::MomentumConfig;
 use burn::optim::{ModuleOptimizer, SgdConfig};
-use firefly_ops::WeightDecay;
+use firefly_ops::options::WeightDecay;
 
 use crate::adam::Adam;
 use crate::config::{Optimizer, OptimizerSection, RateSchedule};

@@ -1,9 +1,10 @@
 //! Progress of a run, as events to an observer.
 
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use burn_train::Interrupter;
+use firefly_app::number::whole;
 
 use crate::checkpoint::DamagedCheckpoint;
 use crate::metrics::TrainingPoint;
@@ -30,6 +31,16 @@ pub enum Event<'a> {
     RecordingsSkipped {
         /// Their number, per channel.
         count: usize,
+    },
+    /// The model is large, so that steps may take long.
+    LargeModel {
+        /// Its parameters.
+        parameters: usize,
+    },
+    /// There is one class: every model is always right.
+    OneClass {
+        /// Its name.
+        class: &'a str,
     },
     /// The folder was left by a run that ended before its first step, and is used.
     TakenOver {
@@ -69,12 +80,17 @@ pub enum Event<'a> {
         /// The metrics on one line.
         text: &'a str,
     },
-    /// Validation has stopped improving; the best model is kept.
+    /// Validation has stopped improving.
     StoppedEarly {
         /// Steps done.
         step: usize,
         /// Validations without improvement.
         patience: usize,
+    },
+    /// The model of the lowest validation loss is kept, which is not the last one.
+    BestKept {
+        /// Steps after which it was; 0 for the untrained model.
+        step: usize,
     },
 }
 
@@ -84,6 +100,10 @@ impl Event<'_> {
         Some(match self {
             Self::RunStarted { name } => (*name).to_string(),
             Self::RecordingsSkipped { count } => format!("{count} recordings are shorter than a frame and left out"),
+            Self::LargeModel { parameters } => format!("the model has {} parameters", whole(*parameters as u64)),
+            Self::OneClass { class } => {
+                format!("{class} is the only class, so that every model is right: see data.separator and data.label")
+            }
             Self::TakenOver { folder } => {
                 format!("{} was left by a run that ended before its first step: it is used", folder.display())
             }
@@ -103,8 +123,12 @@ impl Event<'_> {
             }
             Self::Resumed { step } => format!("resuming at step {step}"),
             Self::StoppedEarly { step, patience } => {
-                format!("stopped at step {step}: {patience} validations without a lower loss; the best model is kept")
+                format!("stopped at step {step}: {patience} validations without a lower loss")
             }
+            Self::BestKept { step: 0 } => {
+                "training made no model that validates better than the untrained one, which is kept".to_string()
+            }
+            Self::BestKept { step } => format!("the model of step {step} is kept: it has the lowest validation loss"),
             _ => return None,
         })
     }
@@ -114,6 +138,27 @@ impl Event<'_> {
 pub trait Progress: Send {
     /// Takes note of an event.
     fn on(&mut self, event: Event<'_>);
+}
+
+/// Stop flag of a run. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct Interrupter(Arc<AtomicBool>);
+
+impl Interrupter {
+    /// A flag that is not set.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the flag: the run ends at its next step.
+    pub fn stop(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the flag is set.
+    pub fn should_stop(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// Stop flag and observer of work that threads share.

@@ -1,21 +1,24 @@
 //! A run from its first step to its report.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use burn::module::Module;
 use burn::tensor::Device;
-use burn_train::Interrupter;
-use firefly_app::host::available_memory;
+use firefly_recordings::available_memory;
 use thiserror::Error;
 
-use crate::checkpoint::{CheckpointError, Checkpoints};
+use crate::checkpoint::{CheckpointError, Checkpoints, RunState};
 use crate::config::{ConfigError, Resolved, RunConfig};
 use crate::fit::{Checkpointing, FitEnd, FitError, Trainer};
 use crate::manifest::sha256;
 use crate::metrics::{self, MetricsError, MetricsLog};
-use crate::progress::{Event, Monitor, Progress};
+use crate::progress::{Event, Interrupter, Monitor, Progress};
 use crate::report::Report;
-use crate::run_folder::{FolderError, RunFolder, default_folder};
-use crate::task::{ModelError, Task, TaskError};
+use crate::run_folder::{FolderError, RunFolder, default_folder, write, write_rows};
+use crate::task::{ModelError, OpenRun, Task, TaskData, TaskError};
+
+/// Parameters of a model from which a run says how many there are: its first line of metrics may take long.
+const MANY_PARAMETERS: usize = 1_000_000;
 
 /// Failure of a run.
 #[derive(Debug, Error)]
@@ -45,6 +48,18 @@ pub enum RunError {
     /// The configuration can't be written as TOML: a path is not text.
     #[error("the configuration can't be written as TOML")]
     Toml(#[from] toml::ser::Error),
+    /// The number of runs of a sweep is not the number of its values.
+    #[error("{0} runs for {1} values: a sweep needs one run per value")]
+    RunCount(usize, usize),
+    /// The key of a sweep changes the reference or the data.
+    #[error("{0} changes the reference or the data, so that the runs can't be compared: train them one by one")]
+    Incomparable(String),
+    /// The folder holds a sweep over another key.
+    #[error("{} holds a sweep over {}: choose another --out", .0.display(), .1)]
+    OtherSweep(PathBuf, String),
+    /// The folder of a sweep's value holds a run of another configuration.
+    #[error("{} holds another run: choose another --out", .0.display())]
+    OtherRun(PathBuf),
 }
 
 impl RunError {
@@ -74,7 +89,7 @@ pub fn train_in<T: Task>(
         let chosen = folder.map_or_else(|| default_folder(resolved, resume), RunFolder::new);
         match train(&chosen, resolved, devices, resume, interrupter, progress) {
             // Another process took the number meanwhile: the next one is free.
-            Err(RunError::Folder(FolderError::InUse { .. } | FolderError::HoldsRun { .. }))
+            Err(RunError::Folder(FolderError::InUse(..) | FolderError::HoldsRun(..)))
                 if folder.is_none() && !resume => {}
             trained => return Ok((chosen, trained?)),
         }
@@ -107,8 +122,13 @@ pub fn train<T: Task>(
     if lock.taken_over() {
         progress.on(Event::TakenOver { folder: folder.path() });
     }
-    if T::skipped(data) > 0 {
-        progress.on(Event::RecordingsSkipped { count: T::skipped(data) });
+    if data.skipped() > 0 {
+        progress.on(Event::RecordingsSkipped { count: data.skipped() });
+    }
+
+    let parameters = trainer.model().num_params();
+    if parameters >= MANY_PARAMETERS {
+        progress.on(Event::LargeModel { parameters });
     }
 
     // Checkpoints are those of the configuration that the run was started with, on whatever devices it continues.
@@ -138,19 +158,26 @@ pub fn train<T: Task>(
     }
     let metrics = MetricsLog::open(&folder.metrics(), kept)?;
     let mut checkpointing = Checkpointing::On { metrics, checkpoints, best: folder.best() };
-    let model = match trainer.fit(&mut checkpointing, interrupter, progress)? {
+    let end = trainer.fit(&mut checkpointing, interrupter, progress)?;
+    let RunState { step, best_step, .. } = trainer.state();
+    match end {
         FitEnd::Interrupted => return Ok(None),
-        FitEnd::Finished => trainer.model(),
-        FitEnd::StoppedEarly => {
-            let (step, patience) = (trainer.state().step, config.schedule.patience);
-            progress.on(Event::StoppedEarly { step, patience });
-            T::load(&folder.best(), config, &plain)?.model
-        }
+        FitEnd::Finished => {}
+        FitEnd::StoppedEarly => progress.on(Event::StoppedEarly { step, patience: config.schedule.patience }),
+    }
+    let model = match (trainer.best(), best_step) {
+        (_, None) => trainer.model(),
+        (Some(best), _) => best.clone(),
+        (None, Some(_)) => T::load(&folder.best(), config, &plain)?.model,
     };
+    if let Some(step) = best_step.filter(|best| *best < step) {
+        progress.on(Event::BestKept { step });
+    }
     T::save(&model, config, &folder.model())?;
-    let rows = T::evaluate(config, data, &[("learned".to_string(), model.clone())])?;
+    let run = OpenRun { config, data };
+    let rows = T::evaluate(&run, &[("learned".to_string(), model.clone())])?;
     let history = metrics::read(&folder.metrics())?;
-    let parts = T::report(resolved, data, &model, &rows)?;
+    let parts = T::report(&run, &model, &rows)?;
     publish::<T>(folder, &Report::of_run(resolved, history, parts)?, &rows)?;
     Ok(Some(rows))
 }
@@ -161,13 +188,13 @@ fn open<T: Task>(config: &RunConfig<T>, devices: &[Device], monitor: &Monitor<'_
     let first = plain.next().unwrap_or_default();
     let mut data = vec![T::open(config, &first, monitor)?];
     for device in plain {
-        data.push(T::replicate(config, &data[0], &device)?);
+        data.push(data[0].on_device(&device));
     }
     Ok(data)
 }
 
 /// Writes the evaluation, then the report: a run with a report is complete.
 pub(crate) fn publish<T: Task>(folder: &RunFolder, report: &Report, rows: &[T::Row]) -> Result<(), FolderError> {
-    folder.write_evaluation(rows)?;
-    folder.write_report(&report.render())
+    write_rows(&folder.evaluation(), rows)?;
+    write(&folder.report(), report.render().as_bytes())
 }

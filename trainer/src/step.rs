@@ -6,15 +6,17 @@ use burn::optim::{GradientsAccumulator, GradientsParams, ModuleOptimizer};
 use burn::store::ModuleRecord;
 use burn::tensor::{Device, Tensor};
 use firefly_app::device::DeviceName;
+use firefly_models::dropout::with_dropout_seed;
 use thiserror::Error;
 
 use crate::average::blended;
 use crate::checkpoint::{Checkpoint, CheckpointError, Checkpoints, RunState};
 use crate::config::{RunConfig, Training};
+use crate::data::dropout_seed;
 use crate::gradients::clip_norm;
 use crate::metrics::StepLoss;
 use crate::optimizer::{optimizer, scheduler};
-use crate::task::{DeviceRank, Task, TaskError};
+use crate::task::{DeviceRank, OpenRun, Task, TaskData, TaskError};
 
 /// Failure of a step.
 #[derive(Debug, Error)]
@@ -75,10 +77,10 @@ impl<'a, T: Task> Stepper<'a, T> {
         device: &Device,
         rank: DeviceRank,
     ) -> Result<Self, StepError> {
-        let model = T::init(config, data, &device.clone().autodiff())?;
+        let model = T::init(&OpenRun { config, data }, &device.clone().autodiff())?;
         initialise(&model);
         let model = T::freeze(model, config);
-        let rate = config.training.learning_rate();
+        let rate = config.training.common().learning_rate;
         // The average is validated and kept, which the first device does.
         let has_average = config.optimizer.average_decay > 0.0 && rank.index == 0;
         Ok(Self {
@@ -92,6 +94,10 @@ impl<'a, T: Task> Stepper<'a, T> {
             average: has_average.then(|| model.valid()),
             model,
         })
+    }
+
+    fn run(&self) -> OpenRun<'a, T> {
+        OpenRun { config: self.config, data: self.data }
     }
 
     /// The device.
@@ -169,7 +175,7 @@ impl<'a, T: Task> Stepper<'a, T> {
     /// If a batch does not fit the model.
     pub fn gradients(&self, step: usize) -> Result<StepGradients<T>, StepError> {
         let batches = self.config.optimizer.accumulate;
-        let model = T::advance(self.model.clone(), self.config, self.data, step, self.steps)?;
+        let model = T::advance(&self.run(), self.model.clone(), step, self.steps)?;
         if batches == 1 {
             let loss = self.share_of_loss(&model, step, step, 1.0)?;
             let gradients = GradientsParams::from_grads(loss.total.backward(), &model);
@@ -192,8 +198,11 @@ impl<'a, T: Task> Stepper<'a, T> {
 
     /// Loss of this device's share of a batch: its part of `weight` times the mean over the batch.
     fn share_of_loss(&self, model: &T::Model, batch: usize, step: usize, weight: f64) -> Result<StepLoss, StepError> {
-        let (share, of_batch) = self.rank.share(batch, T::batch_rows(self.config, self.data, batch));
-        let loss = T::loss(self.config, self.data, model, &share, step)?;
+        let rows = self.data.order().map_or_else(|| self.config.training.common().batch, |order| order.rows(batch));
+        let (share, of_batch) = self.rank.share(batch, rows);
+        // Dropout follows from the seed and the rows, so that a resumed run has the masks of an uninterrupted one.
+        let seed = dropout_seed(self.config.seed, batch as u64);
+        let loss = with_dropout_seed(seed, share.rows.start as u64, || T::loss(&self.run(), model, &share, step))?;
         let weight = weight * of_batch;
         Ok(if weight == 1.0 { loss } else { loss.scaled(weight) })
     }

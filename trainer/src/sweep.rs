@@ -1,20 +1,18 @@
 //! A sweep: one run per value of a key, compared on one page.
 
 use std::fs;
-use std::path::PathBuf;
 use std::str::FromStr;
 
 use burn::tensor::Device;
-use burn_train::Interrupter;
 use thiserror::Error;
 
 use crate::config::Resolved;
-use crate::metrics::{self, MetricsError};
-use crate::progress::{Event, Monitor, Progress};
+use crate::metrics;
+use crate::progress::{Event, Interrupter, Monitor, Progress};
 use crate::report::Report;
 use crate::run::{self, RunError};
-use crate::run_folder::{self, FolderError, RunFolder, SWEEP_KEY};
-use crate::task::{Task, TaskError};
+use crate::run_folder::{self, RunFolder, SWEEP_KEY};
+use crate::task::{OpenRun, Task, TaskError};
 
 /// Error in the key and values of a sweep.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -40,62 +38,6 @@ pub enum AxisError {
         /// Name of the folder.
         folder: String,
     },
-}
-
-/// Failure of a sweep.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum SweepError {
-    /// The number of runs is not the number of values.
-    #[error("{runs} runs for {values} values: a sweep needs one run per value")]
-    RunCount {
-        /// Runs.
-        runs: usize,
-        /// Values.
-        values: usize,
-    },
-    /// The runs differ in the reference or the data.
-    #[error("{key} changes the reference or the data, so that the runs can't be compared: train them one by one")]
-    Incomparable {
-        /// The key swept over.
-        key: String,
-    },
-    /// The folder holds a sweep over another key.
-    #[error("{} holds a sweep over {key}: choose another --out", folder.display())]
-    OtherSweep {
-        /// The folder.
-        folder: PathBuf,
-        /// That sweep's key.
-        key: String,
-    },
-    /// The folder of a value holds a run of another configuration.
-    #[error("{} holds another run: choose another --out", folder.display())]
-    OtherRun {
-        /// The folder.
-        folder: PathBuf,
-    },
-    /// One of the runs fails.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// The evaluation fails.
-    #[error(transparent)]
-    Task(#[from] TaskError),
-    /// The metrics of a run can't be read.
-    #[error(transparent)]
-    Metrics(#[from] MetricsError),
-    /// A folder can't be used.
-    #[error(transparent)]
-    Folder(#[from] FolderError),
-    /// The configuration can't be written as TOML: a path is not text.
-    #[error("the configuration can't be written as TOML")]
-    Toml(#[from] toml::ser::Error),
-}
-
-impl SweepError {
-    /// Whether training diverged (the loss is not finite), rather than failed by its data, files or settings.
-    pub fn is_divergence(&self) -> bool {
-        matches!(self, Self::Run(error) if error.is_divergence())
-    }
 }
 
 /// A key and its values, as in `loss.price=0,0.1,0.3`.
@@ -174,12 +116,12 @@ pub fn sweep<T: Task>(
     devices: &[Device],
     interrupter: &Interrupter,
     progress: &mut dyn Progress,
-) -> Result<Option<Vec<T::Row>>, SweepError> {
+) -> Result<Option<Vec<T::Row>>, RunError> {
     let (Some(first), Some(last), true) = (runs.first(), runs.last(), runs.len() == axis.values.len()) else {
-        return Err(SweepError::RunCount { runs: runs.len(), values: axis.values.len() });
+        return Err(RunError::RunCount(runs.len(), axis.values.len()));
     };
     if runs.iter().any(|run| !T::are_comparable(&run.config, &first.config)) {
-        return Err(SweepError::Incomparable { key: axis.key.clone() });
+        return Err(RunError::Incomparable(axis.key.clone()));
     }
     start_or_continue(folder, axis, runs)?;
     let device = devices.first().cloned().unwrap_or_default().inner();
@@ -190,7 +132,7 @@ pub fn sweep<T: Task>(
         progress.on(Event::RunStarted { name: &name });
         if run_folder.is_complete() {
             if !run_folder.resolved::<T>()?.is_same_run(resolved) {
-                return Err(SweepError::OtherRun { folder: run_folder.path().into() });
+                return Err(RunError::OtherRun(run_folder.path().into()));
             }
         } else {
             let resume = run_folder.config().exists();
@@ -205,11 +147,12 @@ pub fn sweep<T: Task>(
         Err(TaskError::Interrupted) => return Ok(None),
         data => data?,
     };
-    let rows = T::evaluate(config, &data, &learned)?;
+    let rows = T::evaluate(&OpenRun { config, data: &data }, &learned)?;
 
     let (name, model) = &learned[learned.len() - 1];
     let history = metrics::read(&folder_of(folder, name).metrics())?;
-    let mut report = Report::of_run(last, history, T::report(last, &data, model, &rows)?)?;
+    let mut report =
+        Report::of_run(last, history, T::report(&OpenRun { config: &last.config, data: &data }, model, &rows)?)?;
     report.title = format!("{}: {} over {}; curves and gates of {name}", config.name, axis.key, axis.values.join(", "));
     run::publish::<T>(folder, &report, &rows)?;
     Ok(Some(rows))
@@ -227,7 +170,7 @@ fn folder_name(name: &str) -> String {
 
 /// Starts a sweep in the folder, or checks that the folder holds this one. A folder whose key is lost, and which holds
 /// runs of this sweep and nothing of another's, is this sweep's.
-fn start_or_continue<T: Task>(folder: &RunFolder, axis: &SweepAxis, runs: &[Resolved<T>]) -> Result<(), SweepError> {
+fn start_or_continue<T: Task>(folder: &RunFolder, axis: &SweepAxis, runs: &[Resolved<T>]) -> Result<(), RunError> {
     let path = folder.path().join(SWEEP_KEY);
     let key = fs::read_to_string(&path).ok();
     if key.as_ref() == Some(&axis.key) {
@@ -238,7 +181,7 @@ fn start_or_continue<T: Task>(folder: &RunFolder, axis: &SweepAxis, runs: &[Reso
         |(folder, run): &(&RunFolder, &Resolved<T>)| folder.resolved().is_ok_and(|started| started.is_same_run(run));
     let holds_this = started.iter().zip(runs).any(|pair| is_this(&pair));
     match key {
-        Some(key) if !holds_this => return Err(SweepError::OtherSweep { folder: folder.path().into(), key }),
+        Some(key) if !holds_this => return Err(RunError::OtherSweep(folder.path().into(), key)),
         None if !holds_this => folder.ensure_empty()?,
         _ => (),
     }

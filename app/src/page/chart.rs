@@ -2,12 +2,11 @@
 
 use serde::Serialize;
 
-use super::point::drawable;
 pub use super::point::{Point, Range};
-use super::thin::thin;
+use super::point::{drawable, thin};
 
 /// Points of a line at most; a longer one is drawn as the mean and the range of [`RUNS`] runs of neighbouring points.
-const MOST_POINTS: usize = 400;
+const MAX_POINTS: usize = 400;
 const RUNS: usize = 200;
 
 /// Series over a common horizontal axis.
@@ -116,7 +115,7 @@ impl ChartSeries {
     /// with their extremes as a band.
     pub fn line(name: &str, colour: usize, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let points: Vec<Point> = points.into_iter().map(|(x, y)| Point::at(x, y)).collect();
-        let thinned = points.len() > MOST_POINTS;
+        let thinned = points.len() > MAX_POINTS;
         let points = if thinned { thin(&points, RUNS) } else { points };
         Self { thinned, ..Self::new(name, colour, Mark::Line, points) }
     }

@@ -7,7 +7,7 @@
   const SHAPES = ["rect", "circle", "rectRot", "triangle"];
   const COLOURS = 8;
   /** Up to this many points are marked one by one; of more, each series has a few marks that tell it from the others. */
-  const MOST_MARKS = 40;
+  const MAX_MARKS = 40;
   const FEW_MARKS = 5;
   /** Where a label goes beside its point, right and down, the preferred side first; the last ones first for a line. */
   const SIDES = [[-1, -1], [-1, 0], [0, -1], [1, -1], [-1, 1], [1, 0], [0, 1], [1, 1]];
@@ -183,7 +183,7 @@
     const length = dataset.data.length;
     const at = (index) => dataset.data[index]?.y ?? null;
     if (!dataset.showLine) return 5;
-    if (length <= MOST_MARKS) return 3.5;
+    if (length <= MAX_MARKS) return 3.5;
     if (at(dataIndex - 1) === null && at(dataIndex + 1) === null) return 2;
     if (count === 1) return 0;
     const step = Math.floor(length / FEW_MARKS);

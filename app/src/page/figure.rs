@@ -5,14 +5,13 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use super::chart::{AxisScale, Chart, ChartSeries, Point};
-use super::document::nothing;
-use super::escape::{escape, json};
+use super::document::{escape, json, nothing};
 use super::heat_map::HeatMap;
 use super::html_table::{HtmlRow, HtmlTable};
 use crate::number::{fixed, significant};
 
 /// Rows of a table of drawn values at most; of more points, as many are taken at equal distances.
-const MOST_ROWS: usize = 32;
+const MAX_ROWS: usize = 32;
 
 /// A drawing with what belongs around it.
 pub struct Figure {
@@ -95,7 +94,7 @@ impl Figure {
     }
 }
 
-/// Figures beside each other, as HTML.
+/// Figures side by side, as HTML.
 pub fn grid(figures: &[Figure]) -> String {
     let figures: String = figures.iter().map(Figure::html).collect();
     format!(r#"<div class="grid">{figures}</div>"#)
@@ -114,7 +113,7 @@ fn values(chart: &Chart) -> HtmlTable {
         chart.series.iter().flat_map(|series| &series.points).map(|point| point.x).filter(|x| x.is_finite()).collect();
     places.sort_by(f64::total_cmp);
     places.dedup();
-    let every = places.len().div_ceil(MOST_ROWS).max(1);
+    let every = places.len().div_ceil(MAX_ROWS).max(1);
     let cell = |series: &ChartSeries, x: f64| match series.points.iter().find(|point| point.x == x) {
         None => String::new(),
         Some(Point { y, range: Some(range), .. }) if !series.is_thinned() => {

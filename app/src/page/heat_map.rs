@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// Columns drawn at most; more are pooled.
-const MOST_COLUMNS: usize = 512;
+const MAX_COLUMNS: usize = 512;
 
 /// Heat map specification: plain data that a page embeds as JSON and `charts.js` draws.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -38,7 +38,7 @@ impl HeatMap {
     /// An empty map of rows of `columns` values, its axes' names, and what 0 and 1 mean.
     pub fn new(columns: usize, [x, y]: [&str; 2], ends: [&str; 2]) -> Self {
         let label = |text: &str| Label { label: text.to_owned() };
-        let pooled = columns.div_ceil(MOST_COLUMNS).max(1);
+        let pooled = columns.div_ceil(MAX_COLUMNS).max(1);
         Self { x: label(x), y: label(y), columns, pooled, rows: Vec::new(), ends: ends.map(str::to_owned) }
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::escape::escape;
+use super::document::escape;
 
 /// A table with a row header in its first column and figures in the others.
 pub struct HtmlTable {

@@ -5,16 +5,12 @@
 //! Text from outside is escaped. A number that is not finite is a gap in a chart and `n/a` in a table.
 
 pub mod chart;
-#[cfg(any(test, feature = "testing"))]
-pub mod check;
 pub mod document;
-mod escape;
 pub mod figure;
 pub mod heat_map;
 pub mod html_table;
 mod point;
 #[cfg(test)]
 mod tests;
-mod thin;
 
-pub use self::escape::escape;
+pub use self::document::escape;

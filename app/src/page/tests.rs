@@ -1,11 +1,11 @@
 //! A small page as a whole.
 
 use super::chart::{AxisScale, Chart, ChartAxis, ChartSeries, Mark, Point, Range, Threshold};
-use super::check::{assert_self_contained, markup, specifications};
 use super::document::{Document, details, facts, nothing};
 use super::figure::{Figure, grid};
 use super::heat_map::HeatMap;
 use super::html_table::{HtmlRow, HtmlTable};
+use firefly_testing::{assert_self_contained, markup, specifications};
 
 const HOSTILE: &str = "</script></pre><script>alert('x')</script> & \"quoted\" \u{0}\u{1b}[1m]]> <!-- \u{2028} NaN";
 

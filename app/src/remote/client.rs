@@ -13,8 +13,8 @@ use firefly_framework::device::DeviceId;
 use super::address::url;
 use super::error::RemoteError;
 use super::liveness::{self, probe};
+use super::server::{own_version, version_of};
 use super::token::Token;
-use super::version;
 
 /// Limit of one exchange with a server: opening a session, which on a GPU may start its driver, or reading a version.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -50,7 +50,7 @@ fn connect(server: &'static str, index: usize) -> Result<Device, RemoteError> {
     let device = with_time_limit(server, LIMIT, move || Device::remote_options(&host).device_index(index).init())?
         .map_err(|error| RemoteError::of_connection(error, server, index, has_token))?;
     let opened = device.clone();
-    let (theirs, ours) = (with_time_limit(server, LIMIT, move || version::of_server(&opened))?, version::own());
+    let (theirs, ours) = (with_time_limit(server, LIMIT, move || version_of(&opened))?, own_version());
     match theirs {
         Some(theirs) if theirs == ours => Ok(device),
         theirs => {

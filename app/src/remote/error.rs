@@ -69,7 +69,7 @@ pub enum RemoteError {
     Ended {
         /// Address of the server.
         server: String,
-        /// Cause, as far as it is known.
+        /// Cause, if it is known.
         reason: String,
     },
 }

@@ -12,8 +12,6 @@ mod liveness;
 pub mod server;
 #[cfg(feature = "remote")]
 pub mod token;
-#[cfg(feature = "remote")]
-mod version;
 
 #[cfg(feature = "remote")]
 pub use self::client::open;

@@ -1,17 +1,24 @@
-//! The server of this machine's devices.
+//! The server of this machine's devices, and its version, which clients compare with theirs.
 
 use std::net::{SocketAddr, TcpListener};
 
-use burn::backend::ir::BackendIr;
-use burn::backend::{DispatchDevice, Flex};
+use burn::backend::ir::{BackendIr, CustomOpIr, TensorIr};
+use burn::backend::ops::FloatTensorOps;
+use burn::backend::{DispatchDevice, Flex, Remote};
+use burn::remote::CustomOpClient;
 use burn::server::{CustomOpRegistry, EmptyToken, RemoteServer, TokenAuthorizer, WebSocketTransport};
 use burn::signal::register_fft_ops;
-use burn::tensor::Device;
-use firefly_ops::{SpectralOps, register_spectral_ops};
+use burn::tensor::{DType, Device, Shape, TensorData, try_read_sync};
+use firefly_ops::SpectralOps;
+use firefly_ops::op::register_spectral_ops;
 use thiserror::Error;
 
 use super::token::{FILE, TOKEN, Token};
-use super::version;
+
+/// Name of the custom operation that returns a server's version, before any tensor is sent.
+const VERSION_OPERATION: &str = "firefly::version";
+/// Values of its output, the bytes of the version followed by zeros.
+const VERSION_LENGTH: usize = 32;
 
 /// Failure of a server.
 #[derive(Debug, Error)]
@@ -59,7 +66,7 @@ impl Server {
         let failed = |source| ServeError::Listen { address, source };
         let listener = TcpListener::bind(address).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, address, token, version: version::own() })
+        Ok(Self { listener, address, token, version: own_version() })
     }
 
     /// The address that is listened on.
@@ -110,7 +117,33 @@ impl Server {
         let mut registry = CustomOpRegistry::new();
         register_spectral_ops(&mut registry);
         others(&mut registry);
-        version::register(&mut registry, &self.version);
+        register_version(&mut registry, &self.version);
         registry
     }
+}
+
+/// Version of this program.
+pub(super) fn own_version() -> String {
+    format!("firefly {}", env!("CARGO_PKG_VERSION"))
+}
+
+/// Registers the operation that returns `version`.
+fn register_version<B: BackendIr>(registry: &mut CustomOpRegistry<B>, version: &str) {
+    let mut bytes: Vec<f32> = version.bytes().map(f32::from).collect();
+    bytes.resize(VERSION_LENGTH, 0.0);
+    registry.register(VERSION_OPERATION, move |handles, operation, device| {
+        let tensor = B::float_from_data(TensorData::new(bytes.clone(), [VERSION_LENGTH]), device);
+        handles.register_float_tensor::<B>(&operation.outputs[0].id, tensor);
+    });
+}
+
+/// Version of the server of an open device; `None` if it returns none.
+pub(super) fn version_of(device: &Device) -> Option<String> {
+    let DispatchDevice::Remote(remote) = device.as_dispatch() else { return None };
+    let client = CustomOpClient::new(remote);
+    let output = TensorIr::uninit(client.create_empty_handle(), Shape::from([VERSION_LENGTH]), DType::F32);
+    let output = client.register(CustomOpIr::new(VERSION_OPERATION, &[], &[output])).into_iter().next()?;
+    let values = try_read_sync(Remote::float_into_data(output))?.ok()?;
+    let bytes: Vec<u8> = values.iter::<f32>().map(|value| value as u8).take_while(|byte| *byte != 0).collect();
+    String::from_utf8(bytes).ok().filter(|version| !version.is_empty())
 }

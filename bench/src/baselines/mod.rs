@@ -4,9 +4,5 @@
 //! the first run, and the same top-K follows each transform.
 
 pub mod copy;
-pub mod realfft;
-pub mod realfft_rows;
-pub mod rows;
-pub mod rustfft;
-pub mod rustfft_rows;
-pub mod strongest;
+pub mod transforms;
+pub mod welch_peaks;

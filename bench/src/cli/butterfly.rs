@@ -7,9 +7,7 @@ use anyhow::ensure;
 use super::ExitStatus;
 use super::comparison::Comparison;
 use super::options::MeasureOptions;
-use crate::harness::number_list::{NumberRange, numbers};
-use crate::harness::parameters::ParameterMap;
-use crate::harness::strategy::BenchStrategy;
+use crate::harness::{BenchStrategy, NumberRange, ParameterMap, numbers};
 use crate::suites::butterfly::{ButterflyProblem, grid};
 
 /// Options of `butterfly`.
@@ -30,10 +28,6 @@ pub struct ButterflyArgs {
 }
 
 /// Runs the grid that `arguments` describe over strategies of `catalogue`, and prints the table to `out`.
-///
-/// # Errors
-/// For arguments out of range, a device that is not there, and output that can't be written. A case that fails is a row
-/// of the table and an [`ExitStatus`].
 pub fn run(
     arguments: &ButterflyArgs,
     catalogue: &[BenchStrategy<ButterflyProblem>],

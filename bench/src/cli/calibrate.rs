@@ -2,27 +2,30 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use clap::value_parser;
 use firefly_app::device::DeviceChoice;
 use firefly_app::files::ensure_writable;
 use firefly_app::number::{duration, significant};
+use firefly_app::progress::StepProgress;
 use firefly_app::table::{Align, TextTable};
-use firefly_framework::calibration::{CalibrationSizes, LatencySpread, measure_constants, measure_latencies};
-use firefly_framework::cost::PeaksSize;
+use firefly_framework::calibration::{CrossoverGrid, measure_constants};
 use firefly_framework::device::fingerprint;
+use firefly_framework::picker::{PeaksSize, Strategy};
 use firefly_framework::profile::{DeviceProfile, Preset, default_path, save};
-use firefly_models::Tier;
 
 use super::ExitStatus;
-use crate::harness::load::{LoadProbe, LoadRecord, in_quiet_rounds};
-use crate::harness::number_list::whole;
-use crate::harness::statistics::Percentiles;
-use crate::suites::operations::{self, OperationScope};
+use crate::harness::{
+    CaseRecord, ExecutionConfig, Iterations, LoadProbe, LoadRecord, MeasurementSetup, Percentiles, Runner,
+    available_cores, in_quiet_rounds,
+};
+use crate::suites::graphs::{OperationScope, measure_device};
 use crate::suites::peaks::PeaksProblem;
-use crate::suites::picker::{TimingBudget, Timings, calibrated_estimates, time_in_rounds};
+use crate::suites::picker::catalogue;
+
+/// Problems after which the load of the machine is probed again.
+const PROBED: usize = 16;
 
 /// Options of `calibrate`.
 #[derive(Debug, Clone, clap::Args)]
@@ -34,10 +37,10 @@ pub struct CalibrateArgs {
     /// File of the profile; in the user's configuration folder, where the picker looks for it, unless given
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
-    /// Milliseconds per point and round, from 0; at least three runs of each method
-    #[arg(long, value_name = "MS", default_value_t = 9, allow_negative_numbers = true)]
-    #[arg(value_parser = whole::<u64>)]
-    pub time: u64,
+    /// Timed iterations per point and round, from 1 to 1000
+    #[arg(long, value_name = "N", default_value_t = 5, allow_negative_numbers = true)]
+    #[arg(value_parser = value_parser!(u32).range(1..=1000))]
+    pub iters: u32,
     /// Rounds over the whole grid, from 1 to 100
     #[arg(long, value_name = "N", default_value_t = 5, allow_negative_numbers = true)]
     #[arg(value_parser = value_parser!(u32).range(1..=100))]
@@ -54,9 +57,6 @@ pub struct CalibrateArgs {
 }
 
 /// Measures a device and writes its profile.
-///
-/// # Errors
-/// For a device that is not there, methods that fail or don't agree, and a file that can't be written.
 pub fn run(arguments: &CalibrateArgs, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
     let id = arguments.device.name();
     let device = id.open()?;
@@ -66,32 +66,41 @@ pub fn run(arguments: &CalibrateArgs, out: &mut dyn Write) -> anyhow::Result<Exi
         None => default_path(id.id())?,
     };
     ensure_writable(&path).with_context(|| path.display().to_string())?;
-    let sizes = if arguments.rough { CalibrationSizes::rough() } else { CalibrationSizes::full() };
+    let grid = if arguments.rough { CrossoverGrid::rough() } else { CrossoverGrid::full() };
     let scope = match (arguments.rough, arguments.zoo) {
         (true, _) => OperationScope::Rough,
         (false, true) => OperationScope::Zoo,
         (false, false) => OperationScope::Peaks,
     };
-    let budget = TimingBudget { rounds: arguments.rounds as usize, time: Duration::from_millis(arguments.time) };
     let mut probe = LoadProbe::new(id.kind());
     let (measured, mut load) = in_quiet_rounds(1, |_| {
         let before = probe.slowdown();
         let measured = measure_constants(Preset::of(id.kind()).profile(), &device, arguments.rough)?;
         let mut profile = DeviceProfile { name: name.clone(), fingerprint: fingerprint(id.id()), ..measured };
         let between = probe.slowdown();
-        operations::measure(&mut profile, &device, scope, arguments.quiet)?;
+        measure_device(&mut profile, &device, scope, arguments.quiet)?;
         Ok::<_, anyhow::Error>((profile, before.max(between).max(probe.slowdown())))
     })?;
-    let constants = measured.into_iter().next().context("nothing was measured")?;
-    let estimates = calibrated_estimates(id.kind());
-    let mut profile = constants.clone();
-    measure_latencies(&mut profile, &estimates, &sizes, |sizes| {
-        let problems = sizes.iter().map(problem).collect::<anyhow::Result<Vec<_>>>()?;
-        let timed = time_in_rounds(&problems, &estimates, &constants, &device, budget, &mut probe, arguments.quiet)?;
-        let Timings { samples, load: timing } = timed;
-        load = LoadRecord::of([&load, &timing]);
-        samples.into_iter().map(|samples| samples.into_iter().map(spread).collect()).collect::<anyhow::Result<_>>()
-    })?;
+    let mut profile = measured.into_iter().next().context("nothing was measured")?;
+    let setup = MeasurementSetup {
+        device,
+        device_name: id,
+        executions: ExecutionConfig::all(&[available_cores()], None)?,
+        iterations: Iterations { warmup: 1, timed: arguments.iters as usize },
+        seed: 0,
+    };
+    // On a host, there is no transfer to avoid.
+    let host: &[Strategy] = if id.kind().is_host() { &[] } else { &[Strategy::Host] };
+    let strategies = [&[Strategy::Fused][..], host, &[Strategy::Spectrum, Strategy::Learned]].concat();
+    let sizes = grid.sizes();
+    let (rounds, timing) = measure_rounds(arguments, &sizes, &strategies, &profile, &setup, &mut probe)?;
+    load = LoadRecord::of([&load, &timing]);
+    let samples = |place: usize, strategy: usize| rounds.iter().flat_map(move |round| &round[place][strategy]);
+    let middles = |place: usize| -> anyhow::Result<Vec<f64>> {
+        (0..strategies.len()).map(|strategy| middle(samples(place, strategy))).collect()
+    };
+    let times = (0..sizes.len()).map(middles).collect::<anyhow::Result<Vec<_>>>()?;
+    profile.crossovers = grid.crossovers(&strategies, &times)?;
     profile.remark = load.remark().unwrap_or_default();
     save(&profile, &path)?;
     report(&profile, out)?;
@@ -99,17 +108,59 @@ pub fn run(arguments: &CalibrateArgs, out: &mut dyn Write) -> anyhow::Result<Exi
     Ok(ExitStatus::Passed)
 }
 
-/// The problem of a size, which has as many segments as a tier.
-fn problem(size: &PeaksSize) -> anyhow::Result<PeaksProblem> {
-    let PeaksSize { options, batch, k } = *size;
-    let tier = Tier::ALL.into_iter().find(|tier| tier.segments() == options.segments);
-    let tier = tier.with_context(|| format!("no tier has {} segments", options.segments))?;
-    Ok(PeaksProblem::new(options.n_fft, tier, batch, k))
+/// Nanoseconds of the runs of each strategy on each problem.
+type RoundSamples = Vec<Vec<Vec<u64>>>;
+
+/// Verifies and times strategies on every size in rounds: a machine that is slow for a minute is slow in one round only,
+/// and rounds on a busy machine are repeated.
+fn measure_rounds(
+    arguments: &CalibrateArgs,
+    sizes: &[PeaksSize],
+    strategies: &[Strategy],
+    profile: &DeviceProfile,
+    setup: &MeasurementSetup,
+    probe: &mut LoadProbe,
+) -> anyhow::Result<(Vec<RoundSamples>, LoadRecord)> {
+    let catalogue = catalogue(profile);
+    let find = |strategy: &Strategy| catalogue.iter().find(|found| found.info().name == strategy.name());
+    let chosen: Vec<_> = strategies.iter().filter_map(find).collect();
+    let runner = Runner::new(&chosen, None, false, setup);
+    let rounds = arguments.rounds as usize;
+    let progress = StepProgress::new(arguments.quiet, rounds * sizes.len() * runner.steps());
+    let measured = in_quiet_rounds(rounds, |round| {
+        let purpose = if round < rounds { format!(" of {rounds}") } else { ", instead of a busy one".into() };
+        progress.set_message(format!("round {}{purpose}", round + 1));
+        let (mut samples, mut slowdowns, mut inputs) = (Vec::new(), vec![probe.slowdown()], None);
+        for (place, &PeaksSize { options, batch, k }) in sizes.iter().enumerate() {
+            let cases = runner.run(&PeaksProblem { options, batch, k }, &mut inputs, &progress);
+            let times = |case: &CaseRecord| match case.measured() {
+                Some(measured) => Ok(measured.samples_ns.clone()),
+                None => Err(anyhow!("{}: {}", case.label(), case.outcome.remark())),
+            };
+            samples.push(cases.iter().map(times).collect::<anyhow::Result<_>>()?);
+            if place % PROBED == PROBED - 1 {
+                slowdowns.push(probe.slowdown());
+            }
+        }
+        let slowdown = Percentiles::of(slowdowns).map_or(1.0, |slowdown| slowdown.median);
+        if LoadRecord::is_busy(slowdown) {
+            progress.note(&format!(
+                "round {}: the machine is busy: other load makes the slowest core take {slowdown:.2} times as long",
+                round + 1
+            ));
+        }
+        Ok::<_, anyhow::Error>((samples, slowdown))
+    })?;
+    progress.finish();
+    Ok(measured)
 }
 
-fn spread(samples: Vec<f64>) -> anyhow::Result<LatencySpread> {
-    let Percentiles { p10, p90, .. } = Percentiles::of(samples).context("nothing was timed")?;
-    Ok(LatencySpread { p10, p90 })
+/// Geometric mean of the 10th and the 90th percentile. A shared machine alternates between two speeds, with and without
+/// other load. A median is that of whichever speed lasted longer; this differs from either by the same factor.
+fn middle<'a>(samples: impl Iterator<Item = &'a u64>) -> anyhow::Result<f64> {
+    let Percentiles { p10, p90, .. } =
+        Percentiles::of(samples.map(|&sample| sample as f64)).context("nothing was timed")?;
+    Ok((p10 * p90).sqrt())
 }
 
 fn report(profile: &DeviceProfile, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -121,10 +172,18 @@ fn report(profile: &DeviceProfile, out: &mut dyn Write) -> anyhow::Result<()> {
     row("to the host, GB/s", significant(profile.link_bandwidth, 3));
     row("host's search, GB/s", significant(profile.scan_bandwidth, 3));
     row("kinds of operation measured", profile.operations.len().to_string());
-    for (name, table) in &profile.latencies {
-        row(&format!("{name}: worst error between points"), format!("× {}", significant(table.error, 3)));
-    }
     row("elementwise operations", if profile.merges_elementwise { "one kernel" } else { "a kernel each" }.into());
+    writeln!(out, "{}", table.render())?;
+    let mut table = TextTable::default()
+        .columns(["n_fft", "segments", "k up to"], Align::Right)
+        .grouped(2)
+        .column("few frames", Align::Left)
+        .columns(["fused from frames", "fused, per frame", "learned, per frame"], Align::Right);
+    for row in profile.crossovers.rows() {
+        let sizes = [row.n_fft, row.segments, row.k].map(|size| size.to_string());
+        let times = [significant(row.frames, 3), duration(row.fused), duration(row.learned)];
+        table.row(sizes.into_iter().chain([row.few.to_string()]).chain(times));
+    }
     write!(out, "{}", table.render())?;
     if !profile.remark.is_empty() {
         writeln!(out, "\n{}; calibrate again when the machine is idle", profile.remark)?;
@@ -146,7 +205,7 @@ mod tests {
         let arguments = CalibrateArgs {
             device: DeviceChoice::Named(DeviceName::CPU),
             out: Some(path.clone()),
-            time: 0,
+            iters: 1,
             rounds: 1,
             zoo: false,
             rough: true,
@@ -155,13 +214,9 @@ mod tests {
         let mut out = Vec::new();
         assert_eq!(run(&arguments, &mut out).unwrap(), ExitStatus::Passed);
         let profile = load(&path, &fingerprint(DeviceName::CPU.id())).unwrap().unwrap();
-        assert_eq!(
-            profile.latencies.keys().collect::<Vec<_>>(),
-            ["fused", "learned", "learned_fewest_blocks", "learned_halved", "spectrum"]
-        );
-        assert!(profile.latencies.values().all(|table| table.nanoseconds.len() == 8 && table.error >= 1.0));
+        assert_eq!(profile.crossovers.rows().iter().map(|row| row.n_fft).collect::<Vec<_>>(), [64, 256]);
         assert!(profile.dispatch > 0.0 && profile.memory_bandwidth > 0.0);
         assert!(profile.operations.contains_key("firefly::butterfly"), "{:?}", profile.operations.keys());
-        assert!(String::from_utf8(out).unwrap().contains("launch overhead"));
+        assert!(String::from_utf8(out).unwrap().contains("fused from frames"));
     }
 }

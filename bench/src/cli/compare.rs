@@ -8,9 +8,8 @@ use firefly_app::streams::printable;
 use firefly_app::table::TableLayout;
 
 use super::ExitStatus;
-use crate::report::any::AnyReport;
 use crate::report::changes::{ReportChanges, differences};
-use crate::report::schema::BenchReport;
+use crate::report::schema::{AnyReport, BenchReport};
 
 /// Options of `compare`.
 #[derive(Debug, Clone, clap::Args)]
@@ -67,7 +66,7 @@ pub fn run(arguments: &CompareArgs, out: &mut dyn Write) -> anyhow::Result<ExitS
     if changes.is_empty() {
         bail!("{} and {} have no case in common", arguments.before.display(), arguments.after.display());
     }
-    write!(out, "{}", changes.table.render_in(TableLayout::of_stdout(arguments.wide)))?;
+    write!(out, "{}", changes.table.render_with_remark(TableLayout::of_stdout(arguments.wide)))?;
     for (cases, path) in [(&changes.only_before, &arguments.before), (&changes.only_after, &arguments.after)] {
         for case in cases {
             writeln!(out, "only in {}: {}", path.display(), printable(case))?;

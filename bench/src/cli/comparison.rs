@@ -9,14 +9,10 @@ use firefly_app::suggest;
 use firefly_app::table::wrapped;
 
 use super::options::MeasureOptions;
-use crate::harness::machine::MachineInfo;
-use crate::harness::number_list::distinct;
-use crate::harness::outcome::CaseRecord;
-use crate::harness::parameters::ParameterMap;
-use crate::harness::problem::Problem;
-use crate::harness::runner::Runner;
-use crate::harness::strategy::BenchStrategy;
-use crate::report::schema::{BenchReport, CommandRecord};
+use crate::harness::{
+    BenchStrategy, CaseRecord, Inputs, MachineInfo, ParameterMap, Problem, Runner, distinct, is_interrupted, listen,
+};
+use crate::report::schema::{BenchReport, CommandRecord, write};
 use crate::report::terminal;
 
 /// Least time between two records of a measurement that is not finished.
@@ -45,16 +41,25 @@ pub struct Comparison<'a, P: Problem> {
 }
 
 impl<P: Problem> Comparison<'_, P> {
-    /// Runs every case, writes the report if `options` name a file, and prints the table to `out`. The report is
-    /// written before the table, and while the measurement runs too: what was measured survives its end.
-    ///
-    /// # Errors
-    /// For options that make no case, a device that is not there, and output that can't be written. A case that fails
-    /// is a row of the table.
+    /// Measures every case, writes the report if `options` name a file, and prints the table to `out`.
     pub fn run(&self, options: &MeasureOptions, out: &mut dyn Write) -> anyhow::Result<Vec<CaseRecord>> {
+        let cases = self.measure(options, out)?;
+        let table = terminal::table(&cases, self.columns);
+        write!(out, "{}", table.render_in(options.layout()))?;
+        if let Some(remark) = table.remark_on_hidden(options.layout()).filter(|_| !options.quiet) {
+            writeln!(out, "\n{remark}")?;
+        }
+        out.flush()?;
+        Ok(cases)
+    }
+
+    /// Measures every case, and writes the report if `options` name a file: before any table, and while the measurement
+    /// runs too, so that what was measured survives its end. An interrupted measurement has the cases that were timed.
+    pub fn measure(&self, options: &MeasureOptions, out: &mut dyn Write) -> anyhow::Result<Vec<CaseRecord>> {
         let strategies = self.strategies(options)?;
         let baseline = self.baseline(options, &strategies)?;
         let setup = options.open()?;
+        listen();
         let runner = Runner::new(&strategies, baseline, options.control, &setup);
         let machine = MachineInfo::detect();
         if !options.quiet {
@@ -66,11 +71,11 @@ impl<P: Problem> Comparison<'_, P> {
         let record = |cases: &[CaseRecord], complete: bool| -> anyhow::Result<()> {
             let Some(path) = &options.json else { return Ok(()) };
             let report = BenchReport::new(machine.clone(), command.clone(), self.facts.clone(), cases.to_vec());
-            Ok(BenchReport { complete, ..report }.write(path)?)
+            write(&BenchReport { complete, ..report }, path)
         };
 
         let progress = StepProgress::new(options.quiet, self.problems.len() * runner.steps());
-        let mut inputs: Option<P::Inputs> = None;
+        let mut inputs: Option<Inputs> = None;
         let mut cases = Vec::new();
         let mut recorded = Instant::now();
         for problem in &self.problems {
@@ -78,21 +83,21 @@ impl<P: Problem> Comparison<'_, P> {
             let shown: Vec<String> =
                 self.columns.iter().map(|name| format!("{name} {}", parameters.shown(name))).collect();
             progress.set_message(shown.join(", "));
-            cases.extend(runner.run(problem, &mut inputs, &progress));
+            let measured = runner.run(problem, &mut inputs, &progress);
+            if is_interrupted() {
+                // Cases of the last problem that were not timed have no outcome.
+                cases.extend(measured.into_iter().filter(|case| case.measured().is_some()));
+                progress.note("interrupted: what was measured is kept");
+                break;
+            }
+            cases.extend(measured);
             if recorded.elapsed() >= RECORD_EVERY {
                 record(&cases, false)?;
                 recorded = Instant::now();
             }
         }
         progress.finish();
-        record(&cases, true)?;
-
-        let table = terminal::table(&cases, self.columns);
-        write!(out, "{}", table.render_in(options.layout()))?;
-        if let Some(remark) = table.remark_on_hidden(options.layout()).filter(|_| !options.quiet) {
-            writeln!(out, "\n{remark}")?;
-        }
-        out.flush()?;
+        record(&cases, !is_interrupted())?;
         Ok(cases)
     }
 

@@ -7,11 +7,8 @@ use firefly_ops::Direction;
 use super::ExitStatus;
 use super::comparison::Comparison;
 use super::options::MeasureOptions;
-use super::values::named;
-use crate::harness::number_list::{NumberRange, distinct, numbers, whole};
-use crate::harness::parameters::ParameterMap;
-use crate::harness::problem::Problem;
-use crate::harness::strategy::BenchStrategy;
+use super::problem_options::named;
+use crate::harness::{BenchStrategy, NumberRange, ParameterMap, Problem, distinct, numbers, whole};
 use crate::suites::fft::{DIRECTIONS, Extent, FftProblem, FftValues, Shapes, grid};
 
 /// Options of `fft`.
@@ -41,10 +38,6 @@ pub struct FftArgs {
 }
 
 /// Runs the grid that `arguments` describe over strategies of `catalogue`, and prints the table to `out`.
-///
-/// # Errors
-/// For arguments out of range, a device that is not there, and output that can't be written. A case that fails is a row
-/// of the table and an [`ExitStatus`].
 pub fn run(
     arguments: &FftArgs,
     catalogue: &[BenchStrategy<FftProblem>],

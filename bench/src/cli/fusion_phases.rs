@@ -5,13 +5,14 @@ use std::path::PathBuf;
 
 use firefly_app::table::TableLayout;
 use firefly_framework::profile::Preset;
+use firefly_ops::options::validate_n_fft;
 
 use super::ExitStatus;
 use super::comparison::Comparison;
 use super::device_profile::{device_profile, presets, target_profile};
 use super::options::MeasureOptions;
-use super::welch_options::PeaksGrid;
-use crate::harness::outcome::CaseRecord;
+use super::problem_options::PeaksGrid;
+use crate::harness::CaseRecord;
 use crate::report::crossover::{self, crossovers};
 use crate::report::{decision, traffic};
 use crate::suites::peaks::facts;
@@ -40,29 +41,31 @@ pub struct FusionPhasesArgs {
 }
 
 /// Runs the phases on the grid that `arguments` describe, and prints the tables to `out`.
-///
-/// # Errors
-/// For arguments out of range, a device or profile that is not there, and output that can't be written. A case that
-/// fails is a row of the table and an [`ExitStatus`].
 pub fn run(arguments: &FusionPhasesArgs, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
     let FusionPhasesArgs { grid, profile, target, explain, measure } = arguments;
-    let problems = grid.problems("fusion-phases")?;
-    let (costs, source) = match target {
+    let problems = grid.problems();
+    for problem in &problems {
+        // The phases that are not fused transform by butterflies.
+        validate_n_fft("fusion-phases", "n_fft", problem.options.n_fft)?;
+    }
+    let costs = match target {
         Some(preset) => target_profile(*preset),
         None => device_profile(measure.device.name(), profile.as_deref())?,
     };
-    let catalogue = catalogue(costs.clone());
+    let catalogue = catalogue(costs.clone(), false);
     let facts = facts();
     let comparison = Comparison {
         command: "fusion-phases",
         heading: vec![
             format!("one-sided f32 power: {facts}"),
             format!(
-                "from frames on the device to peaks in host memory; times predicted by the {source} costs of {}",
+                "from frames on the device to peaks in host memory; times predicted by the {} costs of {}",
+                costs.origin(),
                 costs.name
             ),
+            "gains and saved: over the baseline; gains of phase-3: over its graph before the rewrite".into(),
         ],
-        facts: facts.with("costs", source.to_string()).with("costs_of", costs.name),
+        facts: facts.with("costs", costs.origin()).with("costs_of", costs.name),
         options: grid.parameters(),
         problems,
         columns: PeaksGrid::COLUMNS,
@@ -72,7 +75,7 @@ pub fn run(arguments: &FusionPhasesArgs, out: &mut dyn Write) -> anyhow::Result<
     };
     let cases = comparison.run(measure, out)?;
     let layout = measure.layout();
-    write!(out, "\n{}", traffic::table(&cases, comparison.columns).render_in(layout))?;
+    write!(out, "\n{}", traffic::table(&cases, comparison.columns).render_with_remark(layout))?;
     if let Some(quality) = traffic::quality(&cases) {
         writeln!(out, "\n{quality}")?;
     }

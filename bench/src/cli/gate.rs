@@ -6,15 +6,15 @@ use std::io::Write;
 use anyhow::ensure;
 use firefly_app::number::duration;
 use firefly_app::table::{Align, TextTable};
-use firefly_framework::cost::published::{Breakdown, Path, breakdown};
-use firefly_framework::cost::{LearnedSize, PeaksSize};
-use firefly_framework::profile::{DeviceProfile, Preset, ProfileSource};
+use firefly_framework::picker::{LearnedSize, PeaksSize};
+use firefly_framework::profile::{DeviceProfile, Preset};
+use firefly_framework::published::{Breakdown, PATHS, breakdown};
 use firefly_ops::WelchOptions;
 use firefly_ops::options::validate_n_fft;
 
 use super::ExitStatus;
 use super::device_profile::{presets, target_profile};
-use crate::harness::number_list::{NumberRange, distinct, numbers};
+use crate::harness::{NumberRange, distinct, numbers};
 
 /// Options of `gate`.
 #[derive(Debug, Clone, clap::Args)]
@@ -32,14 +32,14 @@ pub struct GateArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "16")]
     pub k: Vec<NumberRange>,
     /// Estimate a learned model of two segments, too, with this share of its butterflies open, above 0 and up to 1
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     pub open: Option<f64>,
 }
 
+/// What the tables say of times in parentheses.
+const NO_CANDIDATE: &str = "in parentheses: no candidate for the pick";
+
 /// Prints a table per problem to `out`.
-///
-/// # Errors
-/// For a problem that is out of range, and output that can't be written.
 pub fn run(arguments: &GateArgs, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
     if let Some(open) = arguments.open {
         ensure!(open > 0.0 && open <= 1.0, "--open is {open}, but must be above 0 and up to 1");
@@ -52,27 +52,18 @@ pub fn run(arguments: &GateArgs, out: &mut dyn Write) -> anyhow::Result<ExitStat
         validate_n_fft("gate", "n_fft", options.n_fft)?;
         let all = options.butterflies();
         let open = arguments.open.map(|share| (share * all as f64).round() as usize);
-        let learned = open.map(|open| LearnedSize {
-            open,
-            all,
-            segments: options.segments,
-            exact: open == all,
-            products: false,
-            closed_blocks: 0,
-            halvings: 0,
-        });
+        let segments = options.segments;
+        let learned = open.map(|open| LearnedSize { open, all, segments, exact: open == all, products: false });
         for k in numbers(&arguments.k) {
             ensure!(k <= options.bins(), "--k: {k} is more than the {} bins of n_fft {n_fft}", options.bins());
             for batch in numbers(&arguments.batch) {
-                // So that no count of bytes overflows.
-                ensure!(batch <= 1 << 32, "--batch: {batch} is more than {}", 1u64 << 32);
                 let useful = PeaksSize { options, batch, k }.useful_bytes();
                 writeln!(out, "batch {batch}, n_fft {n_fft}, k {k}: {useful} useful bytes")?;
                 let columns: Vec<(&str, Breakdown)> = profiles
                     .iter()
                     .map(|(name, profile)| (name.as_str(), breakdown(profile, batch, n_fft, k, learned)))
                     .collect();
-                writeln!(out, "{}", table(&columns).render())?;
+                writeln!(out, "{}{NO_CANDIDATE}\n", table(&columns).render())?;
             }
         }
     }
@@ -82,8 +73,9 @@ pub fn run(arguments: &GateArgs, out: &mut dyn Write) -> anyhow::Result<ExitStat
 /// A preset, and the calibrated profile of the device of its name, with the titles of their columns.
 fn profiles(preset: Preset) -> Vec<(String, DeviceProfile)> {
     let mut profiles = vec![(preset.name().to_string(), preset.profile())];
-    if let (profile, ProfileSource::Calibrated) = target_profile(preset) {
-        profiles.push((format!("{} calibrated", preset.name()), profile));
+    let target = target_profile(preset);
+    if target.is_calibrated() {
+        profiles.push((format!("{} calibrated", preset.name()), target));
     }
     profiles
 }
@@ -95,13 +87,12 @@ fn table(columns: &[(&str, Breakdown)]) -> TextTable {
     let mut row = |title: &str, cell: &dyn Fn(&Breakdown) -> String| {
         table.row([title.to_string()].into_iter().chain(columns.iter().map(|(_, breakdown)| cell(breakdown))));
     };
-    let is_estimated = |path: &Path| columns.iter().any(|(_, breakdown)| breakdown.estimate(*path).is_some());
-    for path in Path::ALL.into_iter().filter(is_estimated) {
-        row(path.name(), &|breakdown| {
-            let estimate = breakdown.estimate(path);
-            estimate.map_or_else(String::new, |estimate| {
-                let mark = if estimate.measured { " (measured)" } else { "" };
-                format!("{}{mark}", time(estimate.nanoseconds))
+    let is_estimated = |path: &&str| columns.iter().any(|(_, breakdown)| breakdown.estimate(path).is_some());
+    for path in PATHS.map(|(path, ..)| path).into_iter().filter(is_estimated) {
+        row(path, &|breakdown| {
+            breakdown.estimate(path).map_or_else(String::new, |estimate| match estimate.considered {
+                true => time(estimate.nanoseconds),
+                false => format!("({})", time(estimate.nanoseconds)),
             })
         });
     }
@@ -109,12 +100,18 @@ fn table(columns: &[(&str, Breakdown)]) -> TextTable {
     row("least gain", &|breakdown| time(breakdown.decision.min_gain));
     row("read-back saved, bytes", &|breakdown| breakdown.decision.benefit.read_back.to_string());
     row("syncs saved", &|breakdown| breakdown.decision.benefit.syncs.to_string());
-    row("fuse by movement", &|breakdown| yes(breakdown.should_fuse_io()));
+    row("fuse by movement", &|breakdown| yes(breakdown.decision.saves_enough()));
     row("fused / block, at most", &|breakdown| match breakdown.decision.slowdown {
         Some(check) => format!("{:.2}, {:.2}", check.ratio, check.limit.ratio),
         None => "no limit".to_string(),
     });
-    row("fuse", &|breakdown| yes(breakdown.should_fuse()));
+    row("fuse", &|breakdown| yes(breakdown.decision.fuse()));
+    if columns.iter().any(|(_, breakdown)| breakdown.crossover.is_some()) {
+        row("fused from frames", &|breakdown| match breakdown.crossover {
+            Some(crossover) => format!("{:.0}", crossover.frames.ceil()),
+            None => String::new(),
+        });
+    }
     row("pick", &|breakdown| breakdown.pick.to_string());
     table
 }
@@ -161,6 +158,9 @@ mod tests {
         assert_eq!(cells(&text, "read-back saved, bytes"), ["32505856"; 3]);
         assert_eq!(cells(&text, "fuse by movement"), ["yes"; 3]);
         assert_eq!(cells(&text, "pick"), ["fused", "fused", "fast"]);
+        // One segment is no candidate for so many frames, and spectra for the host never.
+        assert!(cells(&text, "ultra").iter().all(|cell| cell.starts_with('(') || cell.ends_with(')')), "{text}");
+        assert!(text.contains(NO_CANDIDATE) && !cells(&text, "fast")[0].starts_with('('), "{text}");
         let small = printed(&["--device", "metal", "--batch", "256"]).unwrap();
         assert_eq!(
             (cells(&small, "pick"), cells(&small, "fused / block, at most")),
@@ -174,6 +174,7 @@ mod tests {
         assert!(printed(&["--k", "130"]).unwrap_err().to_string().contains("130 is more than the 129 bins"));
         assert!(printed(&["--device", "metl"]).is_err());
         assert!(printed(&["--open", "0"]).is_err());
+        assert!(printed(&["--open", "-1"]).unwrap_err().to_string().contains("--open is -1, but must be above 0"));
     }
 
     #[test]

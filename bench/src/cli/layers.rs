@@ -5,15 +5,10 @@ use std::io::Write;
 use super::ExitStatus;
 use super::comparison::Comparison;
 use super::options::MeasureOptions;
-use super::values::named;
-use crate::harness::number_list::{NumberRange, distinct, numbers};
-use crate::harness::parameters::ParameterMap;
-use crate::harness::strategy::BenchStrategy;
+use super::problem_options::named;
+use crate::harness::{BenchStrategy, NumberRange, ParameterMap, distinct, numbers};
 use crate::suites::fft::{FftShape, Shapes};
-use crate::suites::layers::{
-    LayerKind, LayerProblem, LogMelShape, LongConvShape, PowerSpectrumShape, SpectralConvShape, TopKShape,
-    WelchPsdShape,
-};
+use crate::suites::layers::{LayerKind, LayerProblem};
 
 /// Options of `layers`.
 #[derive(Debug, Clone, clap::Args)]
@@ -58,10 +53,6 @@ pub struct LayersArgs {
 }
 
 /// Runs the layers that `arguments` describe over strategies of `catalogue`, and prints the table to `out`.
-///
-/// # Errors
-/// For arguments out of range, a device that is not there, and output that can't be written. A case that fails is a row
-/// of the table and an [`ExitStatus`].
 pub fn run(
     arguments: &LayersArgs,
     catalogue: &[BenchStrategy<LayerProblem>],
@@ -86,113 +77,67 @@ pub fn run(
     Ok(ExitStatus::of(&comparison.run(&arguments.measure, out)?))
 }
 
+/// Sets a size of a layer.
+type SetSize = fn(&mut LayerProblem, usize);
+
 impl LayersArgs {
+    /// The lists of numbers by the names of their options, and the sizes that they are of.
+    fn lists(&self) -> [(&'static str, Vec<usize>, SetSize); 7] {
+        [
+            ("channels", numbers(&self.channels), |problem, number| problem.channels = number),
+            ("samples", numbers(&self.samples), |problem, number| problem.samples = number),
+            ("n_fft", numbers(&self.n_fft), |problem, number| problem.n_fft = number),
+            ("hop", numbers(&self.hop), |problem, number| problem.hop = number),
+            ("mels", numbers(&self.mels), |problem, number| problem.mels = number),
+            ("modes", numbers(&self.modes), |problem, number| problem.modes = number),
+            ("k", numbers(&self.k), |problem, number| problem.k = number),
+        ]
+    }
+
     /// The options that the layers have, by their names.
     fn options(&self) -> ParameterMap {
-        let has = |kind| self.layer.contains(&kind);
-        let layers: Vec<_> =
-            LayerKind::NAMED.into_iter().filter(|(_, kind)| has(*kind)).map(|(name, _)| name).collect();
+        let has = |option: &str| self.layer.iter().any(|kind| kind.sizes().contains(&option));
+        let kinds = LayerKind::NAMED.into_iter().filter(|(_, kind)| self.layer.contains(kind));
         let shapes: Vec<_> = Shapes::of(&self.n).iter().map(ToString::to_string).collect();
-        let any = |kinds: &[LayerKind]| kinds.iter().any(|kind| has(*kind));
-        let rows = any(&[LayerKind::SpectralConv, LayerKind::LongConv, LayerKind::PowerSpectrum, LayerKind::TopK]);
-        let signals = any(&[LayerKind::LogMel, LayerKind::WelchPsd]);
-        let of = |has: bool, list: &[NumberRange]| has.then(|| numbers(list));
-        ParameterMap::default()
-            .with("layer", layers)
+        let options = ParameterMap::default()
+            .with("layer", kinds.map(|(name, _)| name).collect::<Vec<_>>())
             .with("batch", numbers(&self.batch))
-            .with("channels", of(rows, &self.channels))
-            .with("n", rows.then_some(shapes))
-            .with("modes", of(has(LayerKind::SpectralConv), &self.modes))
-            .with("gated", self.gated)
-            .with("samples", of(signals, &self.samples))
-            .with("n_fft", of(signals, &self.n_fft))
-            .with("hop", of(signals, &self.hop))
-            .with("mels", of(has(LayerKind::LogMel), &self.mels))
-            .with("k", of(has(LayerKind::TopK), &self.k))
+            .with("n", has("n").then_some(shapes))
+            .with("gated", self.gated);
+        self.lists().into_iter().fold(options, |all, (name, list, _)| all.with(name, has(name).then_some(list)))
     }
 
     /// Every combination of the options that a layer has.
     fn problems(&self) -> Vec<LayerProblem> {
-        let shapes = Shapes::of(&self.n);
-        let mut problems = Vec::new();
-        for kind in distinct(self.layer.iter().copied()) {
-            for batch in numbers(&self.batch) {
-                match kind {
-                    LayerKind::SpectralConv => problems.extend(self.spectral_convs(batch, &shapes)),
-                    LayerKind::LongConv => problems.extend(self.long_convs(batch, &shapes)),
-                    LayerKind::LogMel => problems.extend(self.log_mels(batch)),
-                    LayerKind::PowerSpectrum => problems.extend(self.power_spectra(batch, &shapes)),
-                    LayerKind::WelchPsd => problems.extend(self.welch_psds(batch)),
-                    LayerKind::TopK => problems.extend(self.top_ks(batch, &shapes)),
-                }
-            }
+        distinct(self.layer.iter().copied()).into_iter().flat_map(|kind| self.problems_of(kind)).collect()
+    }
+
+    fn problems_of(&self, kind: LayerKind) -> Vec<LayerProblem> {
+        let layer = LayerProblem { gated: self.gated, ..LayerProblem::new(kind, 1) };
+        let mut problems = each(&[layer], &numbers(&self.batch), |problem, batch| problem.batch = *batch);
+        if kind.sizes().contains(&"n") {
+            // Layers along one dimension leave out shapes of several.
+            let fits = |shape: &FftShape| kind == LayerKind::SpectralConv || shape.dims().len() == 1;
+            let shapes: Vec<FftShape> = Shapes::of(&self.n).into_iter().filter(fits).collect();
+            problems = each(&problems, &shapes, |problem, shape| problem.shape = shape.clone());
+        }
+        for (_, list, set) in self.lists().into_iter().filter(|(name, ..)| kind.sizes().contains(name)) {
+            problems = each(&problems, &list, |problem, number| set(problem, *number));
         }
         problems
     }
+}
 
-    fn spectral_convs(&self, batch: usize, shapes: &[FftShape]) -> Vec<LayerProblem> {
-        let mut problems = Vec::new();
-        for channels in numbers(&self.channels) {
-            for shape in shapes {
-                for modes in numbers(&self.modes) {
-                    let layer = SpectralConvShape { channels, shape: shape.clone(), modes };
-                    problems.push(LayerProblem::SpectralConv(batch, layer));
-                }
-            }
-        }
-        problems
-    }
-
-    fn long_convs(&self, batch: usize, shapes: &[FftShape]) -> Vec<LayerProblem> {
-        let layer = |(channels, n)| LayerProblem::LongConv(batch, LongConvShape { channels, n, gated: self.gated });
-        self.rows(shapes).into_iter().map(layer).collect()
-    }
-
-    /// Channels of an item, and points of a row, of layers along one dimension.
-    fn rows(&self, shapes: &[FftShape]) -> Vec<(usize, usize)> {
-        let lengths: Vec<usize> = shapes.iter().filter(|shape| shape.dims().len() == 1).map(FftShape::last).collect();
-        let channels = numbers(&self.channels);
-        channels.into_iter().flat_map(|channels| lengths.iter().map(move |&n| (channels, n))).collect()
-    }
-
-    fn power_spectra(&self, batch: usize, shapes: &[FftShape]) -> Vec<LayerProblem> {
-        let layer = |(channels, n)| LayerProblem::PowerSpectrum(batch, PowerSpectrumShape { channels, n });
-        self.rows(shapes).into_iter().map(layer).collect()
-    }
-
-    fn top_ks(&self, batch: usize, shapes: &[FftShape]) -> Vec<LayerProblem> {
-        let mut problems = Vec::new();
-        for (channels, n) in self.rows(shapes) {
-            for k in numbers(&self.k) {
-                problems.push(LayerProblem::TopK(batch, TopKShape { channels, n, k }));
-            }
-        }
-        problems
-    }
-
-    fn welch_psds(&self, batch: usize) -> Vec<LayerProblem> {
-        let mut problems = Vec::new();
-        for samples in numbers(&self.samples) {
-            for n_fft in numbers(&self.n_fft) {
-                for hop in numbers(&self.hop) {
-                    problems.push(LayerProblem::WelchPsd(batch, WelchPsdShape { samples, n_fft, hop }));
-                }
-            }
-        }
-        problems
-    }
-
-    fn log_mels(&self, batch: usize) -> Vec<LayerProblem> {
-        let mut problems = Vec::new();
-        for samples in numbers(&self.samples) {
-            for n_fft in numbers(&self.n_fft) {
-                for hop in numbers(&self.hop) {
-                    for mels in numbers(&self.mels) {
-                        problems.push(LayerProblem::LogMel(batch, LogMelShape { samples, n_fft, hop, mels }));
-                    }
-                }
-            }
-        }
-        problems
-    }
+/// Every problem with each of the values.
+fn each<T>(problems: &[LayerProblem], values: &[T], set: impl Fn(&mut LayerProblem, &T)) -> Vec<LayerProblem> {
+    let with = |problem: &LayerProblem, value: &T| {
+        let mut problem = problem.clone();
+        set(&mut problem, value);
+        problem
+    };
+    problems
+        .iter()
+        .flat_map(|problem| values.iter().map(move |value| (problem, value)))
+        .map(|(p, v)| with(p, v))
+        .collect()
 }

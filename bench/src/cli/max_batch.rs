@@ -1,4 +1,5 @@
 //! `firefly-bench max-batch`: the largest batch that is safe in one call, what limits it, and proof by running it.
+
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -7,21 +8,17 @@ use burn::tensor::Device;
 use firefly_app::device::{DeviceChoice, DeviceName};
 use firefly_app::files::ensure_writable;
 use firefly_app::progress::StepProgress;
-use firefly_app::table::{Align, TableLayout, TextTable, wrapped};
-use firefly_models::Tier;
-use thiserror::Error;
+use firefly_app::table::{TableLayout, TextTable, wrapped};
 
 use super::ExitStatus;
-use super::values::{TIERS, named};
-use super::welch_options::tier_names;
-use crate::harness::machine::{MachineInfo, available_cores, available_memory};
-use crate::harness::number_list::{NumberRange, distinct, numbers, whole};
-use crate::harness::outcome::{BatchLimit, CaseOutcome, CaseRecord, LimitedBy};
-use crate::harness::parameters::ParameterMap;
-use crate::harness::problem::{Problem, ProblemError};
-use crate::harness::verification::{CaseError, Unsupported, Verification};
-use crate::report::schema::{BenchReport, CommandRecord};
-use crate::suites::peaks::{MAX_INPUT_BYTES, PeaksProblem, facts, firefly, grid};
+use super::problem_options::PeaksSizes;
+use crate::harness::{
+    BatchLimit, CaseError, CaseOutcome, CaseRecord, Inputs, LimitedBy, MAX_BYTES, MachineInfo, Problem, References,
+    Verification, available_cores, available_memory, whole,
+};
+use crate::report::columns::Columns;
+use crate::report::schema::{BenchReport, CommandRecord, write};
+use crate::suites::peaks::{PeaksProblem, facts, firefly};
 use firefly_app::number::{self, bytes};
 
 /// Share of the memory that is free which a call may take: the rest is for whoever else is there.
@@ -31,22 +28,11 @@ const PEAK_BYTES: usize = size_of::<i64>() + size_of::<f32>();
 
 /// Options of `max-batch`.
 #[derive(Debug, Clone, clap::Args)]
+#[command(mut_arg("n_fft", |arg| arg.default_value("256,1024,4096")))]
 pub struct MaxBatchArgs {
-    /// Samples per segment: powers of two from 8 to 65536
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_delimiter = ',',
-        default_value = "256,1024,4096",
-        allow_negative_numbers = true
-    )]
-    pub n_fft: Vec<NumberRange>,
-    /// Peaks per frame: from 1 to n_fft / 2 + 1
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "16", allow_negative_numbers = true)]
-    pub k: Vec<NumberRange>,
-    /// Segments used of each frame: ultra (1), fast (2), reference (8)
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "fast", value_parser = named(TIERS))]
-    pub tier: Vec<Tier>,
+    /// Estimates and numbers of peaks
+    #[command(flatten)]
+    pub sizes: PeaksSizes,
     /// Device of the tensors: auto (the first GPU that is built in and present, or else the CPU), cpu, ndarray, wgpu,
     /// vulkan, metal, cuda or rocm, with an index as in cuda:1
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
@@ -72,22 +58,18 @@ pub struct MaxBatchArgs {
 }
 
 /// Computes the largest batches, proves what can be, and prints the table to `out`.
-///
-/// # Errors
-/// For a device that is not there, and output that can't be written. A batch that can't be proven is no error but a row
-/// of the table and a [`ExitStatus`].
 pub fn run(arguments: &MaxBatchArgs, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
-    let MaxBatchArgs { n_fft, k, tier, device: name, prove, seed, json, wide, quiet } = arguments;
+    let MaxBatchArgs { sizes, device: name, prove, seed, json, wide, quiet } = arguments;
     let name = &name.name();
     let device = name.open()?;
     if let Some(path) = json {
         ensure_writable(path).with_context(|| format!("--json {}", path.display()))?;
     }
-    let problems = grid(&numbers(n_fft), &distinct(tier.clone()), &[1], &numbers(k));
+    let problems = sizes.problems(&[1]);
     let progress = StepProgress::new(*quiet, problems.len());
     let mut cases = Vec::new();
     for problem in &problems {
-        progress.set_message(format!("n_fft {}, {}, k {}", problem.options.n_fft, problem.tier, problem.k));
+        progress.set_message(problem.parameters().without(&["hop", "frame", "batch"]).to_string());
         let outcome = match largest(problem, *name) {
             Ok((limit, row_bytes)) => {
                 let most = (prove.saturating_mul(1 << 20) / row_bytes).min(provable(problem, limit.free_bytes));
@@ -111,67 +93,40 @@ pub fn run(arguments: &MaxBatchArgs, out: &mut dyn Write) -> anyhow::Result<Exit
     let title = format!("max-batch of welch_peaks on {}: {}", arguments.device.explained(), host.summary());
     // The file before the table: a closed output loses no result.
     if let Some(path) = json {
-        let options = ParameterMap::default()
-            .with("n_fft", numbers(n_fft))
-            .with("k", numbers(k))
-            .with("tier", tier_names(tier))
-            .with("device", name.to_string())
-            .with("prove", *prove)
-            .with("seed", *seed);
+        let options = sizes.parameters().with("device", name.to_string()).with("prove", *prove).with("seed", *seed);
         let command = CommandRecord { name: "max-batch".into(), options };
-        BenchReport::new(host, command, facts(), cases.clone()).write(path)?;
+        write(&BenchReport::new(host, command, facts(), cases.clone()), path)?;
     }
     let layout = TableLayout::of_stdout(*wide);
     if !quiet {
         writeln!(out, "{}", wrapped(&title, layout.width).join("\n  "))?;
         writeln!(out, "one-sided f32 power: {}\n", facts())?;
     }
-    write!(out, "{}", table(&cases).render_in(layout))?;
+    write!(out, "{}", table(&cases).render_with_remark(layout))?;
     Ok(ExitStatus::of(&cases))
 }
 
-/// Reason why there is no largest batch.
-#[derive(Debug, Error)]
-enum LimitError {
-    #[error(transparent)]
-    Problem(#[from] ProblemError),
-    #[error("{0} does not say how much memory it has")]
-    UnknownMemory(DeviceName),
-}
-
 /// The largest batch of a problem, and the bytes per row of its input.
-fn largest(problem: &PeaksProblem, device: DeviceName) -> Result<(BatchLimit, usize), LimitError> {
-    problem.check()?;
+fn largest(problem: &PeaksProblem, device: DeviceName) -> Result<(BatchLimit, usize), String> {
+    problem.check().map_err(|error| error.to_string())?;
     if !device.kind().is_host() {
-        return Err(LimitError::UnknownMemory(device));
+        return Err(format!("{device} does not say how much memory it has"));
     }
     let input = problem.frame() * size_of::<f32>();
     Ok((limit(input, problem.k * PEAK_BYTES, available_memory()), input))
 }
 
-/// The largest batch of rows that take so many bytes of input and output, where so many bytes are free.
-///
-/// Every tensor is one allocation, which can't be larger than `isize::MAX` bytes; that is also as far as an index
-/// reaches. Commands that measure accept inputs of [`MAX_INPUT_BYTES`].
+/// The largest batch of rows that take so many bytes of input and output, where so many bytes are free, with an input
+/// that commands which measure accept.
 fn limit(input: usize, output: usize, free: Option<u64>) -> BatchLimit {
-    let by_index = isize::MAX as u64 / input.max(output) as u64;
+    let by_size = MAX_BYTES as u64 / input as u64;
     let by_memory = free.map(|free| (MEMORY_SHARE * free as f64) as u64 / (input + output) as u64);
-    let by_size = MAX_INPUT_BYTES as u64 / input as u64;
-    let limits = [
-        (by_memory, LimitedBy::Memory),
-        (Some(by_index), LimitedBy::IndexRange),
-        (Some(by_size), LimitedBy::InputSize),
-    ];
-    let known = limits.into_iter().filter_map(|(batch, limited_by)| Some((batch?, limited_by)));
-    let (batch, limited_by) = known.min_by_key(|(batch, _)| *batch).unwrap_or((by_index, LimitedBy::IndexRange));
-    BatchLimit {
-        batch,
-        limited_by,
-        bytes_per_row: (input + output) as u64,
-        free_bytes: free,
-        proven_batch: 0,
-        verification: None,
-    }
+    let (batch, limited_by) = match by_memory {
+        Some(batch) if batch < by_size => (batch, LimitedBy::Memory),
+        _ => (by_size, LimitedBy::InputSize),
+    };
+    let (bytes_per_row, free_bytes) = ((input + output) as u64, free);
+    BatchLimit { batch, limited_by, bytes_per_row, free_bytes, proven_batch: 0, verification: None }
 }
 
 /// Largest batch that can be proven where so many bytes are free: beside the call's own memory that takes the frames a
@@ -179,7 +134,7 @@ fn limit(input: usize, output: usize, free: Option<u64>) -> BatchLimit {
 fn provable(problem: &PeaksProblem, free: Option<u64>) -> usize {
     const ROWS: usize = 1 << 10;
     let rows = PeaksProblem { batch: ROWS, ..*problem };
-    let needed = rows.input_memory(1) + firefly().memory(&rows).total();
+    let needed = Inputs::memory(&rows.inputs(), ROWS, 1) + firefly().memory(&rows);
     free.map_or(usize::MAX, |free| (MEMORY_SHARE * free as f64 * ROWS as f64 / needed as f64) as usize)
 }
 
@@ -190,54 +145,41 @@ fn prove_batch(problem: &PeaksProblem, limit: BatchLimit, most: usize, seed: u64
         return CaseOutcome::Bounded(limit);
     }
     let problem = PeaksProblem { batch, ..*problem };
-    match verify_batch(&problem, seed, device) {
-        Ok(found) => {
-            CaseOutcome::Bounded(BatchLimit { proven_batch: batch as u64, verification: Some(found), ..limit })
+    let inputs = Inputs::generate(problem.inputs(), batch, seed, 1, device);
+    match firefly().verify(&problem, &inputs, &References::new(&inputs)) {
+        Ok(verified) => {
+            let verification = Some(verified.verification);
+            CaseOutcome::Bounded(BatchLimit { proven_batch: batch as u64, verification, ..limit })
         }
         Err(CaseError::Unsupported(reason)) => CaseOutcome::unsupported(reason),
         Err(error) => CaseOutcome::failed(format!("batch {batch}: {error}")),
     }
 }
 
-fn verify_batch(problem: &PeaksProblem, seed: u64, device: &Device) -> Result<Verification, CaseError> {
-    problem.check().map_err(Unsupported::Problem)?;
-    let inputs = problem.generate(seed, 1, device);
-    let expected = problem.expected(&inputs, seed).map_err(CaseError::mismatch)?;
-    Ok(firefly().verify(problem, &inputs, &expected)?.verification)
-}
-
 /// Table with a row per problem.
 pub fn table(cases: &[CaseRecord]) -> TextTable {
-    let mut table = TextTable::default()
-        .column("n_fft", Align::Right)
-        .column("tier", Align::Left)
-        .column("k", Align::Right)
-        .optional("bytes/row", Align::Right, 3)
-        .optional("free", Align::Right, 4)
-        .column("largest batch", Align::Right)
-        .optional("limited by", Align::Left, 2)
-        .optional("proven batch", Align::Right, 1)
-        .wide("rows checked", Align::Right)
-        .optional("error", Align::Right, 5);
-    for case in cases {
-        let mut cells: Vec<String> = ["n_fft", "tier", "k"].map(|name| case.problem.shown(name)).into();
-        match &case.outcome {
-            CaseOutcome::Bounded(limit) => {
-                cells.extend([
-                    number::whole(limit.bytes_per_row),
-                    limit.free_bytes.map(bytes).unwrap_or_default(),
-                    number::whole(limit.batch),
-                    limit.limited_by.to_string(),
-                    number::whole(limit.proven_batch),
-                    limit.verification.map(|found| found.rows.to_string()).unwrap_or_default(),
-                    limit.verification.map(|found| format!("{:.1e}", found.error)).unwrap_or_default(),
-                ]);
-                table.row(cells);
-            }
-            other => table.row_with_remark(cells, other.remark()),
+    fn of<'a>(shown: impl Fn(&BatchLimit) -> String + 'a) -> impl Fn(&CaseRecord) -> String + 'a {
+        move |case| match &case.outcome {
+            CaseOutcome::Bounded(limit) => shown(limit),
+            _ => String::new(),
         }
     }
-    table
+    let found = |shown: fn(Verification) -> String| of(move |limit| limit.verification.map(shown).unwrap_or_default());
+    Columns::new()
+        .number("n_fft", |case: &CaseRecord| case.problem.shown("n_fft"))
+        .number("segments", |case| case.problem.shown("segments"))
+        .number("k", |case| case.problem.shown("k"))
+        .optional("bytes/row", 3, of(|limit| number::whole(limit.bytes_per_row)))
+        .optional("free", 4, of(|limit| limit.free_bytes.map(bytes).unwrap_or_default()))
+        .number("largest batch", of(|limit| number::whole(limit.batch)))
+        .optional_word("limited by", 2, of(|limit| limit.limited_by.to_string()))
+        .optional("proven batch", 1, of(|limit| number::whole(limit.proven_batch)))
+        .wide("rows checked", found(|found| found.rows.to_string()))
+        .optional("error", 5, found(|found| format!("{:.1e}", found.error)))
+        .table_with_remarks(cases, 3, |case| match &case.outcome {
+            CaseOutcome::Bounded(_) => None,
+            other => Some(other.remark()),
+        })
 }
 
 #[cfg(test)]
@@ -252,30 +194,27 @@ mod tests {
         assert_eq!((unknown.batch, unknown.limited_by), (5_592_405, LimitedBy::InputSize));
         let plenty = limit(1536, 192, Some(u64::MAX));
         assert_eq!(plenty.limited_by, LimitedBy::InputSize);
-        // One output of a row is then larger than any allocation.
-        let wide = limit(1, isize::MAX as usize, None);
-        assert_eq!((wide.batch, wide.limited_by), (1, LimitedBy::IndexRange));
     }
 
     #[test]
     fn a_largest_batch_is_accepted_by_the_commands_that_measure() {
-        for (n_fft, tier, k) in [(8, Tier::Ultra, 5), (256, Tier::Fast, 16), (65_536, Tier::Reference, 32_769)] {
-            let problem = PeaksProblem::new(n_fft, tier, 1, k);
+        for (n_fft, segments, k) in [(8, 1, 5), (256, 2, 16), (1000, 3, 501), (65_536, 8, 32_769)] {
+            let problem = PeaksProblem::new(n_fft, segments, 1, k);
             let (limit, _) = largest(&problem, DeviceName::CPU).unwrap();
             let of = |batch| PeaksProblem { batch, ..problem }.check();
-            assert_eq!(of(limit.batch as usize), Ok(()), "{n_fft} {tier} {k}");
+            assert_eq!(of(limit.batch as usize), Ok(()), "{n_fft} {segments} {k}");
             let largest = limit_without_memory(&problem);
-            assert!(of(largest).is_ok() && of(largest + 1).is_err(), "{n_fft} {tier} {k}: {largest}");
+            assert!(of(largest).is_ok() && of(largest + 1).is_err(), "{n_fft} {segments} {k}: {largest}");
         }
     }
 
     #[test]
     fn a_proof_fits_in_free_memory() {
         const FREE: u64 = 3 << 30;
-        let problem = PeaksProblem::new(256, Tier::Fast, 1, 16);
+        let problem = PeaksProblem::new(256, 2, 1, 16);
         let provable = provable(&problem, Some(FREE));
         let rows = PeaksProblem { batch: provable, ..problem };
-        let needed = rows.input_memory(1) + firefly().memory(&rows).total();
+        let needed = Inputs::memory(&rows.inputs(), provable, 1) + firefly().memory(&rows);
         let share = needed as f64 / FREE as f64;
         assert!((0.79..=0.8).contains(&share), "{share}");
     }
@@ -286,14 +225,9 @@ mod tests {
 
     #[test]
     fn a_device_that_does_not_say_its_memory_has_no_bound() {
-        let problem = PeaksProblem::new(64, Tier::Fast, 1, 4);
-        let reason = largest(&problem, "cuda:1".parse().unwrap()).unwrap_err().to_string();
+        let problem = PeaksProblem::new(64, 2, 1, 4);
+        let reason = largest(&problem, "cuda:1".parse().unwrap()).unwrap_err();
         assert_eq!(reason, "cuda:1 does not say how much memory it has");
-        assert!(
-            largest(&PeaksProblem::new(8, Tier::Fast, 1, 6), DeviceName::CPU)
-                .unwrap_err()
-                .to_string()
-                .contains("`k` is 6")
-        );
+        assert!(largest(&PeaksProblem::new(8, 2, 1, 6), DeviceName::CPU).unwrap_err().to_string().contains("`k` is 6"));
     }
 }

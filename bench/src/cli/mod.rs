@@ -1,24 +1,22 @@
 //! The subcommands, one file each: arguments, what is done with them, and the report.
 
-pub mod butterfly;
-pub mod calibrate;
-pub mod compare;
-pub mod comparison;
+mod butterfly;
+mod calibrate;
+mod compare;
+mod comparison;
 mod device_profile;
-pub mod e2e;
-pub mod fft;
-pub mod fusion_phases;
-pub mod gate;
-pub mod layers;
+mod e2e;
+mod fft;
+mod fusion_phases;
+mod gate;
+mod layers;
 pub mod max_batch;
-pub mod options;
-pub mod picker;
-pub mod predictions;
-pub mod profile;
-pub mod report;
-pub mod train_options;
-pub mod values;
-pub mod welch_options;
+mod options;
+mod picker;
+mod predictions;
+mod problem_options;
+mod profile;
+mod report;
 pub mod welch_peaks;
 
 use std::io::Write;
@@ -26,10 +24,8 @@ use std::io::Write;
 use clap::{Parser, Subcommand};
 use firefly_framework::profile::Preset;
 
-use self::train_options::TrainOptions;
-use crate::harness::outcome::{CaseOutcome, CaseRecord};
-use crate::harness::problem::Problem;
-use crate::harness::strategy::BenchStrategy;
+use self::problem_options::TrainOptions;
+use crate::harness::{BenchStrategy, CaseOutcome, CaseRecord, INTERRUPTED, Problem, is_interrupted};
 use crate::suites::{self, peaks, phases, pipelines};
 
 /// End of the program's own help.
@@ -40,10 +36,11 @@ Exit status:
   0  done
   1  a case failed, got slower, is no longer measured, or is gone
   2  the command could not be carried out, or nothing could be measured
+  130  interrupted: what was measured by then is kept
 
 Environment:
-  FIREFLY_TRACE=1          print every selection of the picker with its predictions
-  FIREFLY_LEGACY_PICKER=1  let the picker select by the published thresholds on the batch";
+  FIREFLY_TRACE=1          print every selection of the picker with its candidates
+  FIREFLY_LEGACY_PICKER=1  let the strategy auto select by the published thresholds on the batch";
 
 /// Verified measurements of Firefly's operations and models.
 #[derive(Debug, Parser)]
@@ -90,7 +87,7 @@ pub enum BenchCommand {
     /// From a spectrum that is read back to one fused kernel, phase by phase: counted, predicted, measured, decided on
     #[command(after_help = strategies_help(
         "firefly-bench fusion-phases --batch 32,1024,8192 --explain",
-        &phases::catalogue(Preset::Cpu.profile())
+        &phases::catalogue(Preset::Cpu.profile(), false)
     ))]
     FusionPhases(fusion_phases::FusionPhasesArgs),
     /// Whole pipelines (power spectra, mel spectra, peaks) from host memory to host memory, side by side
@@ -100,7 +97,7 @@ pub enum BenchCommand {
     ))]
     E2e(e2e::E2eArgs),
     /// The largest batch that is safe in one call, what limits it, and proof by running it
-    #[command(after_help = example("firefly-bench max-batch --n-fft 256,4096 --tier fast,reference --prove 256", true))]
+    #[command(after_help = example("firefly-bench max-batch --n-fft 256,4096 --segments fast,reference --prove 256", true))]
     MaxBatch(max_batch::MaxBatchArgs),
     /// Changes from one report to another; exit status 1 if a case got slower or is no longer measured
     #[command(after_help = example("firefly-bench compare before.json after.json --threshold 0.1 --quiet", false))]
@@ -114,11 +111,17 @@ pub enum BenchCommand {
     /// Measures the costs of a device, for the picker and for decisions on fusion
     #[command(after_help = example("firefly-bench calibrate --device cpu --rounds 5", false))]
     Calibrate(calibrate::CalibrateArgs),
-    /// Quality of the picker's predicted times, and regret of its choices
-    #[command(after_help = example("firefly-bench picker --n-fft 256 --batch 1..4096 --k 16 --json picker.json", true))]
+    /// Regret of the picker's choices
+    #[command(after_help = strategies_help(
+        "firefly-bench picker --n-fft 256 --batch 1..4096 --k 16 --json picker.json",
+        &suites::picker::catalogue(&Preset::Cpu.profile())
+    ))]
     Picker(picker::PickerArgs),
     /// Predicted and measured times of every captured graph: the fusion phases, as traced, and the models
-    #[command(after_help = example("firefly-bench predictions --device cpu --batch 32,1024,8192", true))]
+    #[command(after_help = strategies_help(
+        "firefly-bench predictions --device cpu --batch 32,1024,8192",
+        &suites::predictions::catalogue(&Preset::Cpu.profile())
+    ))]
     Predictions(predictions::PredictionsArgs),
     /// Reports as one page: self-contained HTML with charts, or Markdown
     #[command(after_help = example("firefly-bench report peaks.json picker.json --out page.html", false))]
@@ -131,7 +134,7 @@ impl Cli {
     /// # Errors
     /// If it could not be carried out.
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
-        match self.command {
+        let status = match self.command {
             BenchCommand::WelchPeaks(arguments) => {
                 let catalogue = peaks::catalogue(arguments.train.source(arguments.measure.seed));
                 welch_peaks::run(&arguments, &catalogue, out)
@@ -152,7 +155,8 @@ impl Cli {
             BenchCommand::Picker(arguments) => picker::run(&arguments, out),
             BenchCommand::Predictions(arguments) => predictions::run(&arguments, out),
             BenchCommand::Report(arguments) => report::run(&arguments, out),
-        }
+        }?;
+        Ok(if is_interrupted() { ExitStatus::Interrupted } else { status })
     }
 }
 
@@ -165,6 +169,8 @@ pub enum ExitStatus {
     Failed,
     /// No case could be run.
     NothingMeasured,
+    /// The measurement was interrupted.
+    Interrupted,
 }
 
 impl ExitStatus {
@@ -186,6 +192,7 @@ impl ExitStatus {
             Self::Passed => 0,
             Self::Failed => 1,
             Self::NothingMeasured => 2,
+            Self::Interrupted => INTERRUPTED,
         }
     }
 }

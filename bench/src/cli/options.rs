@@ -6,19 +6,16 @@ use anyhow::{Context, anyhow, ensure};
 use clap::value_parser;
 use firefly_app::device::DeviceChoice;
 use firefly_app::files::ensure_writable;
-use firefly_app::host::MOST_THREADS;
+use firefly_app::host::MAX_THREADS;
 use firefly_app::table::TableLayout;
 use firefly_ops::InstructionSet;
 
-use super::values::instruction_set;
-use crate::harness::execution::ExecutionConfig;
-use crate::harness::machine::available_cores;
-use crate::harness::number_list::{NumberRange, distinct, numbers, whole};
-use crate::harness::parameters::ParameterMap;
-use crate::harness::runner::MeasurementSetup;
-use crate::harness::timing::Iterations;
+use super::problem_options::named;
+use crate::harness::{
+    ExecutionConfig, Iterations, MeasurementSetup, NumberRange, ParameterMap, available_cores, distinct, numbers, whole,
+};
 
-const MOST_ITERATIONS: i64 = 1_000_000;
+const MAX_ITERATIONS: i64 = 1_000_000;
 
 /// Device, execution and iterations of a measurement.
 ///
@@ -43,18 +40,18 @@ pub struct MeasureOptions {
     pub device: DeviceChoice,
     /// Instruction sets that Firefly's kernels for host processors are forced to use, each a case of its own; their own
     /// choice unless given
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = instruction_set())]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = named(InstructionSet::ALL.iter().map(|set| (set.name(), *set))))]
     pub instruction_set: Option<Vec<InstructionSet>>,
     /// Numbers of host threads from 1 to 1024, each a case of its own; all cores unless given
     #[arg(long, value_name = "LIST", value_delimiter = ',', allow_negative_numbers = true)]
     pub threads: Option<Vec<NumberRange>>,
     /// Timed iterations from 1 to 1000000, each on the next of several input sets
     #[arg(long, value_name = "N", default_value_t = 51, allow_negative_numbers = true)]
-    #[arg(value_parser = value_parser!(u32).range(1..=MOST_ITERATIONS))]
+    #[arg(value_parser = value_parser!(u32).range(1..=MAX_ITERATIONS))]
     pub iters: u32,
     /// Iterations before those, from 0 to 1000000
     #[arg(long, value_name = "N", default_value_t = 10, allow_negative_numbers = true)]
-    #[arg(value_parser = value_parser!(u32).range(..=MOST_ITERATIONS))]
+    #[arg(value_parser = value_parser!(u32).range(..=MAX_ITERATIONS))]
     pub warmup: u32,
     /// Seed of the inputs, and of the order in which cases take turns: a whole number from 0
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
@@ -73,9 +70,6 @@ pub struct MeasureOptions {
 
 impl MeasureOptions {
     /// Opens the device, starts the threads, and checks that the report can be written.
-    ///
-    /// # Errors
-    /// If one of these fails.
     pub fn open(&self) -> anyhow::Result<MeasurementSetup> {
         let name = self.device.name();
         let device = name.open()?;
@@ -85,7 +79,7 @@ impl MeasureOptions {
         );
         let threads = self.thread_counts();
         for threads in &threads {
-            ensure!(*threads <= MOST_THREADS, "--threads: {threads} is more than {MOST_THREADS}");
+            ensure!(*threads <= MAX_THREADS, "--threads: {threads} is more than {MAX_THREADS}");
         }
         if cfg!(debug_assertions) {
             tracing::warn!("built without optimisation; times mean nothing");

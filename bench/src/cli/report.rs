@@ -8,8 +8,8 @@ use anyhow::{Context, bail};
 use firefly_app::files::{ensure_writable, write_atomically};
 
 use super::ExitStatus;
-use crate::report::any::AnyReport;
-use crate::report::{html, markdown as results_page};
+use crate::report::page;
+use crate::report::schema::AnyReport;
 
 /// Options of `report`.
 #[derive(Debug, Clone, clap::Args)]
@@ -32,9 +32,6 @@ pub struct ReportArgs {
 }
 
 /// Writes the page, whole or not at all, and prints its path.
-///
-/// # Errors
-/// For files that are not reports, and a page that can't be written.
 pub fn run(arguments: &ReportArgs, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
     let ReportArgs { files, markdown, out: out_path, title, notes } = arguments;
     let (option, path) = markdown.as_ref().map_or(("--out", out_path), |path| ("--markdown", path));
@@ -51,11 +48,11 @@ pub fn run(arguments: &ReportArgs, out: &mut dyn Write) -> anyhow::Result<ExitSt
     };
     let reports = files.iter().map(|file| AnyReport::read(file)).collect::<Result<Vec<_>, _>>()?;
     let name = |file: &PathBuf| file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
-    let page = match markdown {
-        Some(_) => results_page::page(title, &notes, &reports),
-        None => html::page(title, &files.iter().map(name).zip(reports).collect::<Vec<_>>()),
+    let content = match markdown {
+        Some(_) => page::markdown(title, &notes, &reports),
+        None => page::html(title, &files.iter().map(name).zip(reports).collect::<Vec<_>>()),
     };
-    write_atomically(path, page.as_bytes()).with_context(|| format!("writing {}", path.display()))?;
+    write_atomically(path, content.as_bytes()).with_context(|| format!("writing {}", path.display()))?;
     writeln!(out, "{}", path.display())?;
     Ok(ExitStatus::Passed)
 }

@@ -2,12 +2,13 @@
 
 use std::io::Write;
 
+use anyhow::{Context, ensure};
+
 use super::ExitStatus;
 use super::comparison::Comparison;
 use super::options::MeasureOptions;
-use super::train_options::TrainOptions;
-use super::welch_options::PeaksGrid;
-use crate::harness::strategy::BenchStrategy;
+use super::problem_options::{PeaksGrid, TrainOptions};
+use crate::harness::BenchStrategy;
 use crate::report::crossover::{self, crossovers};
 use crate::suites::peaks::{PeaksProblem, facts};
 
@@ -17,6 +18,10 @@ pub struct WelchPeaksArgs {
     /// Sizes of the problems
     #[command(flatten)]
     pub grid: PeaksGrid,
+    /// Spread the segments evenly over a frame of N segments, at most 128, instead of one after the other [default without
+    /// N: 8]
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "8")]
+    pub spread: Option<usize>,
     /// Training of learned models
     #[command(flatten)]
     pub train: TrainOptions,
@@ -26,19 +31,26 @@ pub struct WelchPeaksArgs {
 }
 
 /// Runs the grid that `arguments` describe over strategies of `catalogue`, and prints the table to `out`.
-///
-/// # Errors
-/// For arguments out of range, a device that is not there, and output that can't be written. A case that fails is a row
-/// of the table and an [`ExitStatus`].
 pub fn run(
     arguments: &WelchPeaksArgs,
     catalogue: &[BenchStrategy<PeaksProblem>],
     out: &mut dyn Write,
 ) -> anyhow::Result<ExitStatus> {
-    let WelchPeaksArgs { grid, train, measure } = arguments;
+    let WelchPeaksArgs { grid, spread, train, measure } = arguments;
     train.check(measure.strategy.as_deref())?;
-    let problems = grid.problems("welch-peaks")?;
-    let facts = facts();
+    let (mut problems, mut facts, mut options) = (grid.problems(), facts(), grid.parameters());
+    if let Some(frame) = *spread {
+        for problem in &mut problems {
+            *problem = problem.spread(frame).context("--spread")?;
+            let averaged = problem.options.averaged();
+            ensure!(
+                averaged < frame,
+                "--spread is {frame}, but must be more segments than the {averaged} that are used"
+            );
+        }
+        facts = facts.with("segments", format!("spread over {frame}"));
+        options = options.with("spread", frame);
+    }
     let comparison = Comparison {
         command: "welch-peaks",
         heading: vec![
@@ -48,7 +60,7 @@ pub fn run(
                 .into(),
         ],
         facts,
-        options: train.parameters(grid.parameters()),
+        options: train.parameters(options),
         problems,
         columns: PeaksGrid::COLUMNS,
         catalogue,
@@ -66,15 +78,15 @@ pub fn run(
 #[cfg(test)]
 mod tests {
     use clap::Args;
-    use firefly_models::Tier;
+    use firefly_models::segments::SEGMENT_NAMES;
 
     use super::*;
 
     #[test]
-    fn the_help_names_every_tier() {
+    fn the_help_names_numbers_of_segments() {
         let help = WelchPeaksArgs::augment_args(clap::Command::new("welch-peaks")).render_long_help().to_string();
-        for tier in Tier::ALL {
-            assert!(help.contains(&format!("{tier} ({})", tier.segments())), "{tier}");
+        for (name, segments) in SEGMENT_NAMES {
+            assert!(help.contains(&format!("{name} ({segments})")), "{name}");
         }
     }
 }

@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
 
-use super::device_clock::DeviceClock;
-use super::routine::RoutineError;
+use super::{DeviceClock, RoutineError};
 
 /// Approximate time of the calls before a synchronisation. It is long because waking up after a long wait takes up to
 /// half a millisecond.
@@ -62,9 +61,6 @@ impl CallRunner {
 
     /// Runs `calls` with the number of calls, counting them first if that was not done: `calls` makes that many and
     /// waits for them.
-    ///
-    /// # Errors
-    /// Those of `calls`; [`RoutineError::NoDeviceClock`] where a device without a clock is to time them.
     pub fn run(&mut self, mut calls: impl FnMut(usize) -> Result<(), RoutineError>) -> Result<(), RoutineError> {
         if self.calls == Calls::ByDeviceClock {
             let clock = self.clock.as_ref().ok_or(RoutineError::NoDeviceClock)?;

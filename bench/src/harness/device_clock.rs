@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use burn::tensor::{Device, Tensor};
 
-use super::routine::RoutineError;
+use super::RoutineError;
 
 /// Values of each of the operations that precede the calls: as many as every device can bind, 128 MiB.
 const LEADING_VALUES: usize = 1 << 25;
@@ -34,9 +34,6 @@ impl DeviceClock {
     ///
     /// The end of a window is late by the time that the host takes to wake up. It is the same for few calls and for
     /// many, so that their difference has no part of it.
-    ///
-    /// # Errors
-    /// Those of `calls`, and a failure of the device.
     pub fn time(&self, mut calls: impl FnMut(usize) -> Result<(), RoutineError>) -> Result<Duration, RoutineError> {
         let few = self.window(|| calls(FEW_CALLS))?;
         let many = self.window(|| calls(MANY_CALLS))?;
@@ -77,14 +74,14 @@ mod events {
 
         /// Time from an event before `work` is queued to one after it.
         pub fn between(&self, work: impl FnOnce() -> Result<(), RoutineError>) -> Result<Duration, RoutineError> {
-            let window = self.0.profile_start().map_err(RoutineError::burn)?;
+            let window = self.0.profile_start().map_err(RoutineError::failed)?;
             if let Err(error) = work() {
                 self.0.profile_abandon(window);
                 return Err(error);
             }
-            let profile = self.0.profile_end(window).map_err(RoutineError::burn)?;
+            let profile = self.0.profile_end(window).map_err(RoutineError::failed)?;
             let ticks = block_on(profile.resolve());
-            ticks.map(|ticks| ticks.duration()).ok_or_else(|| RoutineError::burn("the device recorded no time"))
+            ticks.map(|ticks| ticks.duration()).ok_or_else(|| RoutineError::failed("the device recorded no time"))
         }
     }
 }

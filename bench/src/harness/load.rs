@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use firefly_app::device::DeviceKind;
 
-use super::machine::available_cores;
+use super::available_cores;
 
 /// Approximate time of a unit of work. It is much shorter than a scheduler's time slice, so that some units are not
 /// interrupted even if another process always runs.
@@ -99,9 +99,6 @@ impl LoadRecord {
 /// Measures `rounds` times with `measure`, which returns the slowdown of its round. Rounds on a busy machine are
 /// repeated, at most `rounds` in total, and those of the least slowdown are kept, in the order in which they were
 /// measured.
-///
-/// # Errors
-/// The first error of `measure`.
 pub fn in_quiet_rounds<T, E>(
     rounds: usize,
     mut measure: impl FnMut(usize) -> Result<(T, f64), E>,

@@ -1,24 +1,50 @@
 //! Harness: problems, strategies, and their verification, timing and records.
 
-pub mod any_tensor;
-pub mod calls;
-pub mod case;
-pub mod date;
-pub mod device_clock;
-pub mod device_routine;
-pub mod execution;
-pub mod input_sets;
-pub mod load;
-pub mod machine;
-pub mod number_list;
-pub mod outcome;
-pub mod parameters;
-pub mod phase_traffic;
-pub mod problem;
-pub mod routine;
-pub mod runner;
-pub mod sampling;
-pub mod statistics;
-pub mod strategy;
-pub mod timing;
-pub mod verification;
+mod calls;
+mod device_clock;
+mod execution;
+mod inputs;
+mod interruption;
+mod load;
+mod machine;
+mod number_list;
+mod outcome;
+mod parameters;
+mod problem;
+mod ranking;
+mod routine;
+mod runner;
+mod statistics;
+mod strategy;
+mod tensor_routine;
+mod timing;
+mod verification;
+
+pub use execution::ExecutionConfig;
+pub use outcome::{BatchLimit, CaseOutcome, CaseRecord, LimitedBy, Measured, PhaseTraffic, SpeedRatio};
+pub use parameters::ParameterMap;
+pub use problem::WorkSize;
+pub use routine::{HostRoutine, Output, Routine, RoutineError};
+pub use statistics::Percentiles;
+pub use strategy::BenchStrategy;
+pub use tensor_routine::TensorRoutine;
+pub use timing::{Iterations, TurnOrder, VerifiedCase, interleave};
+pub use verification::{Accuracy, CaseError, Selected, Unsupported, Verification};
+
+pub(crate) use calls::{BY_DEVICE_CLOCK, CallRunner, Calls, QUEUED};
+pub(crate) use device_clock::DeviceClock;
+pub(crate) use inputs::{Fill, Inputs, TensorSpec};
+pub(crate) use interruption::{INTERRUPTED, is_interrupted, listen};
+pub(crate) use load::{LoadProbe, LoadRecord, in_quiet_rounds};
+pub(crate) use machine::{MachineInfo, available_cores, available_memory, date, day};
+pub(crate) use number_list::{NumberRange, distinct, grouped, numbers, whole};
+pub(crate) use outcome::DERIVED;
+pub(crate) use parameters::{name_of, shown};
+pub(crate) use problem::{MAX_BYTES, Problem, ProblemError};
+pub(crate) use ranking::{RankedRow, relative};
+pub(crate) use routine::checksum;
+pub(crate) use runner::{CONTROL, COPY_BASELINE, MeasurementSetup, Runner, check_memory};
+pub(crate) use tensor_routine::{Computed, floats, gradients, read, with_values};
+pub(crate) use verification::{
+    Expectation, ExpectedRow, Mismatch, References, Verified, check, check_each, tolerance, whole_tensors,
+};

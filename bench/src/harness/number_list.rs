@@ -2,78 +2,50 @@
 
 use std::str::FromStr;
 
-use thiserror::Error;
+/// Largest number of a list: products of two of them and a few bytes are no overflow.
+const MAX_NUMBER: usize = 1 << 32;
 
-/// Error in an item of a list of numbers.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum NumberError {
-    /// The item is empty.
-    #[error("an item of the list is empty")]
-    Empty,
-    /// The item is not a whole number.
-    #[error("`{0}` is not a whole number from 1; lists look like 32,256 or 32..8192")]
-    NotANumber(String),
-    /// The text is not a whole number from 0, or too large.
-    #[error("`{0}` is not a whole number from 0 that fits 64 bits")]
-    NotFromZero(String),
-    /// The item is zero.
-    #[error("0 is not accepted; numbers start at 1")]
-    Zero,
-    /// The range ends before it starts.
-    #[error("range `{0}` ends before it starts")]
-    Backwards(String),
-    /// An end of the range is not a power of two.
-    #[error("range `{range}` goes through powers of two, and {end} is not one")]
-    NotAPower {
-        /// The range.
-        range: String,
-        /// Its end that is not a power of two.
-        end: usize,
-    },
-}
-
-/// Item of a list of numbers from 1: `32`, or `32..8192` or `32-8192` for the powers of two from 32 to 8192.
+/// Item of a list of numbers from 1 to 2³²: `32`, or `32..8192` or `32-8192` for the powers of two from 32 to 8192.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NumberRange(Vec<usize>);
 
 impl FromStr for NumberRange {
-    type Err = NumberError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, NumberError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let item = text.trim();
         if item.is_empty() {
-            return Err(NumberError::Empty);
+            return Err("an item of the list is empty".into());
         }
         // A dash after a digit, so that `-1` is a number below the least.
         let dashed = || item.split_once('-').filter(|(from, _)| !from.is_empty());
         let Some((from, to)) = item.split_once("..").or_else(dashed) else { return Ok(Self(vec![number(item)?])) };
         let (from, to) = (power_of_two(from, item)?, power_of_two(to, item)?);
         if to < from {
-            return Err(NumberError::Backwards(item.to_string()));
+            return Err(format!("range `{item}` ends before it starts"));
         }
         Ok(Self((from.ilog2()..=to.ilog2()).map(|exponent| 1 << exponent).collect()))
     }
 }
 
 /// A whole number from 0.
-///
-/// # Errors
-/// [`NumberError::NotFromZero`] for any other text, and a number that is too large for its type.
-pub fn whole<T: FromStr>(text: &str) -> Result<T, NumberError> {
-    text.trim().parse().map_err(|_| NumberError::NotFromZero(text.to_string()))
+pub fn whole<T: FromStr>(text: &str) -> Result<T, String> {
+    text.trim().parse().map_err(|_| format!("`{text}` is not a whole number from 0 that fits 64 bits"))
 }
 
-fn number(text: &str) -> Result<usize, NumberError> {
+fn number(text: &str) -> Result<usize, String> {
     match text.trim().parse() {
-        Ok(0) => Err(NumberError::Zero),
+        Ok(number) if number > MAX_NUMBER => Err(format!("{number} is more than {MAX_NUMBER}")),
+        Ok(0) => Err("0 is not accepted; numbers start at 1".into()),
         Ok(number) => Ok(number),
-        Err(_) => Err(NumberError::NotANumber(text.to_string())),
+        Err(_) => Err(format!("`{text}` is not a whole number from 1; lists look like 32,256 or 32..8192")),
     }
 }
 
-fn power_of_two(text: &str, range: &str) -> Result<usize, NumberError> {
+fn power_of_two(text: &str, range: &str) -> Result<usize, String> {
     let end = number(text)?;
-    if end.is_power_of_two() { Ok(end) } else { Err(NumberError::NotAPower { range: range.to_string(), end }) }
+    let refuse = || format!("range `{range}` goes through powers of two, and {end} is not one");
+    if end.is_power_of_two() { Ok(end) } else { Err(refuse()) }
 }
 
 /// The numbers of a list in the order typed, each once.
@@ -92,19 +64,31 @@ pub fn distinct<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
     distinct
 }
 
+/// Items in groups of equal keys, in the order of the first of each.
+pub fn grouped<K: PartialEq, T>(items: impl IntoIterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {
+    let mut groups: Vec<(K, Vec<T>)> = Vec::new();
+    for (key, item) in items {
+        match groups.iter_mut().find(|(other, _)| *other == key) {
+            Some((_, group)) => group.push(item),
+            None => groups.push((key, vec![item])),
+        }
+    }
+    groups
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
 
-    fn parsed(text: &str) -> Result<Vec<usize>, NumberError> {
+    fn parsed(text: &str) -> Result<Vec<usize>, String> {
         let ranges = text.split(',').map(str::parse).collect::<Result<Vec<NumberRange>, _>>()?;
         Ok(numbers(&ranges))
     }
 
     fn refused(text: &str) -> String {
-        parsed(text).unwrap_err().to_string()
+        parsed(text).unwrap_err()
     }
 
     #[test]
@@ -126,6 +110,7 @@ mod tests {
         assert!(refused("-1").contains("`-1` is not a whole number"));
         assert!(refused("1..").contains("not a whole number"));
         assert!(refused("99999999999999999999").contains("not a whole number"));
+        assert_eq!(refused("9223372036854775808"), "9223372036854775808 is more than 4294967296");
         assert!(refused("0").contains("start at 1"));
         assert!(refused("64..32").contains("`64..32` ends before it starts"));
         assert!(refused("64-32").contains("`64-32` ends before it starts"));
@@ -137,7 +122,7 @@ mod tests {
     fn whole_numbers_begin_at_zero() {
         assert_eq!((whole("0"), whole(" 17 ")), (Ok(0u64), Ok(17)));
         for text in ["-1", "x", "1.5", "99999999999999999999"] {
-            assert!(whole::<usize>(text).unwrap_err().to_string().contains(&format!("`{text}` is not a whole number")));
+            assert!(whole::<usize>(text).unwrap_err().contains(&format!("`{text}` is not a whole number")));
         }
     }
 

@@ -1,21 +1,18 @@
 //! Records of cases: key, outcome and figures.
 
+use firefly_framework::cost::{Benefit, FusionDecision, Prediction};
+use firefly_framework::movement::DataMovement;
 use serde::{Deserialize, Serialize};
 
-use super::parameters::ParameterMap;
-use super::phase_traffic::PhaseTraffic;
-use super::problem::WorkSize;
-use super::routine::RoutineError;
-use super::statistics::Percentiles;
-use super::verification::{Accuracy, CaseError, Selected, Verification};
+use super::{Accuracy, CaseError, ParameterMap, Percentiles, RoutineError, Selected, Verification, WorkSize};
 
 /// Parameters of a problem that follow from the others: labels omit them.
-pub const DERIVED: [&str; 3] = ["segments", "hop", "frame"];
+pub const DERIVED: [&str; 2] = ["hop", "frame"];
 
 /// Record of a case. Problem, strategy, device, instruction set and threads are its key, unique in a report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CaseRecord {
-    /// Parameters of the problem, such as `n_fft`, `tier`, `batch` and `k`.
+    /// Parameters of the problem, such as `n_fft`, `segments`, `batch` and `k`.
     pub problem: ParameterMap,
     /// Name of the strategy.
     pub strategy: String,
@@ -76,7 +73,8 @@ pub struct Measured {
     pub ns_per_row: f64,
     /// Rows per second at the median.
     pub rows_per_second: f64,
-    /// 10⁹ bytes per second at the median, counting only bytes that any strategy has to move.
+    /// 10⁹ bytes per second at the median, counting only bytes that any strategy has to move which reads as much of the
+    /// input.
     pub useful_gb_per_second: f64,
     /// Speed relative to other cases of the same problem, measured in the same loop.
     pub speed: Vec<SpeedRatio>,
@@ -105,8 +103,6 @@ pub struct BatchLimit {
 pub enum LimitedBy {
     /// Free memory.
     Memory,
-    /// Size of one allocation, and range of an index.
-    IndexRange,
     /// Largest input that commands accept.
     InputSize,
 }
@@ -115,7 +111,6 @@ impl std::fmt::Display for LimitedBy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Memory => "memory",
-            Self::IndexRange => "index range",
             Self::InputSize => "input size",
         })
     }
@@ -131,6 +126,27 @@ pub struct SpeedRatio {
     pub ratio: Percentiles,
 }
 
+/// Data movement per run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PhaseTraffic {
+    /// Launches, synchronisations and bytes, counted from the graph that runs on the device.
+    pub io: DataMovement,
+    /// Bytes read back to the host, as observed.
+    pub bytes_read: u64,
+    /// Peak bytes of device memory in use, by the graph.
+    pub peak_bytes: u64,
+    /// Predicted nanoseconds of data movement, term by term.
+    pub prediction: Prediction,
+    /// Predicted nanoseconds per run: data movement, and the host's search for peaks where there is one; of the native
+    /// operation on a calibrated device, the time that calibration measured.
+    pub predicted_ns: f64,
+    /// Savings over the baseline; none of the baseline itself.
+    pub saved: Option<Benefit>,
+    /// Fusion gate's decision with every term: on replacing the baseline by this phase or, where a graph was rewritten,
+    /// on the rewrite.
+    pub decision: Option<FusionDecision>,
+}
+
 impl CaseRecord {
     /// The figures of a measured case.
     pub fn measured(&self) -> Option<&Measured> {
@@ -138,15 +154,6 @@ impl CaseRecord {
             CaseOutcome::Measured(measured) => Some(measured),
             CaseOutcome::Bounded(_) | CaseOutcome::Failed { .. } | CaseOutcome::Unsupported { .. } => None,
         }
-    }
-
-    /// Whether the two have the same key.
-    pub fn has_key_of(&self, other: &Self) -> bool {
-        self.problem == other.problem
-            && self.strategy == other.strategy
-            && self.device == other.device
-            && self.instruction_set == other.instruction_set
-            && self.threads == other.threads
     }
 
     /// The key as text, without parameters that follow from others.

@@ -91,6 +91,11 @@ impl<'de> Deserialize<'de> for ParameterMap {
     }
 }
 
+/// Name of a value that has one.
+pub fn name_of<T: PartialEq>(named: &[(&'static str, T)], value: &T) -> &'static str {
+    named.iter().find(|(_, other)| other == value).map_or("", |(name, _)| name)
+}
+
 /// A value without quotes.
 pub fn shown(value: &Value) -> String {
     match value {
@@ -99,7 +104,7 @@ pub fn shown(value: &Value) -> String {
     }
 }
 
-/// `n_fft 256, tier fast`.
+/// `n_fft 256, segments 2`.
 impl fmt::Display for ParameterMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, (name, value)) in self.iter().enumerate() {
@@ -116,13 +121,13 @@ mod tests {
 
     #[test]
     fn order_survives_json() {
-        let parameters = ParameterMap::default().with("n_fft", 256).with("batch", 8).with("tier", "fast");
+        let parameters = ParameterMap::default().with("n_fft", 256).with("batch", 8).with("pipeline", "psd");
         let text = serde_json::to_string(&parameters).unwrap();
-        assert_eq!(text, r#"{"n_fft":256,"batch":8,"tier":"fast"}"#);
+        assert_eq!(text, r#"{"n_fft":256,"batch":8,"pipeline":"psd"}"#);
         assert_eq!(serde_json::from_str::<ParameterMap>(&text).unwrap(), parameters);
-        assert_eq!(parameters.to_string(), "n_fft 256, batch 8, tier fast");
-        assert_eq!(parameters.without(&["batch"]).to_string(), "n_fft 256, tier fast");
-        assert_eq!((parameters.count("batch"), parameters.shown("tier").as_str()), (Some(8), "fast"));
+        assert_eq!(parameters.to_string(), "n_fft 256, batch 8, pipeline psd");
+        assert_eq!(parameters.without(&["batch"]).to_string(), "n_fft 256, pipeline psd");
+        assert_eq!((parameters.count("batch"), parameters.shown("pipeline").as_str()), (Some(8), "psd"));
         assert_eq!((parameters.count("k"), parameters.shown("k").as_str()), (None, ""));
     }
 }

@@ -1,23 +1,17 @@
 //! Problems: what strategies are compared on.
 
-use std::error::Error as StdError;
-
-use burn::tensor::Device;
 use firefly_ops::ArgumentError;
 use thiserror::Error;
 
-use super::parameters::ParameterMap;
+use super::{ParameterMap, TensorSpec};
 use firefly_app::number::bytes;
 
-/// Computation of a fixed size, with its inputs and its expected results.
-pub trait Problem: Sync {
-    /// Several sets of inputs.
-    type Inputs: Send + Sync;
-    /// Expected results in float64.
-    type Expected: Sync;
-    /// Disagreement between two ways to compute the expected results.
-    type ReferenceError: StdError + Send + Sync + 'static;
+/// Largest tensor of a problem, in bytes; larger batches are to be split.
+pub const MAX_BYTES: usize = 8 << 30;
 
+/// One operation at one size: its parameters, and the shapes and values of its inputs. What is expected of a strategy is
+/// an [`Expectation`](super::verification::Expectation), which the strategy gives with its routine.
+pub trait Problem: Clone + Send + Sync + 'static {
     /// The parameters that fix the problem.
     fn parameters(&self) -> ParameterMap;
 
@@ -27,23 +21,29 @@ pub trait Problem: Sync {
     /// [`ProblemError`] for parameters out of range.
     fn check(&self) -> Result<(), ProblemError>;
 
-    /// The size that rates are computed from.
-    fn size(&self) -> WorkSize;
+    /// Rows per call.
+    fn rows(&self) -> usize;
 
-    /// Bytes of memory of at most `most_sets` input sets.
-    fn input_memory(&self, most_sets: usize) -> usize;
+    /// The input tensors: those that differ from set to set first, then parameters, which do not.
+    fn inputs(&self) -> Vec<TensorSpec>;
 
-    /// At most `most_sets` input sets on `device`, the same for the same seed.
-    fn generate(&self, seed: u64, most_sets: usize, device: &Device) -> Self::Inputs;
+    /// Bytes of the result of a call.
+    fn output_bytes(&self) -> usize;
 
-    /// Whether inputs made for another problem are also inputs of this one.
-    fn fits(&self, inputs: &Self::Inputs) -> bool;
+    /// Input sets at most.
+    fn max_sets(&self) -> usize {
+        usize::MAX
+    }
 
-    /// The expected results in float64.
-    ///
-    /// # Errors
-    /// If two ways to compute them disagree.
-    fn expected(&self, inputs: &Self::Inputs, seed: u64) -> Result<Self::Expected, Self::ReferenceError>;
+    /// Bytes of all inputs of a call.
+    fn input_bytes(&self) -> usize {
+        self.inputs().iter().map(TensorSpec::bytes).fold(0, usize::saturating_add)
+    }
+
+    /// The size that rates are computed from: every input is read once, and the result written once.
+    fn size(&self) -> WorkSize {
+        WorkSize { rows: self.rows(), useful_bytes: self.input_bytes() + self.output_bytes() }
+    }
 }
 
 /// Size of a problem.
@@ -83,4 +83,21 @@ pub enum ProblemError {
         /// Bytes that can be taken.
         free: u64,
     },
+}
+
+impl ProblemError {
+    /// A parameter that is out of range.
+    pub fn out_of_range(parameter: &'static str, got: usize, expected: impl Into<String>) -> Self {
+        Self::OutOfRange { parameter, got, expected: expected.into() }
+    }
+
+    /// A batch that is too large for inputs or results of `row_bytes` bytes per row.
+    ///
+    /// # Errors
+    /// [`ProblemError::OutOfRange`] if `batch` rows take more than [`MAX_BYTES`].
+    pub fn check_batch(batch: usize, row_bytes: usize) -> Result<(), Self> {
+        let most = MAX_BYTES / row_bytes.max(1);
+        let refuse = || Self::out_of_range("batch", batch, format!("at most {most}, for tensors of 8 GiB"));
+        if batch > most { Err(refuse()) } else { Ok(()) }
+    }
 }

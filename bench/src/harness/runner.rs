@@ -1,17 +1,15 @@
 //! Runner: verifies, times and records the cases of one problem after another.
+
 use burn::tensor::Device;
 use firefly_app::device::DeviceName;
 use firefly_app::progress::StepProgress;
 use firefly_ops::InstructionSet;
 
-use super::case::{self, Case, run_cases};
-use super::execution::ExecutionConfig;
-use super::machine::available_memory;
-use super::outcome::{CaseOutcome, CaseRecord};
-use super::problem::{Problem, ProblemError};
-use super::strategy::BenchStrategy;
-use super::timing::Iterations;
-use super::verification::Unsupported;
+use super::{
+    BenchStrategy, CaseError, CaseOutcome, CaseRecord, ExecutionConfig, Inputs, Iterations, Measured, Percentiles,
+    Problem, ProblemError, References, SpeedRatio, Unsupported, Verified, VerifiedCase, WorkSize, available_memory,
+    interleave, is_interrupted,
+};
 
 /// Share of the memory that can be taken which a problem may need.
 const MEMORY_SHARE: f64 = 0.8;
@@ -87,11 +85,11 @@ impl<'a, P: Problem> Runner<'a, P> {
 
     /// Steps of progress per problem.
     pub fn steps(&self) -> usize {
-        case::steps(self.configurations.len(), self.setup.iterations)
+        steps(self.configurations.len(), self.setup.iterations)
     }
 
     /// Records of a problem's cases. `kept` holds the inputs of the previous problem, and afterwards those of this one.
-    pub fn run(&self, problem: &P, kept: &mut Option<P::Inputs>, progress: &StepProgress) -> Vec<CaseRecord> {
+    pub fn run(&self, problem: &P, kept: &mut Option<Inputs>, progress: &StepProgress) -> Vec<CaseRecord> {
         let outcomes = self.outcomes(problem, kept, progress).unwrap_or_else(|outcome| {
             progress.advance(self.steps());
             vec![outcome; self.configurations.len()]
@@ -104,46 +102,44 @@ impl<'a, P: Problem> Runner<'a, P> {
     fn outcomes(
         &self,
         problem: &P,
-        kept: &mut Option<P::Inputs>,
+        kept: &mut Option<Inputs>,
         progress: &StepProgress,
     ) -> Result<Vec<CaseOutcome>, CaseOutcome> {
         let MeasurementSetup { device, iterations, seed, .. } = self.setup;
         // Inputs that don't fit are dropped before memory for others is allocated.
-        let fitting = kept.take().filter(|inputs| problem.fits(inputs));
+        let specs = problem.inputs();
+        let fitting = kept.take().filter(|inputs| inputs.fit(&specs, problem.rows()));
         problem.check().map_err(CaseOutcome::unsupported)?;
         let inputs = match fitting {
             Some(fitting) => fitting,
             None => {
-                let most_sets = iterations.warmup + iterations.timed;
+                let most_sets = (iterations.warmup + iterations.timed).min(problem.max_sets());
                 check_memory(self.memory(problem, most_sets)).map_err(CaseOutcome::unsupported)?;
-                problem.generate(*seed, most_sets, device)
+                Inputs::generate(specs, problem.rows(), *seed, most_sets, device)
             }
         };
-        let inputs: &P::Inputs = kept.insert(inputs);
-        let expected = problem.expected(inputs, *seed).map_err(|error| CaseOutcome::failed(error.to_string()))?;
+        let inputs: &Inputs = kept.insert(inputs);
+        let references = References::new(inputs);
         let cases =
-            self.configurations.iter().map(|configuration| self.case(*configuration, problem, inputs, &expected));
+            self.configurations.iter().map(|configuration| self.case(*configuration, problem, inputs, &references));
         Ok(run_cases(cases.collect(), problem.size(), *iterations, *seed, progress))
     }
 
-    /// Bytes of host memory that a problem takes: its inputs, the buffers that all cases hold, and the temporaries of
-    /// the largest. On an accelerator, results and temporaries are in device memory, whose size is not known.
+    /// Bytes of host memory that a problem takes: its input sets, and the temporaries of the strategy that takes most. On
+    /// an accelerator, results and temporaries are in device memory, whose size is not known.
     fn memory(&self, problem: &P, most_sets: usize) -> usize {
-        let inputs = problem.input_memory(most_sets);
-        if !self.setup.device_name.kind().is_host() {
-            return inputs;
-        }
-        let needs = || self.configurations.iter().map(|configuration| self.parts(*configuration).0.memory(problem));
-        let held: usize = needs().map(|need| need.held).sum();
-        inputs + held + needs().map(|need| need.transient).max().unwrap_or(0)
+        let inputs = Inputs::memory(&problem.inputs(), problem.rows(), most_sets);
+        let is_on_host = self.setup.device_name.kind().is_host();
+        let needs = self.strategies.iter().map(|strategy| strategy.memory(problem));
+        inputs + needs.max().filter(|_| is_on_host).unwrap_or(0)
     }
 
     fn case<'b>(
         &'b self,
         configuration: Configuration,
         problem: &'b P,
-        inputs: &'b P::Inputs,
-        expected: &'b P::Expected,
+        inputs: &'b Inputs,
+        references: &'b References,
     ) -> Case<'b> {
         let (strategy, execution) = self.parts(configuration);
         let forced = forced_set(strategy, execution);
@@ -156,7 +152,7 @@ impl<'a, P: Problem> Runner<'a, P> {
                     return Err(Unsupported::Kernel(set).into());
                 }
             }
-            strategy.verify(problem, inputs, expected)
+            strategy.verify(problem, inputs, references)
         };
         Case { execution, verify: Box::new(verify), comparisons: self.comparisons(configuration) }
     }
@@ -235,9 +231,84 @@ fn forced_set<P: Problem>(strategy: &BenchStrategy<P>, execution: &ExecutionConf
 }
 
 /// Checks that `needed` bytes fit in memory.
-fn check_memory(needed: usize) -> Result<(), ProblemError> {
+pub fn check_memory(needed: usize) -> Result<(), ProblemError> {
     match available_memory() {
         Some(free) if needed as f64 > MEMORY_SHARE * free as f64 => Err(ProblemError::Memory { needed, free }),
         _ => Ok(()),
     }
+}
+
+/// Strategy on an execution configuration.
+struct Case<'a> {
+    execution: &'a ExecutionConfig,
+    /// Prepares and verifies the routine, on the case's own threads.
+    verify: Box<dyn FnOnce() -> Result<Verified<'a>, CaseError> + Send + 'a>,
+    /// Cases that its speed is given relative to: a name, and the position among the cases.
+    comparisons: Vec<(String, usize)>,
+}
+
+/// Outcomes of the cases, in their order; `seed` draws the order of their turns. Progress advances by [`steps`].
+fn run_cases(
+    cases: Vec<Case<'_>>,
+    size: WorkSize,
+    iterations: Iterations,
+    seed: u64,
+    progress: &StepProgress,
+) -> Vec<CaseOutcome> {
+    let count = cases.len();
+    let mut outcomes: Vec<Option<CaseOutcome>> = Vec::with_capacity(count);
+    let (mut routines, mut passed) = (Vec::new(), Vec::new());
+    // Verify each case; what fails has its outcome, what passes will be timed.
+    for (index, Case { execution, verify, comparisons }) in cases.into_iter().enumerate() {
+        if is_interrupted() {
+            outcomes.push(Some(CaseOutcome::unsupported("interrupted")));
+            continue;
+        }
+        outcomes.push(match execution.run(verify) {
+            Ok(Verified { routine, checksums, verification, useful_bytes, accuracy, traffic, selected }) => {
+                routines.push(VerifiedCase { execution, routine, checksums });
+                let size = WorkSize { useful_bytes: useful_bytes.unwrap_or(size.useful_bytes), ..size };
+                passed.push((index, comparisons, (size, verification, accuracy, traffic, selected)));
+                None
+            }
+            Err(error) => Some(error.into()),
+        });
+        progress.advance(1);
+    }
+    // Time all that passed in one loop.
+    let mut left = steps(count, iterations) - count;
+    let timed = interleave(&mut routines, iterations, seed, || {
+        left -= 1;
+        progress.advance(1);
+    });
+    progress.advance(left);
+
+    // Relate the times to those of other cases.
+    let places: Vec<usize> = passed.iter().map(|(index, ..)| *index).collect();
+    let samples_of = |which: usize| timed[places.iter().position(|index| *index == which)?].as_ref().ok();
+    for ((index, comparisons, found), (samples, routine)) in passed.into_iter().zip(timed.iter().zip(&routines)) {
+        let (size, verification, accuracy, traffic, selected) = found;
+        let speed = |samples: &[u64]| {
+            let ratio = |(baseline, other): (String, usize)| {
+                let ratio = Percentiles::of_speed_ratio(samples_of(other)?, samples)?;
+                Some(SpeedRatio { baseline, ratio })
+            };
+            comparisons.into_iter().filter_map(ratio).collect()
+        };
+        outcomes[index] = match samples {
+            Ok(samples) => {
+                Measured::new(size, verification, routine.checksums.len(), samples.clone()).map(|measured| {
+                    let speed = speed(samples);
+                    CaseOutcome::Measured(Box::new(Measured { accuracy, traffic, selected, speed, ..measured }))
+                })
+            }
+            Err(error) => Some(CaseOutcome::failed(error.to_string())),
+        };
+    }
+    outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(|| CaseOutcome::failed("it was not timed"))).collect()
+}
+
+/// Steps of progress of `cases` cases.
+fn steps(cases: usize, iterations: Iterations) -> usize {
+    cases + iterations.warmup + iterations.timed
 }

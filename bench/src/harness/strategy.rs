@@ -1,7 +1,6 @@
 //! Strategies: ways to solve a problem.
 
-use super::problem::Problem;
-use super::verification::{CaseError, Verified};
+use super::{CaseError, Inputs, Problem, References, Verified};
 
 /// A strategy's name and what a comparison has to take into account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,32 +32,13 @@ impl StrategyInfo {
 
 /// Prepares what is needed once (plans, buffers, tensors on the device of the inputs), then runs every input set and
 /// compares the results with the expected ones. Called on the thread pool that the routine may use.
-type Verify<P> =
-    dyn for<'a> Fn(&P, &'a Inputs<P>, &<P as Problem>::Expected) -> Result<Verified<'a>, CaseError> + Send + Sync;
-
-type Inputs<P> = <P as Problem>::Inputs;
-
-/// Bytes of host memory that a strategy takes beside the inputs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct MemoryNeed {
-    /// Bytes that it holds from its verification to the end of the measurement.
-    pub held: usize,
-    /// While it runs or its result is compared.
-    pub transient: usize,
-}
-
-impl MemoryNeed {
-    /// Bytes of both.
-    pub const fn total(self) -> usize {
-        self.held + self.transient
-    }
-}
+type Verify<P> = dyn for<'a> Fn(&P, &'a Inputs, &References) -> Result<Verified<'a>, CaseError> + Send + Sync;
 
 /// Way to solve the problems of a suite.
 pub struct BenchStrategy<P: Problem> {
     info: StrategyInfo,
     instruction_set: fn(&P) -> Option<&'static str>,
-    memory: fn(&P) -> MemoryNeed,
+    temporaries: usize,
     verify: Box<Verify<P>>,
 }
 
@@ -66,7 +46,7 @@ impl<P: Problem> BenchStrategy<P> {
     /// A strategy that competes, runs everywhere, and whose instruction set is not known.
     pub fn new<F>(name: &'static str, summary: &'static str, verify: F) -> Self
     where
-        F: for<'a> Fn(&P, &'a P::Inputs, &P::Expected) -> Result<Verified<'a>, CaseError> + Send + Sync + 'static,
+        F: for<'a> Fn(&P, &'a Inputs, &References) -> Result<Verified<'a>, CaseError> + Send + Sync + 'static,
     {
         let info = StrategyInfo {
             name,
@@ -78,7 +58,7 @@ impl<P: Problem> BenchStrategy<P> {
             competes: true,
             previous: None,
         };
-        Self { info, instruction_set: |_| None, memory: |_| MemoryNeed::default(), verify: Box::new(verify) }
+        Self { info, instruction_set: |_| None, temporaries: 1, verify: Box::new(verify) }
     }
 
     /// Firefly's kernels for host processors: `chosen` is the set that they use on the calling thread.
@@ -93,9 +73,9 @@ impl<P: Problem> BenchStrategy<P> {
         self
     }
 
-    /// A strategy that takes memory beside the inputs.
-    pub fn with_memory(mut self, memory: fn(&P) -> MemoryNeed) -> Self {
-        self.memory = memory;
+    /// A strategy whose temporaries take so many times the memory of an input set and its result.
+    pub const fn with_temporaries(mut self, times: usize) -> Self {
+        self.temporaries = times;
         self
     }
 
@@ -145,9 +125,9 @@ impl<P: Problem> BenchStrategy<P> {
         (self.instruction_set)(problem)
     }
 
-    /// Bytes of host memory that it takes beside the inputs of `problem`, where the device is a host.
-    pub fn memory(&self, problem: &P) -> MemoryNeed {
-        (self.memory)(problem)
+    /// Bytes of host memory that it takes beside the input sets of `problem`, where the device is a host.
+    pub fn memory(&self, problem: &P) -> usize {
+        self.temporaries * (problem.input_bytes() + problem.output_bytes())
     }
 
     /// A verified routine for `problem`. Called on the thread pool that the routine may use.
@@ -157,9 +137,9 @@ impl<P: Problem> BenchStrategy<P> {
     pub fn verify<'a>(
         &self,
         problem: &P,
-        inputs: &'a P::Inputs,
-        expected: &P::Expected,
+        inputs: &'a Inputs,
+        references: &References,
     ) -> Result<Verified<'a>, CaseError> {
-        (self.verify)(problem, inputs, expected)
+        (self.verify)(problem, inputs, references)
     }
 }

@@ -7,8 +7,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use super::execution::ExecutionConfig;
-use super::routine::{Routine, RoutineError};
+use super::{ExecutionConfig, Routine, RoutineError, is_interrupted};
 
 /// Least time of the untimed runs that precede a timed one. They bring caches and clock speed into the state of a loop
 /// over the same calls.
@@ -64,7 +63,7 @@ impl TurnOrder {
 /// that is timed, as a loop over the same calls would, on input sets that rotate. The time of a run is from dropping
 /// the previous result to the end of [`Routine::run`], on a thread of the case, or else [`Routine::device_time`]. The
 /// result is then read back and its checksum compared; the untimed runs of the next turn keep this out of the next
-/// time. `tick` is called after each iteration.
+/// time. `tick` is called after each iteration. An interrupted measurement has the iterations before that.
 pub fn interleave(
     cases: &mut [VerifiedCase<'_>],
     iterations: Iterations,
@@ -87,6 +86,9 @@ fn interleave_by(
     let mut turns: Vec<Turn<'_, '_>> = cases.iter_mut().map(|case| Turn { case, runs: 0 }).collect();
     let mut outcomes: Vec<_> = turns.iter().map(|_| Ok(Vec::with_capacity(iterations.timed))).collect();
     for iteration in 0..iterations.warmup + iterations.timed {
+        if is_interrupted() {
+            break;
+        }
         for &which in order.draw() {
             let outcome = &mut outcomes[which];
             let Ok(samples) = outcome else { continue };

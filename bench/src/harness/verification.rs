@@ -1,15 +1,15 @@
 //! Verification: what a strategy has to prove before it is timed.
 
-use std::error::Error as StdError;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use firefly_framework::graph::GraphError;
 use firefly_ops::{ArgumentError, InstructionSet};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::phase_traffic::PhaseTraffic;
-use super::problem::ProblemError;
-use super::routine::{Routine, RoutineError, RoutineOutput};
+use super::{Inputs, Output, PhaseTraffic, ProblemError, RankedRow, Routine, RoutineError, relative};
 
 /// Result of a verification. Errors are relative to the greatest reference value of their row.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -40,7 +40,7 @@ pub struct Ranking {
 pub struct Accuracy {
     /// Training steps.
     pub train_steps: usize,
-    /// Share of the peaks of the reference tier, eight segments, that the model finds at their bin.
+    /// Share of the peaks of eight segments that the model finds at their bin.
     pub recall: f64,
     /// The same share of the exact estimate from as many segments as the model uses.
     pub exact_recall: f64,
@@ -56,9 +56,22 @@ pub struct Selected {
     pub same_as: Option<String>,
 }
 
-/// Error allowed in float32, relative to a row's greatest value: 2·10⁻⁶ + 5·10⁻⁷·log₁₀(n).
-pub fn tolerance(n_fft: usize) -> f64 {
-    2e-6 + 5e-7 * (n_fft as f64).log10()
+/// Largest prime factor that transforms have passes for.
+const LARGEST_RADIX: usize = 13;
+
+/// Error allowed in float32 of transforms of `points`, relative to a row's greatest value: 2·10⁻⁶ + 5·10⁻⁷·log₁₀(n),
+/// twice as much where a prime factor takes a convolution.
+pub fn tolerance(points: usize) -> f64 {
+    let convolved = if largest_prime_factor(points) > LARGEST_RADIX { 2.0 } else { 1.0 };
+    convolved * (2e-6 + 5e-7 * (points as f64).log10())
+}
+
+fn largest_prime_factor(mut n: usize) -> usize {
+    let mut factor = 2;
+    while factor * factor <= n {
+        if n.is_multiple_of(factor) { n /= factor } else { factor += 1 }
+    }
+    n
 }
 
 /// Reason why a case has no time.
@@ -70,9 +83,9 @@ pub enum CaseError {
     /// The routine failed.
     #[error(transparent)]
     Routine(#[from] RoutineError),
-    /// The result is not the reference's, or the reference contradicts itself.
+    /// The result is not the reference's.
     #[error(transparent)]
-    Mismatch(Box<dyn StdError + Send + Sync>),
+    Mismatch(#[from] Mismatch),
     /// The model that the case is about could not be trained.
     #[error("training: {0}")]
     Training(String),
@@ -107,16 +120,181 @@ pub enum Unsupported {
     Replay,
 }
 
-impl CaseError {
-    /// A result that is not the reference's.
-    pub fn mismatch(error: impl StdError + Send + Sync + 'static) -> Self {
-        Self::Mismatch(Box::new(error))
-    }
-}
-
 impl From<ArgumentError> for CaseError {
     fn from(error: ArgumentError) -> Self {
         Self::Unsupported(error.into())
+    }
+}
+
+/// Difference between a computed and the expected result, as text.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct Mismatch(pub String);
+
+/// Expected values of one row of an output, or of a whole tensor of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExpectedRow {
+    /// Input set.
+    pub set: usize,
+    /// Row of the set.
+    pub row: usize,
+    /// First tensor that has the row.
+    pub tensor: usize,
+    /// Values of the row in each of the following tensors: of complex ones real and imaginary parts, of peaks the power
+    /// of every bin.
+    pub parts: Vec<Vec<f64>>,
+}
+
+/// Rows that are compared, and expected values, computed once per name.
+pub struct References {
+    places: Vec<(usize, usize)>,
+    computed: Mutex<HashMap<String, Arc<Vec<ExpectedRow>>>>,
+}
+
+impl References {
+    /// The rows of `inputs` that are compared; nothing is computed yet.
+    pub fn new(inputs: &Inputs) -> Self {
+        Self { places: inputs.compared_rows(), computed: Mutex::default() }
+    }
+
+    /// Expected values called `name` of every row that is compared; `row` computes them from set and row.
+    ///
+    /// # Errors
+    /// Those of `row`.
+    pub fn rows(&self, name: &str, row: impl Fn(usize, usize) -> Vec<Vec<f64>> + Sync) -> Arc<Vec<ExpectedRow>> {
+        let expected = |&(set, at): &(usize, usize)| ExpectedRow { set, row: at, tensor: 0, parts: row(set, at) };
+        let computed = self.whole::<RoutineError>(name, || Ok(self.places.par_iter().map(expected).collect()));
+        computed.unwrap_or_default()
+    }
+
+    /// The same of the first set alone.
+    pub fn rows_of_first_set(&self, name: &str, row: impl Fn(usize) -> Vec<Vec<f64>> + Sync) -> Arc<Vec<ExpectedRow>> {
+        let expected = |&(set, at): &(usize, usize)| ExpectedRow { set, row: at, tensor: 0, parts: row(at) };
+        let first = || self.places.par_iter().filter(|(set, _)| *set == 0).map(expected).collect();
+        self.whole::<RoutineError>(name, || Ok(first())).unwrap_or_default()
+    }
+
+    /// Expected values called `name`, as `compute` gives them.
+    ///
+    /// # Errors
+    /// Those of `compute`.
+    pub fn whole<E>(
+        &self,
+        name: &str,
+        compute: impl FnOnce() -> Result<Vec<ExpectedRow>, E>,
+    ) -> Result<Arc<Vec<ExpectedRow>>, E> {
+        let known = || self.computed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = known().get(name) {
+            return Ok(found.clone());
+        }
+        let computed = Arc::new(compute()?);
+        known().insert(name.into(), computed.clone());
+        Ok(computed)
+    }
+}
+
+/// Whole tensors of a set, as rows of their own.
+pub fn whole_tensors(set: usize, tensors: Vec<Vec<f64>>) -> impl Iterator<Item = ExpectedRow> {
+    tensors.into_iter().enumerate().map(move |(tensor, values)| ExpectedRow {
+        set,
+        row: 0,
+        tensor,
+        parts: vec![values],
+    })
+}
+
+/// What is expected of a routine.
+pub struct Expectation {
+    /// Expected rows.
+    pub rows: Arc<Vec<ExpectedRow>>,
+    /// Values of every tensor of the output.
+    pub sizes: Vec<usize>,
+    /// Error allowed, relative to the largest magnitude of a row.
+    pub tolerance: f64,
+    /// Factor on the output of a library that normalises.
+    pub scale: f64,
+    /// Peaks per row, and whether bins of exactly equal power must come lower bin first; none where nothing is chosen.
+    pub peaks: Option<(usize, bool)>,
+    /// Rows of a set where whole tensors are compared.
+    pub whole: Option<usize>,
+}
+
+impl Expectation {
+    /// Rows of an output of as many tensors, with values of `width` in each of `rows` rows.
+    pub fn of_rows(expected: Arc<Vec<ExpectedRow>>, [tensors, rows, width]: [usize; 3], tolerance: f64) -> Self {
+        Self { rows: expected, sizes: vec![rows * width; tensors], tolerance, scale: 1.0, peaks: None, whole: None }
+    }
+
+    /// Whole tensors, of results of as many `rows`.
+    pub fn of_tensors(expected: Arc<Vec<ExpectedRow>>, rows: usize, tolerance: f64) -> Self {
+        let first = expected.iter().filter(|row| row.set == 0);
+        let sizes = first.map(|row| row.parts[0].len()).collect();
+        Self { rows: expected, sizes, tolerance, scale: 1.0, peaks: None, whole: Some(rows) }
+    }
+
+    /// The `k` strongest bins of rows of power.
+    pub fn of_peaks(expected: Arc<Vec<ExpectedRow>>, [rows, k]: [usize; 2], orders_ties: bool, tolerance: f64) -> Self {
+        Self {
+            rows: expected,
+            sizes: vec![rows * k],
+            tolerance,
+            scale: 1.0,
+            peaks: Some((k, orders_ties)),
+            whole: None,
+        }
+    }
+
+    /// Compares an output of a set, and adds to what was found.
+    fn compare(&self, set: usize, output: &Output, found: &mut Verification, same: &mut usize) -> Result<(), Mismatch> {
+        let got: Vec<usize> = output.parts.iter().map(Vec::len).collect();
+        let bins = output.bins.len();
+        if got != self.sizes || self.peaks.is_some_and(|_| bins != self.sizes[0]) {
+            let expected = &self.sizes;
+            return Err(Mismatch(format!("{got:?} values and {bins} bins came back instead of {expected:?}")));
+        }
+        for expected in self.rows.iter().filter(|row| row.set == set) {
+            let row = expected.row;
+            match self.peaks {
+                None => found.error = found.error.max(self.error(output, expected)?),
+                Some((k, orders_ties)) => {
+                    let places = row * k..(row + 1) * k;
+                    let (bins, power) = (&output.bins[places.clone()], &output.parts[0][places]);
+                    let ranked = RankedRow { bins, power, expected: &expected.parts[0], orders_ties };
+                    let checked = ranked.check(self.tolerance);
+                    let agreed = checked.map_err(|reason| Mismatch(format!("set {set}, row {row}: {reason}")))?;
+                    found.error = found.error.max(agreed.error);
+                    let ranking = found.ranking.get_or_insert(Ranking { error: 0.0, same_bins: 1.0 });
+                    ranking.error = ranking.error.max(agreed.ranking_error);
+                    *same += agreed.same;
+                }
+            }
+            found.rows += 1;
+        }
+        Ok(())
+    }
+
+    /// The greatest error of a row, relative to its largest magnitude.
+    fn error(&self, output: &Output, expected: &ExpectedRow) -> Result<f64, Mismatch> {
+        let ExpectedRow { set, row, tensor, parts } = expected;
+        let size = |values: &mut dyn Iterator<Item = f64>| values.map(|value| value * value).sum::<f64>().sqrt();
+        let magnitude = |at: usize| size(&mut parts.iter().map(|part| part[at]));
+        let width = parts[0].len();
+        let largest = (0..width).map(magnitude).fold(0.0, f64::max);
+        let mut worst: f64 = 0.0;
+        for at in 0..width {
+            let computed = |part: usize| self.scale * f64::from(output.parts[tensor + part][row * width + at]);
+            let difference = size(&mut (0..parts.len()).map(|part| computed(part) - parts[part][at]));
+            let error = relative(difference, largest);
+            if error.is_nan() || error > self.tolerance {
+                let (computed, expected, tolerance) = (computed(0), parts[0][at], self.tolerance);
+                return Err(Mismatch(format!(
+                    "set {set}, row {row}: value {at} of tensor {tensor} is {computed} instead of {expected}: off by \
+                     {error:.1e} of the row's maximum, {tolerance:.1e} is allowed"
+                )));
+            }
+            worst = worst.max(error);
+        }
+        Ok(worst)
     }
 }
 
@@ -128,6 +306,9 @@ pub struct Verified<'a> {
     pub checksums: Vec<u64>,
     /// Result of the comparison with the float64 reference.
     pub verification: Verification,
+    /// Bytes that are read and written at least, where these are not the problem's: of a strategy that reads a part of
+    /// its input.
+    pub useful_bytes: Option<usize>,
     /// Accuracy of a trained model; none for an exact computation.
     pub accuracy: Option<Accuracy>,
     /// Data moved per run; none where it is not counted.
@@ -136,50 +317,103 @@ pub struct Verified<'a> {
     pub selected: Option<Selected>,
 }
 
-impl<'a> Verified<'a> {
-    /// A routine that is exact within the tolerance.
-    pub const fn exact(routine: Box<dyn Routine + 'a>, checksums: Vec<u64>, verification: Verification) -> Self {
-        Self { routine, checksums, verification, accuracy: None, traffic: None, selected: None }
-    }
-}
-
-/// Runs a routine on each of `sets` input sets, shows each result to `check`, and gives the checksums.
+/// Runs a routine on every input set, and compares every result with what is expected of it.
 ///
 /// # Errors
-/// [`CaseError::Routine`] if a run fails, [`CaseError::Mismatch`] if `check` does.
-pub fn run_and_check<O, R: RoutineOutput<O> + ?Sized, E: StdError + Send + Sync + 'static>(
-    routine: &mut R,
-    sets: usize,
-    mut check: impl FnMut(usize, &O) -> Result<(), E>,
-) -> Result<Vec<u64>, CaseError> {
-    (0..sets)
-        .map(|set| {
-            routine.restore(set);
-            routine.run(set)?;
-            check(set, &routine.output()?).map_err(CaseError::mismatch)?;
-            Ok(routine.checksum())
-        })
-        .collect()
+/// [`CaseError`] if a run fails, or with the first difference.
+pub fn check<'a>(
+    routine: impl Routine + 'a,
+    expectation: &Expectation,
+    inputs: &Inputs,
+) -> Result<Verified<'a>, CaseError> {
+    let mut found = Verification { rows: 0, tolerance: expectation.tolerance, error: 0.0, ranking: None };
+    let mut same = 0;
+    let mut verified =
+        check_each(routine, inputs, |set, output| expectation.compare(set, output, &mut found, &mut same))?;
+    if let (Some(ranking), Some((k, _))) = (&mut found.ranking, expectation.peaks) {
+        ranking.same_bins = same as f64 / (found.rows * k).max(1) as f64;
+    }
+    if let Some(rows) = expectation.whole {
+        found.rows = rows * expectation.rows.chunk_by(|a, b| a.set == b.set).count();
+    }
+    verified.verification = found;
+    Ok(verified)
 }
 
-/// The greatest difference relative to the greatest expected value; NaN for another number of values.
-pub fn relative_error(computed: &[f32], expected: &[f64]) -> f64 {
-    if computed.len() != expected.len() {
-        return f64::NAN;
+/// Runs a routine on every input set, and shows each result to `compare`.
+///
+/// # Errors
+/// [`CaseError`] if a run fails, or with the first difference.
+pub fn check_each<'a>(
+    mut routine: impl Routine + 'a,
+    inputs: &Inputs,
+    mut compare: impl FnMut(usize, &Output) -> Result<(), Mismatch>,
+) -> Result<Verified<'a>, CaseError> {
+    let mut checksums = Vec::with_capacity(inputs.count());
+    for set in 0..inputs.count() {
+        routine.restore(set);
+        routine.run(set)?;
+        compare(set, &routine.output()?)?;
+        checksums.push(routine.checksum());
     }
-    let largest = expected.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
-    let errors = computed.iter().zip(expected).map(|(&computed, expected)| (f64::from(computed) - expected).abs());
-    errors.fold(0.0, |worst: f64, error| if error.is_nan() { f64::NAN } else { worst.max(error) }) / largest
+    let verification = Verification { rows: 0, tolerance: 0.0, error: 0.0, ranking: None };
+    let routine = Box::new(routine);
+    let (useful_bytes, accuracy, traffic, selected) = (None, None, None, None);
+    Ok(Verified { routine, checksums, verification, useful_bytes, accuracy, traffic, selected })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Two rows of two complex values.
+    fn compared(change: impl FnOnce(&mut Output)) -> Result<Verification, Mismatch> {
+        let row =
+            |row, parts: [[f64; 2]; 2]| ExpectedRow { set: 0, row, tensor: 0, parts: parts.map(Vec::from).into() };
+        let rows = Arc::new(vec![row(0, [[3.0, 1.0], [4.0, 0.0]]), row(1, [[0.0, 2.0], [0.0, 0.0]])]);
+        let expectation = Expectation::of_rows(rows, [2, 2, 2], 1e-6);
+        let mut output = Output { bins: vec![], parts: vec![vec![3.0, 1.0, 0.0, 2.0], vec![4.0, 0.0, 0.0, 0.0]] };
+        change(&mut output);
+        let mut found = Verification { rows: 0, tolerance: 1e-6, error: 0.0, ranking: None };
+        expectation.compare(0, &output, &mut found, &mut 0).map(|()| found)
+    }
+
     #[test]
-    fn errors_are_relative_to_the_largest_value() {
-        assert_eq!(relative_error(&[1.0, -3.5], &[1.0, -4.0]), 0.125);
-        assert!(relative_error(&[1.0], &[1.0, 2.0]).is_nan());
-        assert!(relative_error(&[1.0, f32::NAN], &[1.0, 2.0]).is_nan());
+    fn prime_factors_are_found() {
+        assert_eq!([1, 2, 12, 97, 4_095, 10_007].map(largest_prime_factor), [1, 2, 3, 97, 13, 10_007]);
+    }
+
+    #[test]
+    fn errors_are_relative_to_the_largest_magnitude_of_a_row() {
+        assert_eq!(compared(|_| ()).unwrap().rows, 2);
+        let found = compared(|output| output.parts[0][1] += 2e-6).unwrap();
+        assert!((found.error - 4e-7).abs() < 5e-8, "{found:?}");
+    }
+
+    #[test]
+    fn wrong_values_and_sizes_are_refused() {
+        let refused = |change: fn(&mut Output), reason: &str| {
+            let Mismatch(error) = compared(change).unwrap_err();
+            assert!(error.contains(reason), "{error}");
+        };
+        refused(
+            |output| output.parts[1][2] = 1e-3,
+            "set 0, row 1: value 0 of tensor 0 is 0 instead of 0: off by 5.0e-4",
+        );
+        refused(|output| output.parts[0][0] = f32::NAN, "off by NaN");
+        refused(|output| output.parts[1].truncate(3), "[4, 3] values");
+        refused(|output| output.parts.truncate(1), "[4] values");
+    }
+
+    #[test]
+    fn whole_tensors_are_compared_one_by_one() {
+        let rows: Vec<_> = whole_tensors(0, vec![vec![1.0, -4.0], vec![100.0]]).collect();
+        let expectation = Expectation::of_tensors(Arc::new(rows), 1, 0.2);
+        let mut found = Verification { rows: 0, tolerance: 0.2, error: 0.0, ranking: None };
+        let output = Output { bins: vec![], parts: vec![vec![1.0, -3.5], vec![100.0]] };
+        expectation.compare(0, &output, &mut found, &mut 0).unwrap();
+        assert_eq!((found.error, found.rows), (0.125, 2));
+        let wrong = Output { bins: vec![], parts: vec![vec![1.0, -3.0], vec![100.0]] };
+        assert!(expectation.compare(0, &wrong, &mut found, &mut 0).is_err());
     }
 }

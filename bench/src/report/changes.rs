@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use firefly_app::table::{Align, TextTable};
 
 use super::schema::BenchReport;
-use crate::harness::outcome::{CaseOutcome, CaseRecord, DERIVED};
-use crate::harness::statistics::Percentiles;
+use crate::harness::{CaseOutcome, CaseRecord, DERIVED, Percentiles};
 use firefly_app::number::{duration, duration_range, significant, whole};
 
 /// Change of a case.
@@ -34,7 +33,7 @@ pub struct ReportChanges {
     pub only_before: Vec<String>,
     /// Cases only in the second report.
     pub only_after: Vec<String>,
-    counts: ChangeCounts,
+    changes: Vec<CaseChange>,
     threshold: f64,
 }
 
@@ -52,44 +51,54 @@ impl ReportChanges {
             .wide("after: p10 – p90", Align::Right)
             .optional("after / before", Align::Right, 1)
             .column("change", Align::Left);
-        let mut counts = ChangeCounts::default();
-        let [places, later] = [&before.cases, &after.cases].map(|cases| by_label(cases));
+        let mut changes = Vec::new();
+        // Keys as text are unique in a report.
+        let [earlier, later] = [before, after].map(|report| {
+            report.cases.iter().map(|case| (case.label(), case)).collect::<HashMap<String, &CaseRecord>>()
+        });
         for case in &after.cases {
-            let Some(earlier) = places.get(&case.label()) else { continue };
+            let Some(earlier) = earlier.get(&case.label()) else { continue };
             let change = change(&earlier.outcome, &case.outcome, threshold);
-            counts.add(change);
+            changes.push(change);
             if !(changed_only && matches!(change, CaseChange::Same | CaseChange::Neither)) {
                 table.row(row(case, earlier, change));
             }
         }
-        let only = |cases: &[CaseRecord], others: &HashMap<String, &CaseRecord>| -> Vec<String> {
-            cases.iter().map(CaseRecord::label).filter(|label| !others.contains_key(label)).collect()
+        let only = |report: &BenchReport, others: &HashMap<String, &CaseRecord>| -> Vec<String> {
+            report.cases.iter().map(CaseRecord::label).filter(|label| !others.contains_key(label)).collect()
         };
-        let only_before = only(&before.cases, &later);
-        let only_after = only(&after.cases, &places);
-        counts.gone = only_before.len();
-        counts.new = only_after.len();
-        Self { table, only_before, only_after, counts, threshold }
+        let (only_before, only_after) = (only(before, &later), only(after, &earlier));
+        Self { table, only_before, only_after, changes, threshold }
     }
 
     /// Whether a case got slower or is no longer measured.
-    pub const fn is_regression(&self) -> bool {
-        self.counts.slower + self.counts.lost + self.counts.gone > 0
+    pub fn is_regression(&self) -> bool {
+        self.count(CaseChange::Slower) + self.count(CaseChange::Lost) + self.only_before.len() > 0
     }
 
     /// Whether the reports share no case.
     pub const fn is_empty(&self) -> bool {
-        let ChangeCounts { slower, lost, faster, won, same, neither, .. } = self.counts;
-        slower + lost + faster + won + same + neither == 0
+        self.changes.is_empty()
+    }
+
+    fn count(&self, change: CaseChange) -> usize {
+        self.changes.iter().filter(|other| **other == change).count()
     }
 
     /// Number of cases of each change as a line of text.
     pub fn summary(&self) -> String {
-        let ChangeCounts { slower, lost, faster, won, same, neither, gone, new } = self.counts;
+        use CaseChange::{Faster, Lost, Neither, Same, Slower, Won};
+        let [slower, lost, faster, won, same, neither] =
+            [Slower, Lost, Faster, Won, Same, Neither].map(|change| self.count(change));
+        let percent = match 100.0 * self.threshold {
+            percent if percent < 1e9 => percent.to_string(),
+            percent => significant(percent, 3),
+        };
         format!(
-            "{slower} slower by more than {} %, {lost} lost, {gone} gone, {faster} faster, {won} won, {same} the same, \
-             {neither} in neither, {new} new",
-            100.0 * self.threshold
+            "{slower} slower by more than {percent} %, {lost} lost, {} gone, {faster} faster, {won} won, {same} the same, \
+             {neither} in neither, {} new",
+            self.only_before.len(),
+            self.only_after.len()
         )
     }
 }
@@ -119,8 +128,11 @@ fn row(case: &CaseRecord, earlier: &CaseRecord, change: CaseChange) -> [String; 
         CaseOutcome::Failed { .. } => "failed".into(),
         CaseOutcome::Unsupported { .. } => "unsupported".into(),
     };
-    let ratio = earlier.measured().zip(case.measured());
-    let ratio = ratio.map(|(before, after)| significant(after.time_ns.median / before.time_ns.median, 3));
+    let spread = |case: &CaseRecord| {
+        case.measured().map(|found| duration_range(found.time_ns.p10, found.time_ns.p90)).unwrap_or_default()
+    };
+    let both = earlier.measured().zip(case.measured());
+    let ratio = both.map(|(before, after)| significant(after.time_ns.median / before.time_ns.median, 3));
     let change = match change {
         CaseChange::Slower => "SLOWER",
         CaseChange::Lost => "LOST",
@@ -128,18 +140,16 @@ fn row(case: &CaseRecord, earlier: &CaseRecord, change: CaseChange) -> [String; 
         CaseChange::Won => "won",
         CaseChange::Same | CaseChange::Neither => "",
     };
-    let spread = |case: &CaseRecord| {
-        case.measured().map(|found| duration_range(found.time_ns.p10, found.time_ns.p90)).unwrap_or_default()
-    };
-    let problem = case.problem.without(&DERIVED).to_string();
-    let [before, after] = [earlier, case].map(|case| (time(case), spread(case)));
-    let ratio = ratio.unwrap_or_default();
-    [problem, case.configuration(), before.0, before.1, after.0, after.1, ratio, change.into()]
-}
-
-/// Cases by their key as text, which is unique in a report.
-fn by_label(cases: &[CaseRecord]) -> HashMap<String, &CaseRecord> {
-    cases.iter().map(|case| (case.label(), case)).collect()
+    [
+        case.problem.without(&DERIVED).to_string(),
+        case.configuration(),
+        time(earlier),
+        spread(earlier),
+        time(case),
+        spread(case),
+        ratio.unwrap_or_default(),
+        change.into(),
+    ]
 }
 
 /// Differences that make times incomparable.
@@ -160,34 +170,6 @@ pub fn differences(before: &BenchReport, after: &BenchReport) -> Vec<String> {
         notes.push(format!("{} before, {} after", before.facts, after.facts));
     }
     notes
-}
-
-/// Number of cases of each change.
-#[derive(Default)]
-struct ChangeCounts {
-    slower: usize,
-    lost: usize,
-    faster: usize,
-    won: usize,
-    same: usize,
-    neither: usize,
-    /// Cases of the first report that the second doesn't have.
-    gone: usize,
-    /// Cases of the second report that the first doesn't have.
-    new: usize,
-}
-
-impl ChangeCounts {
-    fn add(&mut self, change: CaseChange) {
-        *match change {
-            CaseChange::Slower => &mut self.slower,
-            CaseChange::Lost => &mut self.lost,
-            CaseChange::Faster => &mut self.faster,
-            CaseChange::Won => &mut self.won,
-            CaseChange::Same => &mut self.same,
-            CaseChange::Neither => &mut self.neither,
-        } += 1;
-    }
 }
 
 #[cfg(test)]

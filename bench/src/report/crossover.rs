@@ -2,10 +2,7 @@
 
 use firefly_app::table::{Align, TableLayout, TextTable, wrapped};
 
-use crate::harness::outcome::CaseRecord;
-use crate::harness::parameters::ParameterMap;
-use crate::harness::runner::{CONTROL, COPY_BASELINE};
-use crate::harness::statistics::Percentiles;
+use crate::harness::{CONTROL, COPY_BASELINE, CaseRecord, ParameterMap, Percentiles, distinct, grouped};
 use firefly_app::number::{milliseconds, significant};
 
 /// Times of strategies over a range of sizes.
@@ -15,6 +12,8 @@ pub struct Crossover {
     pub common: ParameterMap,
     /// Names of the strategies, in the order of the report. Strategies that make the same calls at every size are one.
     pub strategies: Vec<String>,
+    /// Names of those that take no part in the search for the fastest, while others do.
+    pub apart: Vec<String>,
     /// One row per size, the smallest first.
     pub rows: Vec<SizeRow>,
 }
@@ -46,28 +45,17 @@ pub struct Fastest {
 /// at one of them more than one strategy that competes. Strategies that do not compete have a column too, except copies
 /// of the input and controls.
 pub fn crossovers(cases: &[CaseRecord], over: &str) -> Vec<Crossover> {
-    let mut groups: Vec<(ParameterMap, Vec<(u64, &CaseRecord)>)> = Vec::new();
     let has_column = |case: &&CaseRecord| case.strategy != COPY_BASELINE && !case.strategy.ends_with(CONTROL);
-    for case in cases.iter().filter(has_column).filter(|case| case.measured().is_some()) {
-        let Some(size) = case.problem.count(over) else { continue };
+    let sized = cases.iter().filter(has_column).filter(|case| case.measured().is_some()).filter_map(|case| {
         let common = case.problem.without(&[over]).with("device", case.device.clone()).with("threads", case.threads);
-        match groups.iter_mut().find(|(other, _)| *other == common) {
-            Some((_, group)) => group.push((size, case)),
-            None => groups.push((common, vec![(size, case)])),
-        }
-    }
-    groups.into_iter().filter_map(|(common, group)| crossover(common, group)).collect()
+        Some((common, (case.problem.count(over)?, case)))
+    });
+    grouped(sized).into_iter().filter_map(|(common, group)| crossover(common, group)).collect()
 }
 
 fn crossover(common: ParameterMap, mut group: Vec<(u64, &CaseRecord)>) -> Option<Crossover> {
     group.sort_by_key(|(size, _)| *size);
-    let mut names: Vec<String> = Vec::new();
-    for (_, case) in &group {
-        let name = name(case);
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
+    let names: Vec<String> = distinct(group.iter().map(|(_, case)| name(case)));
     let sizes: Vec<&[(u64, &CaseRecord)]> = group.chunk_by(|a, b| a.0 == b.0).collect();
     let find = |cases: &[(u64, &CaseRecord)], wanted: &str| {
         cases.iter().find(|(_, case)| name(case) == wanted).map(|(_, case)| (*case).clone())
@@ -114,7 +102,12 @@ fn crossover(common: ParameterMap, mut group: Vec<(u64, &CaseRecord)>) -> Option
         true => name,
         false => format!("{name} = {}", others.join(" = ")),
     };
-    is_contest.then(|| Crossover { common, strategies: strategies.into_iter().map(title).collect(), rows })
+    let competes = |name: &String| sizes.iter().any(|cases| find(cases, name).is_some_and(|case| case.competes));
+    let (competing, apart): (Vec<&String>, Vec<&String>) =
+        strategies.iter().map(|(name, _)| name).partition(|name| competes(name));
+    let bare = |name: &&String| without_sets(name).concat();
+    let apart = if competing.is_empty() { Vec::new() } else { apart.iter().map(bare).collect() };
+    is_contest.then(|| Crossover { common, strategies: strategies.into_iter().map(title).collect(), apart, rows })
 }
 
 /// The fastest of the strategies that make calls of their own, as `own` says of a position.
@@ -195,10 +188,10 @@ pub fn render(crossovers: &[Crossover], over: &str, columns: &[&str], layout: Ta
             .collect();
         let title = format!("median milliseconds over {over}: {}", shown.join(", "));
         text += &format!("\n{}\n", wrapped(&title, layout.width).join("\n  "));
-        let table = crossover.table(over);
-        text += &table.render_in(layout);
-        if let Some(remark) = table.remark_on_hidden(layout) {
-            text += &format!("{remark}\n");
+        text += &crossover.table(over).render_with_remark(layout);
+        if !crossover.apart.is_empty() {
+            let line = format!("without a part in the search for the fastest: {}", crossover.apart.join(", "));
+            text += &format!("{}\n", wrapped(&line, layout.width).join("\n"));
         }
     }
     text
@@ -207,9 +200,7 @@ pub fn render(crossovers: &[Crossover], over: &str, columns: &[&str], layout: Ta
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::harness::outcome::{CaseOutcome, Measured};
-    use crate::harness::problem::WorkSize;
-    use crate::harness::verification::{Selected, Verification};
+    use crate::harness::{CaseOutcome, Measured, Selected, Verification, WorkSize};
 
     /// A case of `batch` rows that took about so many nanoseconds.
     pub(crate) fn case(strategy: &str, batch: u64, nanoseconds: [u64; 3]) -> CaseRecord {
@@ -250,7 +241,7 @@ pub(crate) mod tests {
         ];
         let found = crossovers(&cases, "batch");
         assert_eq!(found.len(), 1);
-        assert_eq!(found[0].strategies, ["a", "b", "other"]);
+        assert_eq!((found[0].strategies.join(" "), found[0].apart.join(" ")), ("a b other".into(), "other".into()));
         let fastest: Vec<_> =
             found[0].rows.iter().map(|row| (row.size, row.fastest.place, row.fastest.is_clear)).collect();
         assert_eq!(fastest, [(1, 0, true), (8, 0, true), (64, 1, false)]);
@@ -258,6 +249,7 @@ pub(crate) mod tests {
         assert!(text.contains("median milliseconds over batch: n_fft 64, device cpu, threads 1"), "{text}");
         assert!(text.contains("0.0100  0.0200"), "{text}");
         assert!(text.contains("1.25  no"), "{text}");
+        assert!(text.contains("\nwithout a part in the search for the fastest: other\n"), "{text}");
     }
 
     #[test]

@@ -21,12 +21,13 @@ pub fn explain(decision: &FusionDecision, layout: TableLayout) -> String {
 /// Verdict and reason in sentences.
 fn prose(decision: &FusionDecision) -> String {
     let FusionDecision { device, before, after, score, min_gain, slowdown, .. } = decision;
+    let by = if decision.is_measured() { "measured operations" } else { "data movement" };
     let [before, after] = [before.1, after.1].map(|prediction| duration(prediction.total()));
     let verdict = if decision.fuse() { "The gate fuses" } else { "The gate leaves the graph as it is" };
-    let total = score.total();
+    let total = decision.gain();
     let enough = if total >= *min_gain { "enough" } else { "too little" };
     let mut text = format!(
-        "{verdict} on {device}. By data movement the graph takes {before}, and {after} after the rewrite. The rewrite \
+        "{verdict} on {device}. By {by} the graph takes {before}, and {after} after the rewrite. The rewrite \
          scores {}, which is {enough}: {} are required.",
         duration(total),
         duration(*min_gain)

@@ -1,14 +1,13 @@
 //! Reports: as JSON, on a terminal, and as pages; what follows from them.
 
-pub mod any;
 pub mod changes;
+mod charts;
+pub(crate) mod columns;
 pub mod crossover;
 pub mod decision;
-pub mod html;
-pub mod json;
-pub mod markdown;
-pub mod picker_report;
+pub(crate) mod page;
 pub mod profile;
+pub mod regret;
 pub mod schema;
 pub mod terminal;
 pub mod traffic;

@@ -1,14 +1,15 @@
 //! Report of `profile`: data movement of a model, node by node, and decisions on rewriting it.
 
 use firefly_app::number::{bytes, duration};
-use firefly_app::table::{Align, TextTable};
+use firefly_app::table::TextTable;
 use firefly_framework::cost::{FusionDecision, Prediction};
-use firefly_framework::movement::GraphMovement;
+use firefly_framework::movement::{GraphMovement, NodeMovement};
 use firefly_framework::profile::DeviceProfile;
 use serde::{Deserialize, Serialize};
 
+use super::columns::Columns;
 use super::schema::Tool;
-use crate::harness::parameters::ParameterMap;
+use crate::harness::ParameterMap;
 
 /// Version of the JSON format; it changes when a reader would have to.
 pub const PROFILE_FORMAT: u32 = 3;
@@ -37,39 +38,28 @@ pub struct ProfileReport {
 impl ProfileReport {
     /// Table with a row per node, and the total.
     pub fn table(&self) -> TextTable {
-        let mut table = TextTable::default()
-            .column("node", Align::Right)
-            .column("operation", Align::Left)
-            .column("output", Align::Left)
-            .optional("launches", Align::Right, 1)
-            .optional("syncs", Align::Right, 4)
-            .column("traffic", Align::Right)
-            .optional("to host", Align::Right, 2)
-            .optional("in use", Align::Right, 3);
-        for (place, node) in self.profile.nodes.iter().enumerate() {
-            let outputs = node.shapes.iter().zip(&node.dtypes).map(|(shape, dtype)| format!("{dtype}{shape:?}"));
-            let operation = if node.view { format!("({})", node.operation) } else { node.operation.clone() };
-            let outputs = outputs.collect::<Vec<_>>().join(" ");
-            let moved = node.movement;
-            table.row([place.to_string(), operation, outputs].into_iter().chain([
-                moved.launches.to_string(),
-                moved.syncs.to_string(),
-                bytes(moved.traffic),
-                bytes(moved.host_output),
-                bytes(node.live_bytes),
-            ]));
-        }
-        let total = self.profile.total;
-        table.row([
-            String::new(),
-            "total".into(),
-            String::new(),
-            total.launches.to_string(),
-            total.syncs.to_string(),
-            bytes(total.traffic),
-            bytes(total.host_output),
-            bytes(self.profile.peak_bytes),
-        ]);
+        let total = &self.profile.total;
+        let mut table = Columns::<(usize, &NodeMovement)>::new()
+            .number("node", |(place, _)| place.to_string())
+            .word(
+                "operation",
+                |(_, node)| {
+                    if node.view { format!("({})", node.operation) } else { node.operation.clone() }
+                },
+            )
+            .word("output", |(_, node)| {
+                let outputs = node.shapes.iter().zip(&node.dtypes).map(|(shape, dtype)| format!("{dtype}{shape:?}"));
+                outputs.collect::<Vec<_>>().join(" ")
+            })
+            .optional("launches", 1, |(_, node)| node.movement.launches.to_string())
+            .optional("syncs", 4, |(_, node)| node.movement.syncs.to_string())
+            .number("traffic", |(_, node)| bytes(node.movement.traffic))
+            .optional("to host", 2, |(_, node)| bytes(node.movement.host_output))
+            .optional("in use", 3, |(_, node)| bytes(node.live_bytes))
+            .table(&self.profile.nodes.iter().enumerate().collect::<Vec<_>>());
+        let counts = [total.launches, total.syncs].map(|count| count.to_string());
+        let sizes = [total.traffic, total.host_output, self.profile.peak_bytes].map(bytes);
+        table.row([String::new(), "total".into(), String::new()].into_iter().chain(counts).chain(sizes));
         table
     }
 
@@ -84,7 +74,13 @@ impl ProfileReport {
                 bytes(held_bytes),
                 bytes(peak_bytes)
             ),
-            format!("predicted on {}: {} = {}", self.target.name, duration(self.prediction.total()), terms.join(" + ")),
+            format!(
+                "predicted on {}{}: {} = {}",
+                self.target.name,
+                if self.target.fingerprint.is_empty() { "" } else { ", calibrated" },
+                duration(self.prediction.total()),
+                terms.join(" + ")
+            ),
         ]
     }
 }

@@ -1,13 +1,25 @@
-//! The report as versioned JSON: one row per case. `bench/SCHEMA.md` documents it for readers.
+//! Reports as versioned JSON in files. `bench/SCHEMA.md` documents them for readers.
 
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, bail, ensure};
+use firefly_app::files::write_atomically;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::harness::machine::MachineInfo;
-use crate::harness::outcome::CaseRecord;
-use crate::harness::parameters::ParameterMap;
+use super::profile::{PROFILE_FORMAT, ProfileReport};
+use crate::harness::{CaseRecord, MachineInfo, ParameterMap};
+
+/// Largest report that is read.
+const MAX_BYTES: u64 = 1 << 30;
 
 /// Version of the format; it changes when a reader would have to.
-pub const FORMAT: u32 = 3;
+pub const FORMAT: u32 = 4;
 
 /// Results of a command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -57,4 +69,153 @@ pub struct CommandRecord {
     pub name: String,
     /// Its options by name.
     pub options: ParameterMap,
+}
+
+impl Tool {
+    /// This program.
+    pub fn this() -> Self {
+        Self {
+            name: env!("CARGO_PKG_NAME").into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            build: if cfg!(debug_assertions) { "debug" } else { "release" }.into(),
+        }
+    }
+}
+
+/// Seconds since 1970 (UTC).
+pub fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs())
+}
+
+/// Writes a report to `path`, whole or not at all.
+///
+/// # Errors
+/// If the file can't be written.
+pub fn write(report: &impl Serialize, path: &Path) -> Result<()> {
+    let text = serde_json::to_string_pretty(report)? + "\n";
+    write_atomically(path, text.as_bytes()).with_context(|| format!("writing {}", path.display()))
+}
+
+impl BenchReport {
+    /// A report of this program, made now.
+    pub fn new(host: MachineInfo, command: CommandRecord, facts: ParameterMap, cases: Vec<CaseRecord>) -> Self {
+        Self { format: FORMAT, tool: Tool::this(), date: now(), host, command, facts, complete: true, cases }
+    }
+
+    /// Reads a report.
+    ///
+    /// # Errors
+    /// If the file can't be read, is not a report, or one of another format.
+    pub fn read(path: &Path) -> Result<Self> {
+        Self::parse(path, &read_bytes(path)?)
+    }
+
+    /// The report in the bytes of a file; `path` is named in errors.
+    ///
+    /// # Errors
+    /// If the bytes are not a report, or one of another format.
+    pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self> {
+        let report: Self = parse_versioned(path, bytes, FORMAT)?;
+        if let Some(reason) = report.contradiction() {
+            bail!("{}: {reason}", path.display());
+        }
+        Ok(report)
+    }
+
+    /// Contradiction that no measured report has: times out of order, or cases of the same key.
+    fn contradiction(&self) -> Option<String> {
+        let mut labels = HashSet::new();
+        self.cases.iter().find_map(|case| {
+            let label = case.label();
+            if case.measured().is_some_and(|measured| !measured.time_ns.is_time()) {
+                return Some(format!("`{label}` has times that can't have been measured"));
+            }
+            (!labels.insert(label.clone())).then(|| format!("`{label}` is there twice"))
+        })
+    }
+}
+
+/// Report of any command that writes one.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AnyReport {
+    /// Report of a command that compares strategies, or of `max-batch`.
+    Bench(Box<BenchReport>),
+    /// Report of `profile`.
+    Profile(Box<ProfileReport>),
+}
+
+impl AnyReport {
+    /// Reads a report.
+    ///
+    /// # Errors
+    /// If the file can't be read, is not a report, or one of another format.
+    pub fn read(path: &Path) -> Result<Self> {
+        Self::parse(path, &read_bytes(path)?)
+    }
+
+    /// The report in the bytes of a file; `path` is named in errors.
+    ///
+    /// # Errors
+    /// If the bytes are not a report, or one of another format.
+    pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self> {
+        // Reports of strategies have a command; those of `profile` are known by fields of their own.
+        let content: Option<Value> = serde_json::from_slice(bytes).ok();
+        if content.is_some_and(|content| content.get("target").is_some() && content.get("profile").is_some()) {
+            parse_versioned(path, bytes, PROFILE_FORMAT).map(Box::new).map(Self::Profile)
+        } else {
+            BenchReport::parse(path, bytes).map(Box::new).map(Self::Bench)
+        }
+    }
+
+    /// Name of the command that wrote the report.
+    pub fn command(&self) -> &str {
+        match self {
+            Self::Bench(report) => &report.command.name,
+            Self::Profile(_) => "profile",
+        }
+    }
+}
+
+/// The content of a report's file.
+fn read_bytes(path: &Path) -> Result<Vec<u8>> {
+    let read = || {
+        let file = File::open(path)?;
+        ensure!(file.metadata()?.is_file(), "it is not a file");
+        let mut bytes = Vec::new();
+        let length = file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+        ensure!(length as u64 <= MAX_BYTES, "it has more than 1 GiB");
+        Ok(bytes)
+    };
+    read().with_context(|| format!("reading {}", path.display()))
+}
+
+/// JSON of a format's version.
+fn parse_versioned<T: DeserializeOwned>(path: &Path, bytes: &[u8], expected: u32) -> Result<T> {
+    #[derive(Deserialize)]
+    struct ReportHeader {
+        format: u32,
+    }
+    let is_none = || format!("{} is not a report of firefly-bench", path.display());
+    let ReportHeader { format } = serde_json::from_slice(bytes).with_context(is_none)?;
+    ensure!(format == expected, "{} has format {format}, and this version reads {expected}", path.display());
+    serde_json::from_slice(bytes).with_context(is_none)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_of_another_format_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report.json");
+        let read = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            format!("{:#}", BenchReport::read(&path).unwrap_err())
+        };
+        assert!(read(r#"{"format": 1, "cases": []}"#).contains("has format 1, and this version reads 4"));
+        assert!(read("[]").contains("is not a report of firefly-bench"));
+        assert!(read(r#"{"format": 4}"#).contains("missing field"));
+        assert!(format!("{:#}", BenchReport::read(folder.path()).unwrap_err()).contains("reading"));
+    }
 }

@@ -1,67 +1,46 @@
 //! Data movement of cases, as a table and as text.
+
 use firefly_app::number::{bytes, duration, significant};
 use firefly_app::table::{Align, TableLayout, TextTable, wrapped};
-use firefly_framework::movement::DataMovement;
+use firefly_framework::cost::Benefit;
 
-use super::terminal::key_columns;
-use crate::harness::outcome::CaseRecord;
-use crate::harness::phase_traffic::PhaseTraffic;
+use super::terminal::{key_columns, of};
+use crate::harness::{CaseRecord, Measured, PhaseTraffic, distinct, grouped};
 use crate::suites::phases::Phase;
-use crate::suites::predictions::{GOOD, share_within};
 
 /// Table with a row per case whose data movement was counted, in groups by problem.
 pub fn table(cases: &[CaseRecord], columns: &[&str]) -> TextTable {
-    let mut table = key_columns(cases, columns)
-        .optional("launches", Align::Right, 8)
-        .wide("syncs", Align::Right)
-        .optional("traffic", Align::Right, 7)
-        .wide("to host", Align::Right)
-        .column("read back", Align::Right)
-        .wide("launches saved", Align::Right)
-        .wide("syncs saved", Align::Right)
-        .wide("read-back saved", Align::Right)
-        .wide("predicted by movement", Align::Right)
-        .column("predicted", Align::Right)
-        .column("measured", Align::Right)
-        .optional("predicted / measured", Align::Right, 6)
-        .optional("gate", Align::Left, 5);
-    for case in cases {
-        let Some((measured, traffic)) = case.measured().and_then(|found| Some((found, found.traffic.as_ref()?))) else {
-            continue;
-        };
-        let PhaseTraffic { io, bytes_read, predicted_ns, saved, .. } = **traffic;
-        let mut cells: Vec<String> = columns.iter().map(|column| case.problem.shown(column)).collect();
-        cells.push(case.strategy.clone());
-        cells.extend([io.launches.to_string(), io.syncs.to_string()]);
-        cells.extend([io.traffic, io.host_output, bytes_read].map(bytes));
-        cells.extend(match saved {
-            Some(saved) => [saved.launches.to_string(), saved.syncs.to_string(), signed_bytes(saved.read_back)],
-            None => [const { String::new() }; 3],
-        });
-        let time = measured.time_ns.median;
-        let movement = traffic.prediction.total();
-        cells.extend([movement, predicted_ns, time].map(duration));
-        cells.push(significant(predicted_ns / time, 3));
-        cells.push(verdict(traffic));
-        table.row(cells);
+    fn moved<'a>(shown: impl Fn(&PhaseTraffic) -> String + 'a) -> impl Fn(&CaseRecord) -> String + 'a {
+        of(move |found| Some(shown(found.traffic.as_ref()?)))
     }
-    table
+    let saved = |shown: fn(Benefit) -> String| moved(move |moved| moved.saved.map(shown).unwrap_or_default());
+    let ratio = |found: &Measured| Some(significant(found.traffic.as_ref()?.predicted_ns / found.time_ns.median, 3));
+    key_columns(cases, columns)
+        .optional("launches", 8, moved(|moved| moved.io.launches.to_string()))
+        .wide("syncs", moved(|moved| moved.io.syncs.to_string()))
+        .optional("traffic", 7, moved(|moved| bytes(moved.io.traffic)))
+        .wide("to host", moved(|moved| bytes(moved.io.host_output)))
+        .number("read back", moved(|moved| bytes(moved.bytes_read)))
+        .wide("launches saved", saved(|saved| saved.launches.to_string()))
+        .wide("syncs saved", saved(|saved| saved.syncs.to_string()))
+        .wide("read-back saved", saved(|saved| signed_bytes(saved.read_back)))
+        .wide("predicted by movement", moved(|moved| duration(moved.prediction.total())))
+        .number("predicted", moved(|moved| duration(moved.predicted_ns)))
+        .number("measured", of(|found| Some(duration(found.time_ns.median))))
+        .optional("predicted / measured", 6, of(ratio))
+        .optional_word("gate", 5, moved(verdict))
+        .table(cases.iter().filter(|case| case.measured().is_some_and(|found| found.traffic.is_some())))
 }
 
 /// Tables of phases by batch, for every combination of the other parameters in `columns`: how many times as fast as the
 /// baseline each phase is, and the bytes of read-back that the last one saves. None for a single batch.
 pub fn sweeps(cases: &[CaseRecord], columns: &[&str], layout: TableLayout) -> String {
-    let mut groups: Vec<(String, Vec<&CaseRecord>)> = Vec::new();
-    for case in cases.iter().filter(|case| case.measured().is_some()) {
+    let titled = cases.iter().filter(|case| case.measured().is_some()).map(|case| {
         let shown =
             columns.iter().filter(|name| **name != "batch").map(|name| format!("{name} {}", case.problem.shown(name)));
-        let title = format!("{}, threads {}", shown.collect::<Vec<_>>().join(", "), case.threads);
-        match groups.iter_mut().find(|(other, _)| *other == title) {
-            Some((_, group)) => group.push(case),
-            None => groups.push((title, vec![case])),
-        }
-    }
-    groups.into_iter().filter_map(|(title, group)| Some((title, sweep(&group)?))).fold(
+        (format!("{}, threads {}", shown.collect::<Vec<_>>().join(", "), case.threads), case)
+    });
+    grouped(titled).into_iter().filter_map(|(title, group)| Some((title, sweep(&group)?))).fold(
         String::new(),
         |text, (title, table)| {
             let title =
@@ -73,17 +52,9 @@ pub fn sweeps(cases: &[CaseRecord], columns: &[&str], layout: TableLayout) -> St
 
 /// The table of one sweep over batches.
 fn sweep(cases: &[&CaseRecord]) -> Option<TextTable> {
-    let (mut batches, mut phases): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
-    for case in cases {
-        let batch = case.problem.shown("batch");
-        if !batches.contains(&batch) {
-            batches.push(batch);
-        }
-        let improves = case.measured().and_then(|measured| measured.traffic.as_ref()?.saved);
-        if improves.is_some() && !phases.contains(&case.strategy.as_str()) {
-            phases.push(&case.strategy);
-        }
-    }
+    let batches = distinct(cases.iter().map(|case| case.problem.shown("batch")));
+    let improves = |case: &&&CaseRecord| case.measured().and_then(|found| found.traffic.as_ref()?.saved).is_some();
+    let phases = distinct(cases.iter().filter(improves).map(|case| case.strategy.as_str()));
     if batches.len() < 2 || phases.is_empty() {
         return None;
     }
@@ -109,16 +80,32 @@ fn sweep(cases: &[&CaseRecord]) -> Option<TextTable> {
     Some(table)
 }
 
-/// Share of the cases whose predicted time is within a factor of 2 of the measured median, as a line of text; none
-/// where nothing was predicted.
+/// Factor of the measured time within which a prediction is good.
+const GOOD: f64 = 2.0;
+
+/// Shares of the cases whose predicted time is within a factor of 2 of the measured median, and of the fastest tenth of
+/// the samples, as a line of text; none where nothing was predicted.
 pub fn quality(cases: &[CaseRecord]) -> Option<String> {
     let predicted = |case: &CaseRecord| {
         let measured = case.measured()?;
-        Some(measured.traffic.as_ref()?.predicted_ns / measured.time_ns.median)
+        let predicted = measured.traffic.as_ref()?.predicted_ns;
+        Some([predicted / measured.time_ns.median, predicted / measured.time_ns.p10])
     };
-    let ratios: Vec<f64> = cases.iter().filter_map(predicted).collect();
-    let share = share_within(GOOD, ratios.iter().copied())?;
-    Some(format!("{:.0} % of {} cases predicted within × {GOOD} of the measured median", 100.0 * share, ratios.len()))
+    let ratios: Vec<[f64; 2]> = cases.iter().filter_map(predicted).collect();
+    let [of_median, of_fastest] = [0, 1].map(|which| share_within(GOOD, ratios.iter().map(move |of| of[which])));
+    Some(format!(
+        "{:.0} % of {} cases predicted within × {GOOD} of the measured median, {:.0} % of the fastest tenth of the samples",
+        100.0 * of_median?,
+        ratios.len(),
+        100.0 * of_fastest?
+    ))
+}
+
+/// Share of ratios of predicted to measured time that are within a factor; none of no ratios.
+fn share_within(factor: f64, ratios: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
+    let count = ratios.len();
+    let within = ratios.filter(|ratio| ratio.max(1.0 / *ratio) <= factor).count();
+    (count > 0).then(|| within as f64 / count as f64)
 }
 
 /// Bytes saved, or added if they are negative.
@@ -126,18 +113,21 @@ pub fn signed_bytes(count: i64) -> String {
     format!("{}{}", if count < 0 { "−" } else { "" }, bytes(count.unsigned_abs()))
 }
 
-/// Data movement and the fusion gate's verdict as a line of text.
-pub fn summary(traffic: &PhaseTraffic) -> String {
-    let DataMovement { launches, syncs, .. } = traffic.io;
-    let (read, predicted) = (bytes(traffic.bytes_read), duration(traffic.predicted_ns));
-    let moved = format!("{launches} launches, {syncs} syncs, {read} read back; {predicted} predicted");
-    if traffic.fuse.is_some() { format!("{moved}; {}", verdict(traffic)) } else { moved }
-}
-
 /// The fusion gate's verdict as a word, and the predicted gain.
 fn verdict(traffic: &PhaseTraffic) -> String {
-    let (Some(decision), Some(fuse)) = (&traffic.decision, traffic.fuse) else { return String::new() };
+    let Some(decision) = &traffic.decision else { return String::new() };
     let score = decision.score.total();
     let sign = if score < 0.0 { "loses" } else { "gains" };
-    format!("{}: {sign} {}", if fuse { "fuse" } else { "leave" }, duration(score.abs()))
+    format!("{}: {sign} {}", if decision.fuse() { "fuse" } else { "leave" }, duration(score.abs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_and_their_inverses_count_equally() {
+        assert_eq!(share_within(2.0, [1.0, 0.5, 2.0, 0.4, 2.1, 1.9].into_iter()), Some(4.0 / 6.0));
+        assert_eq!(share_within(2.0, [].into_iter()), None);
+    }
 }

@@ -1,13 +1,13 @@
 //! Suites: each with its problems, inputs, expected results and strategies.
 
-pub mod butterfly;
-pub mod fft;
-pub mod layers;
+pub(crate) mod butterfly;
+pub(crate) mod fft;
+pub(crate) mod graphs;
+pub(crate) mod layers;
 pub mod models;
-pub mod operations;
+pub(crate) mod operation;
 pub mod peaks;
-pub mod phases;
-pub mod picker;
-pub mod pipelines;
-pub mod predictions;
-pub mod zoo_models;
+pub(crate) mod phases;
+pub(crate) mod picker;
+pub(crate) mod pipelines;
+pub(crate) mod predictions;

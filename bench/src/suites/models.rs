@@ -1,11 +1,15 @@
-//! Models of peaks by name, captured as graphs.
+//! Models that are captured as graphs: those of peaks by name, and those of the zoo on inputs of their own.
 
-use burn::tensor::{Device, Tensor};
-use firefly_framework::graph::{Graph, GraphError, Input, capture};
+use burn::tensor::{Device, Tensor, TensorData};
+use firefly_framework::graph::{AnyTensor, Graph, GraphError, Input, capture};
 use firefly_models::testing::{Formulation, StockWelchPeaks};
-use firefly_models::{LearnedWelchPeaksConfig, Peaks, WelchPeaksConfig};
+use firefly_models::zoo::{self, Settings, ZooError, ZooModel};
+use firefly_models::{LearnedWelchPeaksConfig, Peaks};
+use firefly_ops::options::validate_n_fft;
+use firefly_ops::{ArgumentError, WelchOptions};
 
 use super::peaks::PeaksProblem;
+use crate::harness::name_of;
 
 /// Model of peaks or of the power that they are searched in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,43 +25,44 @@ pub enum PeaksModel {
 }
 
 impl PeaksModel {
-    /// Every model.
-    pub const ALL: [Self; 7] = [
-        Self::WelchPeaks,
-        Self::WelchPsd,
-        Self::Learned,
-        Self::Stock(Formulation::Loop),
-        Self::Stock(Formulation::Unfold),
-        Self::Stock(Formulation::Reshape),
-        Self::Stock(Formulation::Blocks),
+    /// Every model, by the name that users type.
+    pub const NAMED: [(&str, Self); 7] = [
+        ("welch-peaks", Self::WelchPeaks),
+        ("welch-psd", Self::WelchPsd),
+        ("learned-welch-peaks", Self::Learned),
+        ("stock-loop", Self::Stock(Formulation::Loop)),
+        ("stock-unfold", Self::Stock(Formulation::Unfold)),
+        ("stock-reshape", Self::Stock(Formulation::Reshape)),
+        ("stock-blocks", Self::Stock(Formulation::Blocks)),
     ];
 
     /// Name that users type.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::WelchPeaks => "welch-peaks",
-            Self::WelchPsd => "welch-psd",
-            Self::Learned => "learned-welch-peaks",
-            Self::Stock(Formulation::Loop) => "stock-loop",
-            Self::Stock(Formulation::Unfold) => "stock-unfold",
-            Self::Stock(Formulation::Reshape) => "stock-reshape",
-            Self::Stock(Formulation::Blocks) => "stock-blocks",
-        }
+    pub fn name(self) -> &'static str {
+        name_of(&Self::NAMED, &self)
+    }
+
+    /// Whether it is made of Burn's own operations, whose transforms take powers of two.
+    pub const fn is_stock(self) -> bool {
+        matches!(self, Self::Stock(_))
+    }
+
+    /// Configuration of the learned model.
+    pub fn learned(problem: &PeaksProblem) -> LearnedWelchPeaksConfig {
+        let WelchOptions { n_fft, segments, .. } = problem.options;
+        LearnedWelchPeaksConfig::new().with_n_fft(n_fft).with_k(problem.k).with_segments(segments)
     }
 
     /// The model applied to frames `[batch, frame]`, as a graph: bins and power are its outputs, power alone of a
     /// spectrum.
-    ///
-    /// # Errors
-    /// [`GraphError`] for a problem that the model can't be made for.
     pub fn graph(self, problem: &PeaksProblem) -> Result<Graph, GraphError> {
-        problem.validate().map_err(|error| GraphError::Model(error.to_string()))?;
+        let refuse = |error: ArgumentError| GraphError::Model(error.to_string());
+        problem.validate().map_err(refuse)?;
+        if self.is_stock() {
+            validate_n_fft("stock", "n_fft", problem.options.n_fft).map_err(refuse)?;
+        }
         let input = [Input::new("signal", [problem.batch, problem.frame()])];
-        let exact = WelchPeaksConfig::new().with_n_fft(problem.options.n_fft).with_k(problem.k).with_tier(problem.tier);
-        let learned = LearnedWelchPeaksConfig::new()
-            .with_n_fft(problem.options.n_fft)
-            .with_k(problem.k)
-            .with_segments(problem.tier.segments());
+        let exact = problem.config();
+        let learned = Self::learned(problem);
         let pair = |peaks: Peaks<2>| (peaks.bins, peaks.power);
         match self {
             Self::WelchPeaks => capture(&input, |signal: Tensor<2>, device: &Device| {
@@ -76,25 +81,62 @@ impl PeaksModel {
     }
 }
 
+/// Names of the variants that are called as their family: one per family.
+pub fn family_models() -> Vec<&'static str> {
+    zoo::list("").into_iter().filter(|name| zoo::family(name).is_ok_and(|family| family == *name)).collect()
+}
+
+/// The untrained model `name` on the host; none if it can't be recorded as a graph.
+pub fn recordable(name: &str) -> Result<Option<ZooModel>, ZooError> {
+    let is_recordable = zoo::card(name)?.capture_unsupported.is_none();
+    is_recordable.then(|| zoo::create(name, &Settings::new(), &Device::flex())).transpose()
+}
+
+/// Inputs of a batch on `device`: floats spread over −1 to 1, integers from 0 to 2.
+pub fn inputs(model: &ZooModel, batch: usize, device: &Device) -> Vec<AnyTensor> {
+    model.inputs(batch).iter().map(|input| AnyTensor::from_data(data(input), device)).collect()
+}
+
+fn data(input: &Input) -> TensorData {
+    let spread = |index: usize| (index as u32).wrapping_mul(2_654_435_761) as f32 / (u32::MAX / 2) as f32 - 1.0;
+    let is_float = input.dtype.is_float();
+    let value = |index: usize| if is_float { spread(index) } else { (index % 3) as f32 };
+    let values: Vec<f32> = (0..input.shape.iter().product()).map(value).collect();
+    TensorData::new(values, input.shape.clone()).convert_dtype(input.dtype)
+}
+
 #[cfg(test)]
 mod tests {
-    use firefly_models::Tier;
-
     use super::*;
 
     #[test]
     fn every_model_is_found_by_name_and_captured() {
-        let problem = PeaksProblem::new(64, Tier::Fast, 3, 4);
-        for model in PeaksModel::ALL {
+        let problem = PeaksProblem::new(64, 2, 3, 4);
+        for (name, model) in PeaksModel::NAMED {
             let graph = model.graph(&problem).unwrap();
-            assert!(!graph.nodes().is_empty(), "{}", model.name());
+            assert!(!graph.nodes().is_empty() && model.name() == name, "{name}");
             assert_eq!(graph.outputs().len(), if model == PeaksModel::WelchPsd { 1 } else { 2 });
         }
     }
 
     #[test]
     fn a_problem_that_can_not_be_solved_says_why() {
-        let error = PeaksModel::WelchPeaks.graph(&PeaksProblem::new(100, Tier::Fast, 3, 4)).unwrap_err().to_string();
-        assert!(error.contains("`n_fft` is 100"), "{error}");
+        let error = |model: PeaksModel, problem| model.graph(&problem).unwrap_err().to_string();
+        let few_bins = error(PeaksModel::WelchPeaks, PeaksProblem::new(8, 2, 3, 6));
+        assert!(few_bins.contains("`k` is 6"), "{few_bins}");
+        let stock = error(PeaksModel::Stock(Formulation::Unfold), PeaksProblem::new(100, 2, 3, 4));
+        assert!(stock.contains("`n_fft` is 100"), "{stock}");
+    }
+
+    #[test]
+    fn every_family_has_a_model_and_inputs_that_it_takes() {
+        let names = family_models();
+        assert!(names.len() >= 18 && names.contains(&"fno2d"), "{names:?}");
+        assert!(recordable("timesnet").unwrap().is_none());
+        for name in ["fnet_tiny", "welch_peaks_tiny"] {
+            let model = recordable(name).unwrap().unwrap();
+            let outputs = model.try_forward(inputs(&model, 3, &Device::flex())).unwrap();
+            assert!(outputs.iter().all(|output| output.dims()[0] == 3), "{name}");
+        }
     }
 }

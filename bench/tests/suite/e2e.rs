@@ -1,6 +1,6 @@
 //! The `e2e` command as a user runs it.
 
-use firefly_bench::harness::outcome::CaseOutcome;
+use firefly_bench::harness::CaseOutcome;
 use firefly_bench::report::schema::BenchReport;
 
 use crate::common::run;
@@ -9,12 +9,12 @@ use crate::common::run;
 fn every_pipeline_is_verified_and_measured() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("e2e.json");
-    let grid = ["--n-fft", "16,256", "--batch", "1,9", "--tier", "ultra,reference", "--k", "5,7", "--mels", "12"];
+    let grid = ["--n-fft", "16,256", "--batch", "1,9", "--segments", "ultra,reference", "--k", "5,7", "--mels", "12"];
     let rest = ["--device", "cpu", "--threads", "1", "--iters", "2", "--warmup", "0", "--json", path.to_str().unwrap()];
     let output = run("e2e", &[&grid[..], &rest].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     let report = BenchReport::read(&path).unwrap();
-    // 2 lengths, 2 batches, 2 tiers; of each, 2 pipelines and the peaks for 2 numbers; 2 strategies.
+    // 2 lengths, 2 batches, 2 numbers of segments; of each, 2 pipelines and the peaks for 2 numbers; 2 strategies.
     assert_eq!(report.cases.len(), 64);
     for case in &report.cases {
         let CaseOutcome::Measured(measured) = &case.outcome else { panic!("{}: {:?}", case.label(), case.outcome) };

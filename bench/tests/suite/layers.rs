@@ -1,6 +1,6 @@
 //! The `layers` command as a user runs it.
 
-use firefly_bench::harness::outcome::CaseOutcome;
+use firefly_bench::harness::CaseOutcome;
 use firefly_bench::report::schema::BenchReport;
 
 use crate::common::run;

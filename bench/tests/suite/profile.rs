@@ -37,8 +37,6 @@ fn every_model_of_the_zoo_names_its_rules_or_why_it_has_none() {
 
 #[test]
 fn rules_of_models_of_the_zoo_are_named() {
-    for (name, rule) in [("learned_fft_tiny", "welch psd"), ("log_mel_learned", "mel")] {
-        let text = profile(name).unwrap();
-        assert!(text.contains(&format!("{rule}:\nThe gate fuses on cpu.")), "{name}: {text}");
-    }
+    let text = profile("log_mel_learned").unwrap();
+    assert!(text.contains("mel:\nThe gate fuses on cpu."), "{text}");
 }

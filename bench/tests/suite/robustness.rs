@@ -6,8 +6,8 @@ use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use firefly_bench::harness::outcome::CaseOutcome;
-use firefly_bench::report::schema::BenchReport;
+use firefly_bench::harness::CaseOutcome;
+use firefly_bench::report::schema::{BenchReport, write};
 
 use crate::common::{firefly_bench, text};
 
@@ -96,9 +96,38 @@ fn a_measurement_that_is_interrupted_leaves_what_was_done() {
     }
     // A shell in the background has its children ignore SIGINT; SIGTERM ends them too.
     assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
-    assert!(!child.wait().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
     let report = BenchReport::read(&path).unwrap();
     assert!(!report.complete && !report.cases.is_empty());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_case_that_is_interrupted_keeps_its_iterations() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("report.json");
+    let case = ["fft", "--device", "cpu", "--n", "64", "--batch", "8", "--strategy", "firefly", "--iters", "1000000"];
+    let child = firefly_bench(&[&case[..], &["--quiet", "--json", path.to_str().unwrap()]].concat())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let is_handled = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 0b10 != 0)
+    };
+    let start = Instant::now();
+    while !is_handled() && start.elapsed() < Duration::from_secs(120) {
+        sleep(Duration::from_millis(20));
+    }
+    sleep(Duration::from_secs(3));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert!(text(&output.stdout).contains("firefly"), "{}", text(&output.stdout));
+    let report = BenchReport::read(&path).unwrap();
+    let [case] = &report.cases[..] else { panic!("{:?}", report.cases) };
+    assert!(!report.complete && (1..1_000_000).contains(&case.measured().unwrap().samples_ns.len()));
 }
 
 #[cfg(target_os = "linux")]
@@ -123,11 +152,22 @@ fn problems_that_do_not_fit_into_memory_are_rows_and_the_others_are_measured() {
     assert_eq!(limited("ulimit -v 4000000", &alone).status.code(), Some(2));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_limit_on_the_size_of_files_is_an_error_and_leaves_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("report.json");
+    let output = limited("ulimit -f 1", &[&SMALL[..], &["--json", path.to_str().unwrap()]].concat());
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("File too large"), "{}", text(&output.stderr));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
 #[test]
 fn too_many_threads_are_refused() {
     let output = firefly_bench(&SMALL).env("RAYON_NUM_THREADS", "100000").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("RAYON_NUM_THREADS is 100000, but must be at most 1024"));
+    assert!(text(&output.stderr).contains("RAYON_NUM_THREADS is 100000, but must be a number from 1 to 1024"));
 }
 
 #[test]
@@ -138,7 +178,7 @@ fn a_date_beyond_the_calendar_becomes_a_page() {
         firefly_bench(&[&SMALL[..], &["--json", json.to_str().unwrap()]].concat()).output().unwrap().status.success()
     );
     let report = BenchReport { date: u64::MAX, ..BenchReport::read(&json).unwrap() };
-    report.write(&json).unwrap();
+    write(&report, &json).unwrap();
     let output = firefly_bench(&["report", json.to_str().unwrap(), "--out", page.to_str().unwrap()]).output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(std::fs::read_to_string(&page).unwrap().contains("18446744073709551615 s after 1970-01-01"));
@@ -160,6 +200,8 @@ fn a_command_that_measured_nothing_fails() {
     for arguments in [
         &["welch-peaks", "--device", "cpu", "--batch", "8", "--k", "200", "--quiet"][..],
         &["butterfly", "--device", "cpu", "--n", "7", "--batch", "8", "--quiet"],
+        &["layers", "--device", "cpu", "--layer", "log-mel,welch-psd", "--samples", "1", "--batch", "1", "--quiet"],
+        &["layers", "--device", "cpu", "--layer", "top-k", "--n", "1", "--batch", "1", "--channels", "2", "--quiet"],
         &["welch-peaks", "--device", "cpu", "--batch", "9223372036854775808", "--quiet"],
     ] {
         let output = firefly_bench(arguments).output().unwrap();

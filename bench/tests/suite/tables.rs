@@ -3,17 +3,15 @@
 use std::path::Path;
 
 use firefly_app::table::{TableLayout, TextTable};
-use firefly_bench::harness::outcome::{BatchLimit, CaseOutcome, CaseRecord, LimitedBy, Measured, SpeedRatio};
-use firefly_bench::harness::parameters::ParameterMap;
-use firefly_bench::harness::phase_traffic::PhaseTraffic;
-use firefly_bench::harness::problem::WorkSize;
-use firefly_bench::harness::statistics::Percentiles;
-use firefly_bench::harness::verification::{Accuracy, Selected, Verification};
-use firefly_bench::report::any::AnyReport;
+use firefly_bench::harness::{
+    Accuracy, BatchLimit, CaseOutcome, CaseRecord, LimitedBy, Measured, ParameterMap, Percentiles, PhaseTraffic,
+    Selected, SpeedRatio, Verification, WorkSize,
+};
 use firefly_bench::report::changes::ReportChanges;
 use firefly_bench::report::crossover::{self, crossovers};
 use firefly_bench::report::decision;
 use firefly_bench::report::profile::{PROFILE_FORMAT, ProfileReport};
+use firefly_bench::report::regret::Choices;
 use firefly_bench::report::schema::{BenchReport, Tool};
 use firefly_bench::report::{terminal, traffic};
 use firefly_framework::cost::{Benefit, FusionDecision, Prediction};
@@ -50,7 +48,7 @@ fn case(strategy: &str, batch: u64, samples_ns: [u64; 3], ratio: [f64; 3]) -> Ca
     let measured = Measured::new(size, verification, 4, samples_ns.to_vec()).unwrap();
     let speed = |baseline: &str| SpeedRatio { baseline: baseline.into(), ratio: Percentiles::of(ratio).unwrap() };
     let measured = Measured { speed: vec![speed("rustfft"), speed("memcpy")], ..measured };
-    let problem = ParameterMap::default().with("n_fft", 256).with("tier", "fast").with("batch", batch).with("k", 16);
+    let problem = ParameterMap::default().with("n_fft", 256).with("segments", 2).with("batch", batch).with("k", 16);
     CaseRecord {
         problem,
         strategy: strategy.into(),
@@ -94,7 +92,7 @@ fn cases() -> Vec<CaseRecord> {
 
 #[test]
 fn cases_of_a_comparison() {
-    insta::assert_snapshot!(rendered(&terminal::table(&cases(), &["n_fft", "tier", "batch", "k"])));
+    insta::assert_snapshot!(rendered(&terminal::table(&cases(), &["n_fft", "segments", "batch", "k"])));
 }
 
 #[test]
@@ -104,7 +102,7 @@ fn learned_cases_on_several_threads() {
         measured.accuracy = Some(Accuracy { train_steps: 200, recall: 0.867, exact_recall: 0.829 });
         measured.selected = None;
     });
-    insta::assert_snapshot!(rendered(&terminal::table(&cases, &["n_fft", "tier", "batch", "k"])));
+    insta::assert_snapshot!(rendered(&terminal::table(&cases, &["n_fft", "segments", "batch", "k"])));
 }
 
 #[test]
@@ -113,7 +111,7 @@ fn crossovers_over_the_batch() {
     insta::assert_snapshot!(at_every_width(|layout| crossover::render(
         &found,
         "batch",
-        &["n_fft", "tier", "k"],
+        &["n_fft", "segments", "k"],
         layout
     )));
 }
@@ -142,7 +140,6 @@ fn data_movement_of_phases() {
                 predicted_ns: prediction.total(),
                 saved: (!is_baseline).then_some(saved),
                 decision: (!is_baseline).then(decision),
-                fuse: (!is_baseline).then_some(true),
             }));
         })
     };
@@ -150,7 +147,7 @@ fn data_movement_of_phases() {
         phase("baseline", movement(9, 33_554_432, 219_152_384), true),
         phase("phase-5", movement(1, 1_048_576, 13_631_488), false),
     ];
-    insta::assert_snapshot!(rendered(&traffic::table(&cases, &["n_fft", "tier", "batch", "k"])));
+    insta::assert_snapshot!(rendered(&traffic::table(&cases, &["n_fft", "segments", "batch", "k"])));
 }
 
 #[test]
@@ -174,24 +171,31 @@ fn largest_batches() {
     insta::assert_snapshot!(rendered(&firefly_bench::cli::max_batch::table(&[bounded, refused])));
 }
 
-#[test]
-fn choices_of_the_picker() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/picker.json");
-    let AnyReport::Picker(report) = AnyReport::read(&path).unwrap() else { panic!("a picker's report") };
-    insta::assert_snapshot!(rendered(&report.table()));
+fn choices() -> Vec<CaseRecord> {
+    BenchReport::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/picker.json")).unwrap().cases
 }
 
 #[test]
-fn the_picker_has_an_overview_and_the_cases_that_are_off() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/picker.json");
-    let AnyReport::Picker(report) = AnyReport::read(&path).unwrap() else { panic!("a picker's report") };
-    let overview = report.overview();
+fn choices_of_the_picker() {
+    let cases = choices();
+    insta::assert_snapshot!(rendered(&Choices::of(&cases).table(true).unwrap()));
+}
+
+#[test]
+fn the_picker_has_an_overview_and_the_cases_that_are_regretted() {
+    let mut cases = choices();
+    let overview = Choices::of(&cases).overview();
     let rows = overview.cells();
     assert_eq!(rows.len(), 4);
-    // Two of the four problems of tier fast at n_fft 64 are predicted 1.79 and 1.83 times as long as they took.
-    assert_eq!(rows[0][..5], ["64", "fast", "4", "50", "1.83"]);
-    assert_eq!(rows[1][..5], ["64", "reference", "4", "100", "0.743"]);
-    assert_eq!(report.table_of_misses().unwrap().cells().len(), 2);
+    assert_eq!(rows[0], ["64", "2", "4", "0.0", "0.0"]);
+    assert!(Choices::of(&cases).table(false).is_none());
+    // The strategy that was not chosen takes two thirds of the time of the one that was.
+    let chosen = cases[0].measured().unwrap().time_ns.median;
+    cases[1] = with(cases[1].clone(), |measured| measured.time_ns.median = chosen / 1.5);
+    let choices = Choices::of(&cases);
+    assert_eq!(choices.overview().cells()[0], ["64", "2", "4", "12.5", "50.0"]);
+    assert_eq!(choices.table(false).unwrap().cells().len(), 1);
+    assert!(choices.summary().starts_with("regret of 16 choices 3.1 % on average, 50.0 % at worst"));
 }
 
 #[test]
@@ -199,7 +203,7 @@ fn changes_between_reports() {
     let path = Path::new("report.json");
     let report = |cases: Vec<CaseRecord>| {
         let json = serde_json::json!({
-            "format": 3,
+            "format": 4,
             "tool": { "name": "firefly-bench", "version": "0.1.0", "build": "release" },
             "date": 0,
             "host": { "cpu": null, "cores": 2, "instruction_sets": [], "os": "linux", "arch": "x86_64" },

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use clap::Parser;
 use firefly_bench::cli::{ExitStatus, welch_peaks};
-use firefly_bench::harness::outcome::{CaseOutcome, CaseRecord};
-use firefly_bench::harness::routine::{Routine, RoutineError, RoutineOutput};
-use firefly_bench::harness::strategy::BenchStrategy;
-use firefly_bench::harness::verification::{CaseError, Unsupported};
+use firefly_bench::harness::{
+    BenchStrategy, CaseError, CaseOutcome, CaseRecord, HostRoutine, Output, RoutineError, Unsupported,
+};
 use firefly_bench::report::schema::BenchReport;
-use firefly_bench::suites::peaks::{ExpectedPeaks, PeaksProblem, check_peaks};
-use firefly_ops::{HostPeaks, InstructionSet};
+use firefly_bench::suites::peaks::{PeaksProblem, check_peaks, expected};
+use firefly_ops::InstructionSet;
+use firefly_reference::peaks::top_k;
 
 use crate::common::{firefly_bench, run, text};
 
@@ -19,12 +19,37 @@ fn report(path: &Path) -> BenchReport {
 }
 
 #[test]
+fn segments_that_are_spread_are_verified_by_every_strategy() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("peaks.json");
+    let spread = ["--n-fft", "64", "--batch", "3", "--k", "4", "--segments", "2,3", "--spread", "--iters", "2"];
+    let output = run("welch-peaks", &[&spread[..], &["--json", path.to_str().unwrap()]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    // Lines break at the width of the terminal.
+    let words: Vec<_> = text(&output.stdout).split_whitespace().map(str::to_owned).collect();
+    assert!(words.join(" ").contains("segments spread over 8"), "{}", text(&output.stdout));
+    let report = report(&path);
+    for strategy in ["firefly", "auto", "psd-topk", "burn-stock", "rustfft", "realfft"] {
+        let of_strategy: Vec<_> = report.cases.iter().filter(|case| case.strategy == strategy).collect();
+        assert_eq!(of_strategy.len(), 2, "{strategy}");
+        for case in of_strategy {
+            assert!(matches!(case.outcome, CaseOutcome::Measured(_)), "{}", case.label());
+            assert_eq!(["frame", "spread"].map(|name| case.problem.count(name)), [Some(288), Some(8)]);
+        }
+    }
+    let refused = run("welch-peaks", &["--segments", "8", "--spread", "8"]);
+    let message = text(&refused.stderr);
+    assert!(message.contains("--spread is 8, but must be more segments than the 8 that are used"), "{message}");
+}
+
+#[test]
 fn a_small_grid_is_verified_measured_and_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new/peaks.json");
     let json = path.to_str().unwrap();
     let grid = ["--n-fft", "8,64,1024", "--batch", "1,4..8", "--k", "4,33"];
-    let rest = ["--tier", "ultra,fast,reference", "--threads", "2", "--iters", "3", "--warmup", "1", "--json", json];
+    let rest =
+        ["--segments", "ultra,fast,reference", "--threads", "2", "--iters", "3", "--warmup", "1", "--json", json];
     let output = run("welch-peaks", &[&grid[..], &rest[..]].concat());
     assert!(output.status.success(), "{}", text(&output.stderr));
 
@@ -33,12 +58,12 @@ fn a_small_grid_is_verified_measured_and_reported() {
     assert!(shown.contains("× rustfft") && shown.contains("of memcpy") && !shown.contains("FAILED"), "{shown}");
 
     let report = report(&path);
-    assert_eq!((report.format, report.tool.name.as_str()), (3, "firefly-bench"));
+    assert_eq!((report.format, report.tool.name.as_str()), (4, "firefly-bench"));
     assert!(report.date > 1_700_000_000 && report.host.cores >= 1);
     assert_eq!(report.command.options.get("batch"), Some(&serde_json::json!([1, 4, 8])));
     assert_eq!(report.command.options.shown("baseline"), "rustfft");
     assert_eq!(report.facts.shown("detrend"), "none");
-    // 3 lengths, 3 tiers, 3 batches, 2 numbers of peaks, 7 strategies.
+    // 3 lengths, 3 numbers of segments, 3 batches, 2 numbers of peaks, 7 strategies.
     assert_eq!(report.cases.len(), 378);
     let mut keys: Vec<String> = report.cases.iter().map(|case| case.label()).collect();
     keys.sort_unstable();
@@ -104,7 +129,7 @@ fn a_learned_model_is_trained_verified_and_shown_with_its_recall() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("learned.json");
     let grid =
-        ["--n-fft", "16", "--batch", "3,40", "--k", "2", "--tier", "ultra,fast", "--iters", "2", "--warmup", "0"];
+        ["--n-fft", "16", "--batch", "3,40", "--k", "2", "--segments", "ultra,fast", "--iters", "2", "--warmup", "0"];
     let rest = ["--strategy", "firefly,learned", "--train-steps", "4", "--json", path.to_str().unwrap()];
     let output = run("welch-peaks", &[&grid[..], &rest].concat());
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -126,6 +151,30 @@ fn a_learned_model_is_trained_verified_and_shown_with_its_recall() {
 }
 
 #[test]
+fn any_length_and_any_number_of_segments_are_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lengths.json");
+    let grid = ["--n-fft", "15,251,1000", "--segments", "3,5", "--batch", "7", "--k", "4", "--iters", "2", "--quiet"];
+    let output = run("welch-peaks", &[&grid[..], &["--warmup", "0", "--json", path.to_str().unwrap()]].concat());
+    assert!(output.status.success(), "{}", text(&output.stdout));
+    let cases = report(&path).cases;
+    // 3 lengths, 2 numbers of segments, 6 strategies and a copy.
+    assert_eq!(cases.len(), 42);
+    for case in &cases {
+        match &case.outcome {
+            CaseOutcome::Measured(measured) => assert!(measured.verification.rows >= 7, "{}", case.label()),
+            CaseOutcome::Unsupported { reason } => {
+                assert_eq!(
+                    (case.strategy.as_str(), reason.as_str()),
+                    ("burn-stock", "burn-stock has no such transform")
+                )
+            }
+            other => panic!("{}: {}", case.label(), other.remark()),
+        }
+    }
+}
+
+#[test]
 fn published_names_select_strategies() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("published.json");
@@ -139,7 +188,7 @@ fn published_names_select_strategies() {
     for case in &cases {
         match (&case.outcome, case.strategy.as_str()) {
             (CaseOutcome::Unsupported { reason }, "reference") => {
-                assert!(reason.contains("at a --tier whose frames have at least 288 samples"), "{reason}")
+                assert!(reason.contains("as many --segments as have at least 288 samples"), "{reason}")
             }
             (CaseOutcome::Measured(measured), "rustfft") => assert_eq!(measured.selected, None),
             (CaseOutcome::Measured(measured), name) => {
@@ -153,16 +202,17 @@ fn published_names_select_strategies() {
 }
 
 #[test]
-fn frames_may_be_cut_to_the_samples_of_tier_fast() {
+fn frames_may_be_cut_to_the_samples_of_two_segments() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("fastbuf.json");
-    let grid = ["--n-fft", "64", "--batch", "9", "--k", "3", "--tier", "ultra,reference", "--iters", "2", "--quiet"];
+    let grid =
+        ["--n-fft", "64", "--batch", "9", "--k", "3", "--segments", "ultra,reference", "--iters", "2", "--quiet"];
     let output =
         run("welch-peaks", &[&grid[..], &["--strategy", "fastbuf", "--json", path.to_str().unwrap()]].concat());
     assert!(output.status.success(), "{}", text(&output.stderr));
     let cases = report(&path).cases;
     let CaseOutcome::Unsupported { reason } = &cases[0].outcome else { panic!("{}", cases[0].outcome.remark()) };
-    assert!(reason.contains("at a --tier whose frames have at least 96 samples"), "{reason}");
+    assert!(reason.contains("as many --segments as have at least 96 samples"), "{reason}");
     let verification = cases[1].measured().unwrap().verification;
     assert!(verification.rows >= 9 && verification.error > 0.0 && !cases[1].competes, "{verification:?}");
 }
@@ -222,18 +272,18 @@ fn wrong_arguments_are_explained() {
     assert!(unknown.contains("unknown strategy `rustftt` (did you mean `rustfft`?)"), "{unknown}");
     assert!(
         unknown.contains(
-            "firefly, firefly-queued, firefly-kernels, auto, firefly-host, firefly-pinned, psd-topk, burn-stock, rustfft, \
-             realfft, memcpy"
+            "firefly, firefly-queued, firefly-kernels, auto, firefly-host, firefly-pinned, firefly-i16, firefly-host-i16, \
+             psd-topk, burn-stock, rustfft, realfft, memcpy"
         ),
         "{unknown}"
     );
     assert!(refused(&["--instruction-set", "avx3"]).contains("'avx2'"));
     assert!(refused(&["--threads", "5000"]).contains("5000 is more than 1024"));
-    assert!(refused(&["--tier", "fats"]).contains("a similar value exists: 'fast'"));
+    assert!(refused(&["--segments", "fats"]).contains("a number from 1, ultra, fast or reference"));
     assert!(refused(&["--device", "cdua"]).contains("did you mean `cuda`?"));
     assert!(refused(&["--device", "vulkan"]).contains("vulkan"));
     assert!(refused(&["--batch", "32..100"]).contains("100 is not one"));
-    assert!(refused(&["--n-fft", "100"]).contains("`n_fft` is 100, but must be a power of two"));
+    assert!(refused(&["--n-fft", "0"]).contains("numbers start at 1"));
     assert!(refused(&["--iters", "0"]).contains("iters"));
     assert!(refused(&["--strategy", "firefly,psd-topk", "--baseline", "rustfft"]).contains("not among the strategies"));
 }
@@ -248,51 +298,39 @@ fn a_report_that_cannot_be_written_is_an_error() {
 }
 
 /// Strategy that gives the peaks of the float64 reference, changed by `spoil`.
-fn spoilt(name: &'static str, spoil: fn(&mut HostPeaks)) -> BenchStrategy<PeaksProblem> {
-    BenchStrategy::new(
-        name,
-        "spoilt on purpose",
-        move |problem: &PeaksProblem, inputs, expected: &Vec<ExpectedPeaks>| {
-            let of_set = |set: usize| {
-                let size = problem.batch * problem.k;
-                let mut peaks = HostPeaks { bins: vec![0; size], power: vec![0.0; size] };
-                for row in expected.iter().filter(|row| row.set == set) {
-                    let places = row.row * problem.k..(row.row + 1) * problem.k;
-                    let power = row.bins.iter().map(|&bin| row.power[bin as usize] as f32).collect::<Vec<_>>();
-                    peaks.bins[places.clone()].copy_from_slice(&row.bins);
-                    peaks.power[places].copy_from_slice(&power);
-                }
-                spoil(&mut peaks);
-                peaks
-            };
-            let routine = SpoiltRoutine((0..inputs.count()).map(of_set).collect(), 0);
-            check_peaks(Box::new(routine), problem, inputs, expected, true)
-        },
-    )
+fn spoilt(name: &'static str, spoil: fn(&mut Output)) -> BenchStrategy<PeaksProblem> {
+    BenchStrategy::new(name, "spoilt on purpose", move |problem: &PeaksProblem, inputs, references| {
+        let expected = expected(problem, inputs, references);
+        let of_set = |set: usize| {
+            let size = problem.batch * problem.k;
+            let (mut bins, mut power) = (vec![0; size], vec![0.0; size]);
+            for row in expected.iter().filter(|row| row.set == set) {
+                let places = row.row * problem.k..(row.row + 1) * problem.k;
+                let (strongest, values) = top_k(&row.parts[0], problem.options.bins(), problem.k);
+                bins[places.clone()].copy_from_slice(&strongest);
+                power[places].copy_from_slice(&values.iter().map(|&value| value as f32).collect::<Vec<_>>());
+            }
+            let mut peaks = Output::of_peaks(bins, power);
+            spoil(&mut peaks);
+            peaks
+        };
+        let outputs: Vec<Output> = (0..inputs.count()).map(of_set).collect();
+        let routine = HostRoutine {
+            buffers: 0,
+            restore: |_: &mut usize, _: usize| (),
+            run: |last: &mut usize, set: usize| {
+                *last = set;
+                Ok(())
+            },
+            output: move |last: &usize| outputs[*last].clone(),
+        };
+        check_peaks(routine, problem, inputs, expected, true)
+    })
 }
 
 /// Strategy that has no result.
 fn refused(name: &'static str, error: fn() -> CaseError) -> BenchStrategy<PeaksProblem> {
     BenchStrategy::new(name, "refused on purpose", move |_: &PeaksProblem, _, _| Err(error()))
-}
-
-struct SpoiltRoutine(Vec<HostPeaks>, usize);
-
-impl Routine for SpoiltRoutine {
-    fn run(&mut self, set: usize) -> Result<(), RoutineError> {
-        self.1 = set;
-        Ok(())
-    }
-
-    fn checksum(&self) -> u64 {
-        self.1 as u64
-    }
-}
-
-impl RoutineOutput<HostPeaks> for SpoiltRoutine {
-    fn output(&self) -> Result<HostPeaks, RoutineError> {
-        Ok(self.0[self.1].clone())
-    }
 }
 
 #[derive(Parser)]
@@ -305,10 +343,10 @@ struct Program {
 fn a_wrong_strategy_is_a_row_without_a_time_and_fails_the_run() {
     let catalogue = [
         spoilt("right", |_| ()),
-        spoilt("power", |peaks| peaks.power[5] *= 1.001),
+        spoilt("power", |peaks| peaks.parts[0][5] *= 1.001),
         spoilt("bins", |peaks| peaks.bins.rotate_left(1)),
         refused("elsewhere", || Unsupported::Replay.into()),
-        refused("broken", || RoutineError::Burn("its kernel does not compile".into()).into()),
+        refused("broken", || RoutineError::Failed("its kernel does not compile".into()).into()),
     ];
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("report.json");

@@ -6,7 +6,7 @@ use anyhow::Result;
 use firefly_app::device::{DeviceChoice, DeviceError, DeviceId, DeviceKind, DeviceName};
 use firefly_app::host::{available_cores, cpu_name};
 use firefly_app::table::{Align, TextTable};
-use firefly_framework::profile::{ProfileSource, default_path, load_or_preset};
+use firefly_framework::profile::{default_path, load_or_preset};
 
 use super::outcome::print;
 
@@ -62,12 +62,12 @@ fn table(rows: Vec<[String; 3]>) -> TextTable {
 
 /// Whether a device has a calibrated profile, and where. Profiles that can't be used are reported.
 fn calibration(id: DeviceId, ignored: &mut Vec<String>) -> String {
-    let resolved = load_or_preset(id);
-    ignored.extend(resolved.ignored.map(|error| error.to_string()));
-    match (resolved.source, default_path(id)) {
-        (ProfileSource::Calibrated, Ok(path)) => path.display().to_string(),
-        (ProfileSource::Calibrated, Err(_)) => "yes".to_owned(),
-        (ProfileSource::Preset, _) => format!("no (preset {})", resolved.profile.name),
+    let (profile, error) = load_or_preset(id);
+    ignored.extend(error.map(|error| error.to_string()));
+    match (profile.is_calibrated(), default_path(id)) {
+        (true, Ok(path)) => path.display().to_string(),
+        (true, Err(_)) => "yes".to_owned(),
+        (false, _) => format!("no (preset {})", profile.name),
     }
 }
 

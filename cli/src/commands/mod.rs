@@ -1,8 +1,9 @@
 //! The subcommands, one file each.
 
+pub mod completions;
 pub mod devices;
+pub mod info;
 mod outcome;
-mod outputs;
 pub mod peaks;
 #[cfg(feature = "remote")]
 pub mod serve;

@@ -1,39 +1,69 @@
-//! Outcome of a command over recordings.
+//! Output files and outcome of a command over recordings.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
+use firefly_app::files::{ensure_writable, is_same_output};
 use firefly_app::streams::{StandardOutput, note};
+use serde::Serialize;
 
 use crate::pipeline::OpenRecording;
+use crate::plot::PlotFormat;
+use crate::table::TableFormat;
+
+/// The formats of the files of `--out` and `--plot`, after the check that both can be written.
+///
+/// # Errors
+/// For an extension that names no format, a file that can't be written, and one file for both.
+pub fn formats(out: Option<&PathBuf>, plot: Option<&PathBuf>) -> Result<(Option<TableFormat>, Option<PlotFormat>)> {
+    let table = out.map(|path| TableFormat::of(path)).transpose().context("--out")?;
+    let drawing = plot.map(|path| PlotFormat::of(path)).transpose().context("--plot")?;
+    for path in [out, plot].into_iter().flatten() {
+        ensure_writable(path).with_context(|| path.display().to_string())?;
+    }
+    if let (Some(out), Some(plot)) = (out, plot)
+        && is_same_output(out, plot)?
+    {
+        bail!("--plot {} is the file of --out {}", plot.display(), out.display());
+    }
+    Ok((table, drawing))
+}
 
 /// Recordings that failed, and those that are shorter than a frame.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize)]
 pub struct CommandOutcome {
-    failures: u64,
-    shorter: u64,
+    failed: Vec<Failure>,
+    too_short: u64,
+}
+
+/// A recording that failed, and the reason.
+#[derive(Debug, Serialize)]
+struct Failure {
+    recording: String,
+    reason: String,
 }
 
 impl CommandOutcome {
     /// Counts a recording that could not be read, and says why.
     pub fn failed(&mut self, name: &str, reason: &str) {
         note(format_args!("error: {name}: {reason}"));
-        self.failures += 1;
+        self.failed.push(Failure { recording: name.to_owned(), reason: reason.to_owned() });
     }
 
     /// Counts a recording without a whole frame; one that could not be opened has no channels and counts as failed
     /// only.
     pub fn shorter(&mut self, recording: OpenRecording) {
-        self.shorter += u64::from(recording.channels > 0);
+        self.too_short += u64::from(recording.channels > 0);
     }
 
     /// Checks that frames were computed; a frame is described as in "256 samples of a segment".
     ///
     /// # Errors
     /// If there are none.
-    pub fn ensure_something(&self, frames: u64, frame: &str) -> Result<()> {
-        match (frames, self.failures) {
+    pub fn ensure_not_empty(&self, frames: u64, frame: &str) -> Result<()> {
+        match (frames, self.failed.len()) {
             (0, 0) => bail!("no recording has the {frame}"),
             (0, _) => bail!("no recording could be read"),
             _ => Ok(()),
@@ -44,8 +74,8 @@ impl CommandOutcome {
     pub fn text(&self) -> String {
         let mut text = String::new();
         for (count, what) in [
-            (self.shorter, "recordings that are too short, left out"),
-            (self.failures, "recordings that could not be read"),
+            (self.too_short, "recordings that are too short, left out"),
+            (self.failed.len() as u64, "recordings that could not be read whole"),
         ] {
             if count > 0 {
                 text += &format!("\n{what}: {count}\n");
@@ -56,8 +86,16 @@ impl CommandOutcome {
 
     /// Exit status: 1 if a recording failed.
     pub fn status(&self) -> ExitCode {
-        if self.failures > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS }
+        if !self.failed.is_empty() { ExitCode::from(1) } else { ExitCode::SUCCESS }
     }
+}
+
+/// Writes a JSON document to standard output, as [`print`](fn@print).
+///
+/// # Errors
+/// As [`print`](fn@print).
+pub fn print_json(document: &impl Serialize) -> Result<()> {
+    print(&(serde_json::to_string_pretty(document)? + "\n"))
 }
 
 /// Writes text to standard output. A reader that is gone is no error.

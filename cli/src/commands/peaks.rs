@@ -1,46 +1,47 @@
 //! `firefly peaks`: strongest lines of every frame of every channel.
 
 mod drawing;
+mod live;
 mod results;
-mod rows;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use burn::tensor::Device;
 use clap::value_parser;
+use firefly_recordings::{Framing, Shard};
 use serde_json::json;
 
 use self::drawing::Drawing;
+use self::live::LiveLines;
 use self::results::Results;
-use super::outcome::print;
-use super::outputs::formats;
-use crate::frames::Framing;
+use super::outcome::{formats, print, print_json};
+use crate::device::{DeviceOptions, OpenDevice, names_of};
 use crate::job::{Job, complete, journal_of};
-use crate::model::{ModelName, ModelRequest, PeakModel};
-use crate::open_device::{OpenDevice, names_of};
-use crate::options::{DeviceOptions, EstimateOptions, InputOptions, Shard};
-use crate::peak_values::PeakValues;
+use crate::labels::LabelBook;
+use crate::model::{DeviceModel, ModelOptions, ModelRequest};
+use crate::options::{EstimateOptions, InputOptions};
 use crate::pipeline::OpenRecording;
-use crate::plot::PlotFormat;
+use crate::plot::{PlotFormat, PlotPage};
 use crate::search::SearchOptions;
-use crate::source::Sources;
 
 const EXAMPLES: &str = "\
 Frames follow each other from the start of a recording, one every --step samples; samples at its end that do not fill a
 frame are left out. Rows of the output are in the order of recording, frame, channel and rank. Its columns: file,
 channel (from 0), frame (from 0), time_s (of the frame's start), rank (1 is the strongest), bin, frequency_hz, power (in
-the unit of the scaling) and power_db (10 log10 of it).
+the unit of the scaling), power_db (10 log10 of it), and label and unit of the channel, empty where the file has none.
 
 A peak is one of the strongest bins; a frame with too few finite bins ends in bin -1. With --local-maxima it is a bin
 above both of its neighbours, frequency_hz is estimated between bins, and a column prominence follows (in the unit of the
 scaling); a frame with fewer than K of them has fewer rows.
 
+Without --out the lines of each channel are printed: the K frequencies that most of its frames have among their peaks. Of
+samples on standard input they are printed for each second as it comes, too.
+
 A command that was killed continues where it stopped when it is started again: see --out.
 
 Examples:
-  firefly peaks recordings --model reference --n-fft 256 -k 16 --band 500..5000 --out peaks.parquet
+  firefly peaks recordings --segments 3 --n-fft 1000 -k 16 --band 500..5000 --out peaks.parquet
   firefly peaks recording.wav --local-maxima --prominence 10dB --distance 100Hz --out lines.csv";
 
 /// Arguments of `firefly peaks`.
@@ -49,11 +50,8 @@ Examples:
 pub struct PeaksArgs {
     #[command(flatten)]
     input: InputOptions,
-    /// Model: ultra, fast or reference (1, 2 or 8 segments per frame), auto (fast, by the strategy that is predicted to be
-    /// fastest), universal (2 of the 8 segments of reference, for signals of any kind), or the folder of a run of
-    /// `firefly train`
-    #[arg(long, default_value = "fast")]
-    model: ModelName,
+    #[command(flatten)]
+    model: ModelOptions,
     #[command(flatten)]
     search: SearchOptions,
     #[command(flatten)]
@@ -75,6 +73,9 @@ pub struct PeaksArgs {
     /// Draw the peaks over time and frequency into this file: .svg, .png or .html; up to 12 channels
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
+    /// Print the lines of every channel as one JSON document
+    #[arg(long)]
+    json: bool,
 }
 
 /// Computes the peaks.
@@ -86,34 +87,41 @@ pub fn run(arguments: &PeaksArgs) -> Result<ExitCode> {
     let requests = devices.iter().map(request_of).collect::<Result<Vec<_>>>()?;
     let request = &requests[0];
     let (format, plot_format) = formats(out.as_ref(), plot.as_ref())?;
-    let sources = Sources::find(&arguments.input, arguments.shard, [out.as_ref(), plot.as_ref()])?;
+    let sources = arguments.input.sources(arguments.shard, [out.as_ref(), plot.as_ref()])?;
     let step = arguments.step.map_or(request.frame, |step| step as usize);
     let job = Job {
         sources: &sources,
-        framing: Framing { length: request.frame, step },
+        framing: Framing { is_centred: request.is_centred, ..Framing::new(request.frame, step) },
         options: json!({ "peaks": request, "device": names_of(&devices, ",") }),
         quiet: arguments.input.quiet,
+        labels: LabelBook::default(),
     };
-    let mut results = Results::new(request, &sources, job.framing);
-    results.drawing = plot.as_ref().map(|_| Drawing::new(request.n_fft, request.k));
+    let mut results = Results::new(request, estimate.scaling(), &job, arguments.json);
+    results.drawing = plot.as_ref().map(|_| Drawing::new(request, estimate.scaling()));
+    if !sources.can_resume() && out.is_none() && !arguments.json {
+        results.live = Some(LiveLines::new(request, estimate.scaling(), job.framing));
+    }
     let journal = journal_of(out.as_deref(), &sources)?;
     if let (Some(path), Some(format)) = (out, format) {
         let table = format.create(path, sources.longest_name(), journal.is_some());
         results.table = Some(table.with_context(|| format!("--out {}", path.display()))?);
     }
     let computations = devices.iter().zip(&requests).map(|(device, request)| {
-        let mut compute = DevicePeaks { request, model: None };
-        move |recording, samples| device.run(|device| compute.peaks(device, recording, samples))
+        let mut model = DeviceModel::new(request);
+        move |recording: OpenRecording, samples| device.run(|device| model.peaks(device, recording, samples))
     });
     let journal = job.run(journal, computations.collect(), |entry| results.take(entry).map(|()| true))?;
     let frame = format!("{} samples of a frame of {}", request.frame, request.name);
-    let computed = results.outcome.ensure_something(results.summary.rows, &frame);
+    let computed = results.outcome.ensure_not_empty(results.summary.rows, &frame);
     let table = results.table.take();
     complete(journal, computed, || table.map_or(Ok(()), |table| table.finish()))?;
     if let (Some(path), Some(format)) = (plot, plot_format) {
         draw(arguments, request, &results, path, format).context("--plot")?;
     }
-    print(&results.text(&arguments.device.explained(&devices), out.as_deref()))?;
+    match arguments.json {
+        true => print_json(&results.json(&names_of(&devices, ",")))?,
+        false => print(&results.text(&arguments.device.explained(&devices), out.as_deref()))?,
+    }
     Ok(results.outcome.status())
 }
 
@@ -124,30 +132,12 @@ fn draw(
     path: &Path,
     format: PlotFormat,
 ) -> Result<()> {
-    let figures = results.drawing.as_ref().map_or(&[][..], |drawing| &drawing.figures);
+    let figures = results.drawing.as_ref().map_or_else(Vec::new, Drawing::figures);
     let facts = [
         ("model", request.name.clone()),
         ("estimate", request.estimate.clone()),
-        ("channels", format!("{} of {}", figures.len(), results.summary.channels)),
+        ("channels", format!("{} of {}", figures.len().saturating_sub(1), results.summary.channels)),
     ];
-    let title = arguments.input.input.display().to_string();
-    Ok(format.write(path, &title, &facts, figures)?)
-}
-
-/// Peaks on one device, by its model of the current sample rate.
-struct DevicePeaks<'a> {
-    request: &'a ModelRequest,
-    model: Option<(f64, PeakModel)>,
-}
-
-impl DevicePeaks<'_> {
-    fn peaks(&mut self, device: &Device, recording: OpenRecording, samples: Vec<f32>) -> Result<PeakValues> {
-        let model = match self.model.take() {
-            Some((rate, model)) if rate == recording.rate => model,
-            _ => self.request.open(recording.rate, device)?,
-        };
-        let values = model.peaks(samples)?;
-        self.model = Some((recording.rate, model));
-        Ok(values)
-    }
+    let page = PlotPage { title: arguments.input.title(), facts: &facts, lines: Some(results.summary.html_table()) };
+    Ok(format.write(path, &page, &figures)?)
 }

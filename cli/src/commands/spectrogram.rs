@@ -7,24 +7,25 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
 use firefly_app::files::ensure_writable;
+use firefly_models::segments::segments_named;
+use firefly_recordings::Framing;
 use serde_json::json;
 
 use self::matrix::{NpyMatrix, checksum, ensure_npy};
 use super::outcome::{CommandOutcome, print};
-use crate::frames::Framing;
+use crate::device::{DeviceOptions, names_of};
 use crate::job::{Job, complete, journal_of};
 use crate::journal::{JournalEntry, Payload};
-use crate::model::PowerModel;
-use crate::open_device::names_of;
-use crate::options::{DeviceOptions, EstimateOptions, InputOptions};
+use crate::labels::LabelBook;
+use crate::model::{DeviceModel, ModelRequest};
+use crate::options::{EstimateOptions, InputOptions};
 use crate::pipeline::OpenRecording;
-use crate::plot::{Picture, PlotFigure, PlotFormat, SpectrogramPlot};
-use crate::source::Sources;
+use crate::plot::{Picture, PlotFigure, PlotFormat, PlotPage, SpectrogramPlot};
 
 const NOTES: &str = "\
-One spectrum per segment. The drawing has at most 1024 columns, of the mean power of as many segments as it takes, and
+One spectrum per --segments. The drawing has at most 1024 columns, of the mean power of as many spectra as it takes, and
 256 rows, of the greatest power of neighbouring bins; white tracks join the strongest local maxima of successive
-columns. Samples at the end that do not fill a segment are left out.
+columns. Samples at the end that do not fill a spectrum are left out.
 
 Example:
   firefly spectrogram recording.wav --n-fft 512 --hop 128 --plot spectrogram.html";
@@ -37,15 +38,15 @@ pub struct SpectrogramArgs {
     input: InputOptions,
     #[command(flatten)]
     estimate: EstimateOptions,
-    /// Channel to show, from 0
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    channel: usize,
+    /// Segments averaged per spectrum, 1 or more; the next spectrum begins after them
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = segments)]
+    segments: usize,
     /// Peaks per column that tracks join, 0 (no tracks) to 64
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(..=64))]
     tracks: u8,
     #[command(flatten)]
     device: DeviceOptions,
-    /// Write the power as a NumPy array of floats [segments, bins] to this file: .npy.
+    /// Write the power as a NumPy array of floats [spectra, bins] to this file: .npy.
     ///
     /// Until it is complete, FILE.journal says what was computed: the same command, started again, continues and writes
     /// the bytes of an uninterrupted one.
@@ -56,65 +57,102 @@ pub struct SpectrogramArgs {
     plot: Option<PathBuf>,
 }
 
+fn segments(text: &str) -> Result<usize, String> {
+    segments_named(text).map_err(|error| error.to_string())
+}
+
 /// Computes the spectrogram.
 pub fn run(arguments: &SpectrogramArgs) -> Result<ExitCode> {
-    let SpectrogramArgs { input, estimate, channel, out, plot, .. } = arguments;
+    let SpectrogramArgs { input, estimate, segments, out, plot, .. } = arguments;
     let devices = arguments.device.open()?;
     let plot_format = plot.as_deref().map(PlotFormat::of).transpose().context("--plot")?;
     out.as_deref().map(ensure_npy).transpose().context("--out")?;
     for path in [plot, out].into_iter().flatten() {
         ensure_writable(path).with_context(|| path.display().to_string())?;
     }
-    let model = PowerModel::new(estimate)?;
-    let sources = Sources::find(input, None, [out.as_ref(), plot.as_ref()])?;
+    let request = ModelRequest::power(estimate, *segments)?;
+    let mut sources = input.sources(None, [out.as_ref(), plot.as_ref()])?;
+    if sources.options.channels.is_empty() {
+        sources.options.channels.push("0".into());
+    }
+    let [channel] = &sources.options.channels[..] else { bail!("a spectrogram shows one --channel") };
+    let channel = channel.clone();
     let [source] = &sources.list[..] else {
         bail!("{} has {} recordings; a spectrogram shows one", input.input.display(), sources.list.len());
     };
-    let framing = Framing { length: estimate.n_fft(), step: estimate.hop() };
+    let step = segments.saturating_mul(estimate.hop());
+    let framing = Framing { is_centred: request.is_centred, ..Framing::new(request.frame, step) };
     let device = names_of(&devices, ",");
-    let options = json!({ "spectrogram": estimate.to_string(), "channel": channel, "device": device });
-    let job = Job { sources: &sources, framing, options, quiet: input.quiet };
-    let bins = estimate.n_fft() / 2 + 1;
+    let options = json!({ "spectrogram": request.estimate, "device": device });
+    let job = Job { sources: &sources, framing, options, quiet: input.quiet, labels: LabelBook::default() };
+    let is_complex = sources.is_complex(source).with_context(|| source.name.clone())?;
+    let bins = if is_complex { estimate.n_fft() } else { estimate.n_fft() / 2 + 1 };
     let journal = journal_of(out.as_deref(), &sources)?;
     let create = |path: &PathBuf| NpyMatrix::create(path, bins, journal.is_some());
     let mut spectrogram = Spectrogram {
         bins,
         matrix: out.as_ref().map(create).transpose().context("--out")?,
         picture: Picture::new(bins),
-        segments: 0,
-        rate: 0.0,
+        spectra: 0,
+        recording: None,
         failure: None,
     };
     let computations = devices.iter().map(|device| {
-        let mut model = model.clone();
+        let mut model = DeviceModel::new(&request);
         move |recording: OpenRecording, samples| {
-            let samples = one_channel(recording, samples, *channel, framing.length)?;
-            let power = device.run(|device| model.power(device, recording.rate, samples))?;
-            Ok(PowerRows::Computed(power))
+            let (power, scales) = device.run(|device| model.power(device, recording, samples))?;
+            if scales.is_empty() {
+                return Ok(PowerRows::Computed(power));
+            }
+            let scaled = scales.applied(&power);
+            let is_beyond = |power: &f64| power.is_finite() && *power != 0.0 && !(*power as f32).is_normal();
+            ensure!(
+                !scaled.iter().any(is_beyond),
+                "its power leaves the range of the 32 bits of a spectrogram: multiply it by a number"
+            );
+            Ok(PowerRows::Computed(scaled.into_iter().map(|power| power as f32).collect()))
         }
     });
     let journal = job.run(journal, computations.collect(), |entry| spectrogram.take(entry))?;
-    let Spectrogram { matrix, picture, segments, rate, failure, .. } = spectrogram;
+    let Spectrogram { matrix, picture, spectra, recording, failure, .. } = spectrogram;
     let mut outcome = CommandOutcome::default();
     if let Some(failure) = failure {
         outcome.failed(&source.name, &failure);
     }
-    let computed = outcome.ensure_something(segments, &format!("{} samples of a segment", framing.length));
+    let computed = outcome.ensure_not_empty(spectra, &format!("{} samples of a spectrum", framing.length));
     complete(journal, computed, || matrix.map_or(Ok(()), NpyMatrix::finish))?;
-    let seconds = ((segments - 1) * framing.step as u64 + framing.length as u64) as f64 / rate;
-    let facts = format!("{segments} segments over {seconds:.3} s at {rate} Hz, channel {channel}");
+    let recording = recording.context("it has no spectrum")?;
+    let rate = recording.rate;
+    let seconds = ((spectra - 1) * framing.step as u64 + framing.length as u64) as f64 / rate;
+    let label = job.labels.take(&sources, recording).first().cloned().unwrap_or_default();
+    let channel = if label.title.is_empty() { channel } else { label.title.to_string() };
+    let facts = format!("{spectra} spectra over {seconds:.3} s at {rate} Hz, channel {channel}");
     if let (Some(path), Some(format)) = (plot, plot_format) {
-        let names = [("estimate", estimate.to_string()), ("recording", facts.clone())];
+        let names = [("estimate", request.estimate.clone()), ("recording", facts.clone())];
         let tracks = usize::from(arguments.tracks);
-        let map = SpectrogramPlot { title: source.name.clone(), nyquist: rate / 2.0, seconds, tracks, picture };
-        format.write(path, &source.name, &names, &[PlotFigure::HeatMap(map)]).context("--plot")?;
+        let map = SpectrogramPlot {
+            title: source.name.clone(),
+            power: estimate.scaling().label(&label.unit),
+            first_hertz: recording.first_hertz(estimate.n_fft()),
+            hertz_per_bin: rate / estimate.n_fft() as f64,
+            seconds,
+            tracks,
+            picture,
+        };
+        let page = PlotPage { title: input.title(), facts: &names, lines: None };
+        format.write(path, &page, &[PlotFigure::HeatMap(&map)]).context("--plot")?;
     }
     let device = arguments.device.explained(&devices);
-    print(&format!("estimate: {estimate}\ndevice: {device}\n\n{}: {facts}\n{}", source.name, outcome.text()))?;
+    print(&format!(
+        "estimate: {}\ndevice: {device}\n\n{}: {facts}\n{}",
+        request.estimate,
+        source.name,
+        outcome.text()
+    ))?;
     Ok(outcome.status())
 }
 
-/// Power of the segments of a block, `[segments, bins]`.
+/// Power of the spectra of a block, `[spectra, bins]`.
 enum PowerRows {
     /// Rows that were just computed.
     Computed(Vec<f32>),
@@ -141,8 +179,8 @@ struct Spectrogram {
     bins: usize,
     matrix: Option<NpyMatrix>,
     picture: Picture,
-    segments: u64,
-    rate: f64,
+    spectra: u64,
+    recording: Option<OpenRecording>,
     failure: Option<String>,
 }
 
@@ -168,20 +206,9 @@ impl Spectrogram {
             },
             (PowerRows::InFile(_), None) => return Ok(false),
         };
-        self.rate = recording.rate;
-        self.segments += block.count as u64;
-        power.chunks(self.bins).for_each(|power| self.picture.add(power));
+        self.recording = Some(recording);
+        self.spectra += block.count as u64;
+        power.chunks(self.bins).for_each(|power| self.picture.add(&recording.by_frequency(power)));
         Ok(true)
     }
-}
-
-/// Samples `[frames, length]` of one channel of `[frames, channels, length]`.
-fn one_channel(recording: OpenRecording, samples: Vec<f32>, channel: usize, length: usize) -> Result<Vec<f32>> {
-    let channels = recording.channels;
-    ensure!(channel < channels, "--channel {channel}: the recording has channels 0 to {}", channels - 1);
-    if channels == 1 {
-        return Ok(samples);
-    }
-    let rows = samples.chunks(length).skip(channel).step_by(channels);
-    Ok(rows.flatten().copied().collect())
 }

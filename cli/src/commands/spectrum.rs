@@ -2,33 +2,37 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use firefly_recordings::{Block, Framing};
+use serde::Serialize;
 use serde_json::json;
 
-use super::outcome::{CommandOutcome, print};
-use super::outputs::formats;
-use crate::frames::{Block, Framing};
+use super::outcome::{CommandOutcome, formats, print, print_json};
+use crate::device::{DeviceOptions, names_of};
 use crate::job::{Job, complete, journal_of};
 use crate::journal::{JournalEntry, Payload};
-use crate::model::PowerModel;
-use crate::open_device::names_of;
-use crate::options::{DeviceOptions, EstimateOptions, InputOptions};
+use crate::labels::LabelBook;
+use crate::lines::SpectralLine;
+use crate::model::{DeviceModel, ModelRequest};
+use crate::options::{EstimateOptions, InputOptions};
 use crate::pipeline::OpenRecording;
-use crate::plot::{Curve, Curves, PlotFigure};
-use crate::source::Sources;
-use crate::summary::Summary;
+use crate::plot::{Curve, Curves, PlotFigure, PlotPage};
+use crate::summary::{ChannelReport, Summary};
 use crate::table::{ColumnValues, TableColumn, TableWriter};
 
 const NOTES: &str = "\
 Power is averaged over all whole segments of a recording; samples at its end that do not fill a segment are left out.
-Columns of the output: file, channel (from 0), bin, frequency_hz, power (in the unit of the scaling) and power_db
-(10 log10 of it).
+Columns of the output: file, channel (from 0), bin, frequency_hz, power (in the unit of the scaling), power_db
+(10 log10 of it), and label and unit of the channel, empty where the file has none.
 
 Example:
   firefly spectrum recording.wav --n-fft 1024 --scaling density --plot spectrum.svg";
 /// Curves of a drawing at most.
-const MOST_CURVES: usize = 32;
+const MAX_CURVES: usize = 32;
+/// Lines of a channel at most.
+const MAX_LINES: usize = 8;
 
 /// Arguments of `firefly spectrum`.
 #[derive(Debug, Clone, clap::Args)]
@@ -49,6 +53,9 @@ pub struct SpectrumArgs {
     /// Draw the spectra into this file: .svg, .png or .html
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
+    /// Print the spectra and the lines of every channel as one JSON document
+    #[arg(long)]
+    json: bool,
 }
 
 /// Computes the spectra.
@@ -56,13 +63,14 @@ pub fn run(arguments: &SpectrumArgs) -> Result<ExitCode> {
     let SpectrumArgs { input, estimate, out, plot, .. } = arguments;
     let devices = arguments.device.open()?;
     let (format, plot_format) = formats(out.as_ref(), plot.as_ref())?;
-    let model = PowerModel::new(estimate)?;
-    let sources = Sources::find(input, None, [out.as_ref(), plot.as_ref()])?;
+    let request = ModelRequest::power(estimate, 1)?;
+    let sources = input.sources(None, [out.as_ref(), plot.as_ref()])?;
     let job = Job {
         sources: &sources,
-        framing: Framing { length: estimate.n_fft(), step: estimate.hop() },
+        framing: Framing { is_centred: request.is_centred, ..Framing::new(estimate.n_fft(), estimate.hop()) },
         options: json!({ "spectrum": estimate.to_string(), "device": names_of(&devices, ",") }),
         quiet: input.quiet,
+        labels: LabelBook::default(),
     };
     let journal = journal_of(out.as_deref(), &sources)?;
     let table = match (out, format) {
@@ -73,81 +81,161 @@ pub fn run(arguments: &SpectrumArgs) -> Result<ExitCode> {
     };
     let mut spectra = Spectra {
         estimate,
-        sources: &sources,
-        sums: Vec::new(),
+        job: &job,
+        sums: None,
         segments: 0,
+        left_out: 0,
         table,
-        summary: Summary::new(estimate.n_fft(), 1, "segments"),
+        summary: Summary::new(estimate.n_fft(), estimate.scaling(), "segments", arguments.json),
         curves: Vec::new(),
+        unit: "".into(),
         outcome: CommandOutcome::default(),
     };
-    let bins = estimate.n_fft() / 2 + 1;
     let computations = devices.iter().map(|device| {
-        let mut model = model.clone();
+        let mut model = DeviceModel::new(&request);
         move |recording: OpenRecording, samples| {
-            let power = device.run(|device| model.power(device, recording.rate, samples))?;
-            let mut sums = vec![0.0; recording.channels * bins];
-            for segment in power.chunks(sums.len()) {
-                sums.iter_mut().zip(segment).for_each(|(sum, power)| *sum += f64::from(*power));
+            let (power, scales) = device.run(|device| model.power(device, recording, samples))?;
+            let bins = recording.bins(estimate.n_fft());
+            let mut sums = PowerSums::none(recording.channels, bins);
+            for (row, power) in power.chunks(bins).enumerate() {
+                sums.add(row % recording.channels, power, scales.factor(row));
             }
-            Ok(PowerSums(sums))
+            Ok(sums)
         }
     });
     let journal = job.run(journal, computations.collect(), |entry| spectra.take(entry))?;
     let unit = format!("{} samples of a segment", estimate.n_fft());
-    let computed = spectra.outcome.ensure_something(spectra.summary.rows, &unit);
+    let computed = spectra.outcome.ensure_not_empty(spectra.summary.rows, &unit);
     let table = spectra.table.take();
     complete(journal, computed, || table.map_or(Ok(()), |table| table.finish()))?;
     if let (Some(path), Some(format)) = (plot, plot_format) {
         let facts = [("estimate", estimate.to_string()), ("spectra", spectra.summary.channels.to_string())];
-        let curves = std::mem::take(&mut spectra.curves);
-        let figure = PlotFigure::Curves(Curves { title: estimate.to_string(), curves });
-        format.write(path, &input.input.display().to_string(), &facts, &[figure]).context("--plot")?;
+        let curves = Curves {
+            title: estimate.to_string(),
+            power: estimate.scaling().label(&spectra.unit),
+            curves: &spectra.curves,
+        };
+        let page = PlotPage { title: input.title(), facts: &facts, lines: Some(spectra.summary.html_table()) };
+        format.write(path, &page, &[PlotFigure::Curves(curves)]).context("--plot")?;
+    }
+    if arguments.json {
+        print_json(&SpectraReport {
+            command: "spectrum",
+            estimate: estimate.to_string(),
+            scaling: estimate.scaling().to_string(),
+            n_fft: estimate.n_fft(),
+            hop: estimate.hop(),
+            device: names_of(&devices, ","),
+            channels: &spectra.summary.reports,
+            segments_left_out: spectra.left_out,
+            outcome: &spectra.outcome,
+        })?;
+        return Ok(spectra.outcome.status());
     }
     let device = arguments.device.explained(&devices);
     let (summary, outcome) = (spectra.summary.text(), spectra.outcome.text());
-    print(&format!("estimate: {estimate}\ndevice: {device}\n\n{summary}{outcome}"))?;
+    let left_out = match spectra.left_out {
+        0 => String::new(),
+        count => {
+            format!("\nsegments with samples that are not finite, left out: {count} of {}\n", spectra.summary.rows)
+        }
+    };
+    print(&format!("estimate: {estimate}\ndevice: {device}\n\n{summary}{left_out}{outcome}"))?;
     Ok(spectra.outcome.status())
 }
 
-/// Sums of power over the segments of a block, `[channels, bins]`.
-struct PowerSums(Vec<f64>);
+/// Sums of power over segments of each channel, and how many of them have samples that are finite.
+#[derive(Debug, Clone, PartialEq)]
+struct PowerSums {
+    /// Segments per channel.
+    counts: Vec<u64>,
+    /// Sums `[channels, bins]`.
+    sums: Vec<f64>,
+}
+
+impl PowerSums {
+    fn none(channels: usize, bins: usize) -> Self {
+        Self { counts: vec![0; channels], sums: vec![0.0; channels * bins] }
+    }
+
+    /// Adds the power of a segment of a channel, times a factor, if it is finite.
+    fn add(&mut self, channel: usize, power: &[f32], factor: f64) {
+        if power.iter().all(|power| power.is_finite()) {
+            let sums = self.sums[channel * power.len()..].iter_mut();
+            sums.zip(power).for_each(|(sum, power)| *sum += f64::from(*power) * factor);
+            self.counts[channel] += 1;
+        }
+    }
+
+    /// Adds other sums of the same channels.
+    fn merge(&mut self, other: &Self) {
+        self.counts.iter_mut().zip(&other.counts).for_each(|(count, more)| *count += more);
+        self.sums.iter_mut().zip(&other.sums).for_each(|(sum, more)| *sum += more);
+    }
+}
 
 impl Payload for PowerSums {
     fn encode(&self, out: &mut Vec<u8>) {
-        out.extend(self.0.iter().flat_map(|sum| sum.to_le_bytes()));
+        out.extend((self.counts.len() as u64).to_le_bytes());
+        out.extend(self.counts.iter().flat_map(|count| count.to_le_bytes()));
+        out.extend(self.sums.iter().flat_map(|sum| sum.to_le_bytes()));
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
-        let (sums, rest) = bytes.as_chunks();
-        rest.is_empty().then(|| Self(sums.iter().map(|raw| f64::from_le_bytes(*raw)).collect()))
+        let (words, []) = bytes.as_chunks() else { return None };
+        let (channels, words) = words.split_first()?;
+        let channels = usize::try_from(u64::from_le_bytes(*channels)).ok()?;
+        let (counts, sums) = words.split_at_checked(channels)?;
+        let counts = counts.iter().map(|raw| u64::from_le_bytes(*raw)).collect();
+        Some(Self { counts, sums: sums.iter().map(|raw| f64::from_le_bytes(*raw)).collect() })
     }
+}
+
+/// Document of `--json`.
+#[derive(Serialize)]
+struct SpectraReport<'a> {
+    command: &'static str,
+    estimate: String,
+    scaling: String,
+    n_fft: usize,
+    hop: usize,
+    device: String,
+    channels: &'a [ChannelReport],
+    segments_left_out: u64,
+    #[serde(flatten)]
+    outcome: &'a CommandOutcome,
 }
 
 /// Results of the spectra: output file, drawing and summary.
 struct Spectra<'a> {
     estimate: &'a EstimateOptions,
-    sources: &'a Sources,
-    /// Sums of power over the segments of the current recording, `[channels, bins]`, and their number.
-    sums: Vec<f64>,
+    job: &'a Job<'a>,
+    /// Sums of power of the current recording, and the number of its segments.
+    sums: Option<PowerSums>,
     segments: u64,
+    /// Segments of all channels without finite power.
+    left_out: u64,
     table: Option<Box<dyn TableWriter>>,
     summary: Summary,
     curves: Vec<Curve>,
+    /// Unit of all curves; empty where they differ.
+    unit: Arc<str>,
     outcome: CommandOutcome,
 }
 
 impl Spectra<'_> {
     fn take(&mut self, entry: JournalEntry<PowerSums>) -> Result<bool> {
         match entry {
-            JournalEntry::Block(_, Block { count, values: PowerSums(sums), .. }) => {
-                self.sums.resize(sums.len(), 0.0);
-                self.sums.iter_mut().zip(sums).for_each(|(sum, more)| *sum += more);
+            JournalEntry::Block(_, Block { count, values, .. }) => {
+                match &mut self.sums {
+                    Some(sums) => sums.merge(&values),
+                    none => *none = Some(values),
+                }
                 self.segments += count as u64;
             }
             JournalEntry::End(recording, failure) => {
                 if let Some(failure) = &failure {
-                    self.outcome.failed(&self.sources.list[recording.source].name, failure);
+                    self.outcome.failed(&self.job.sources.list[recording.source].name, failure);
                 }
                 self.end(recording, failure.is_some())?;
             }
@@ -156,34 +244,53 @@ impl Spectra<'_> {
     }
 
     fn end(&mut self, recording: OpenRecording, failed: bool) -> Result<()> {
-        let (sums, segments) = (std::mem::take(&mut self.sums), std::mem::take(&mut self.segments));
-        let name = &self.sources.list[recording.source].name;
-        if segments == 0 {
+        let (sums, segments) = (self.sums.take(), std::mem::take(&mut self.segments));
+        let name: Arc<str> = self.job.sources.list[recording.source].name.as_str().into();
+        let Some(PowerSums { counts, sums }) = sums else {
             if !failed {
                 self.outcome.shorter(recording);
             }
             return Ok(());
-        }
-        self.summary.add_sums(recording, &sums, segments);
-        self.summary.end(recording, name);
-        let bins = self.estimate.n_fft() / 2 + 1;
-        for (channel, sums) in sums.chunks(bins).enumerate() {
-            let power: Vec<f64> = sums.iter().map(|sum| sum / segments as f64).collect();
+        };
+        let n_fft = self.estimate.n_fft();
+        let bins = recording.bins(n_fft);
+        self.left_out += counts.iter().map(|count| segments - count).sum::<u64>();
+        let means = sums.chunks(bins).zip(&counts).flat_map(|(sums, count)| sums.iter().map(|sum| sum / *count as f64));
+        let means: Vec<f64> = means.collect();
+        let labels = self.job.labels.take(self.job.sources, recording);
+        for (channel, (power, label)) in means.chunks(bins).zip(labels.iter()).enumerate() {
+            let lines = SpectralLine::of_spectrum(recording, power, n_fft, MAX_LINES);
+            let power = power.to_vec();
             let decibels: Vec<f64> = power.iter().map(|power| 10.0 * power.log10()).collect();
-            if self.curves.len() < MOST_CURVES {
-                let name = if recording.channels > 1 { format!("{name}, channel {channel}") } else { name.clone() };
-                self.curves.push(Curve { name, nyquist: recording.rate / 2.0, decibels: decibels.clone() });
+            if self.curves.len() < MAX_CURVES {
+                let of_channel = label.name(channel, recording.channels);
+                self.unit = match &self.unit {
+                    unit if self.curves.is_empty() || *unit == label.unit => label.unit.clone(),
+                    _ => "".into(),
+                };
+                self.curves.push(Curve {
+                    name: if of_channel.is_empty() { name.to_string() } else { format!("{name}, {of_channel}") },
+                    first_hertz: recording.first_hertz(n_fft),
+                    hertz_per_bin: recording.rate / n_fft as f64,
+                    decibels: recording.by_frequency(&decibels),
+                    marks: lines.iter().map(|line| line.frequency_hz).collect(),
+                });
             }
+            self.summary.add(recording, &name, (channel, label), segments, &power, lines);
             if let Some(table) = &mut self.table {
-                let hertz = recording.rate / self.estimate.n_fft() as f64;
                 let column = |name, values| TableColumn { name, values };
                 let rows = [
-                    column("file", ColumnValues::Text(name.as_str().into(), bins)),
+                    column("file", ColumnValues::text(&name, bins)),
                     column("channel", ColumnValues::Int32(vec![channel as i32; bins])),
                     column("bin", ColumnValues::Int32((0..bins as i32).collect())),
-                    column("frequency_hz", ColumnValues::Double((0..bins).map(|bin| bin as f64 * hertz).collect())),
+                    column(
+                        "frequency_hz",
+                        ColumnValues::Double((0..bins).map(|bin| recording.hertz(bin, 0.0, n_fft)).collect()),
+                    ),
                     column("power", ColumnValues::Double(power)),
                     column("power_db", ColumnValues::Double(decibels)),
+                    column("label", ColumnValues::text(&label.title, bins)),
+                    column("unit", ColumnValues::text(&label.unit, bins)),
                 ];
                 table.write(&rows).context("writing the output")?;
             }

@@ -1,70 +1,142 @@
 //! Power over frequency as curves.
 
-use super::axes::PlotAxes;
-use super::canvas::{Anchor, Canvas, Colour};
+use plotters::chart::SeriesLabelPosition;
+use plotters::prelude::*;
 
-/// Colours of curves, of which the ninth is the first again.
-const COLOURS: [Colour; 8] = [
-    [0, 114, 178],
-    [213, 94, 0],
-    [0, 158, 115],
-    [204, 121, 167],
-    [230, 159, 0],
-    [86, 180, 233],
-    [0, 0, 0],
-    [160, 140, 0],
+use super::figure::{Axis, DrawError, Figure, INK};
+
+/// Colours of curves, of which the ninth is the first again (Okabe and Ito).
+const COLOURS: [RGBColor; 8] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(230, 159, 0),
+    RGBColor(86, 180, 233),
+    RGBColor(0, 0, 0),
+    RGBColor(160, 140, 0),
 ];
-/// Curves with a name beside the figure's title.
-const MOST_NAMES: usize = 8;
-/// Greatest range that is shown below the greatest power, in decibels.
-const MOST_RANGE: f64 = 120.0;
+/// Curves with a name in the legend.
+const MAX_NAMES: usize = 8;
+/// Greatest range shown below the greatest power, in decibels.
+const MAX_RANGE: f64 = 120.0;
+/// Points of a curve at most; of longer ones the least and the greatest of neighbours are drawn.
+const MAX_POINTS: usize = 4096;
 
-/// A curve: power at equally spaced frequencies from 0 to half the sample rate.
+/// A curve: power at equally spaced frequencies.
 #[derive(Debug, Clone)]
 pub struct Curve {
     /// Its name.
     pub name: String,
-    /// Half its sample rate in hertz.
-    pub nyquist: f64,
+    /// Least frequency in hertz.
+    pub first_hertz: f64,
+    /// Distance of its frequencies in hertz.
+    pub hertz_per_bin: f64,
     /// Power in decibels.
     pub decibels: Vec<f64>,
+    /// Frequencies in hertz of its lines, which have a mark.
+    pub marks: Vec<f64>,
 }
 
 /// Curves over a common axis.
-pub struct Curves {
-    /// Title of the drawing.
+pub struct Curves<'a> {
+    /// Title of the figure.
     pub title: String,
+    /// Name and unit of the power.
+    pub power: String,
     /// The curves.
-    pub curves: Vec<Curve>,
+    pub curves: &'a [Curve],
 }
 
-impl Curves {
-    /// Draws the figure below `top`.
-    pub(super) fn draw(&self, canvas: &mut dyn Canvas, top: f64) {
+impl Curve {
+    /// Greatest frequency in hertz.
+    fn end(&self) -> f64 {
+        self.first_hertz + self.decibels.len().saturating_sub(1) as f64 * self.hertz_per_bin
+    }
+
+    /// Places of the marks: frequency in hertz, and the power of the nearest bin.
+    fn marks(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        let last = self.decibels.len().saturating_sub(1);
+        self.marks.iter().filter_map(move |hertz| {
+            let bin = ((hertz - self.first_hertz) / self.hertz_per_bin).round().clamp(0.0, last as f64);
+            Some((*hertz, *self.decibels.get(bin as usize)?))
+        })
+    }
+
+    /// Points of the curve: frequency in a unit and power, at least `low`.
+    fn points(&self, unit: f64, low: f64) -> Vec<(f64, f64)> {
+        let point =
+            |bin: usize| ((self.first_hertz + bin as f64 * self.hertz_per_bin) / unit, self.decibels[bin].max(low));
+        let bins = self.decibels.len();
+        if bins <= MAX_POINTS {
+            return (0..bins).map(point).collect();
+        }
+        let group = |group: usize| group * 2 * bins / MAX_POINTS..(group + 1) * 2 * bins / MAX_POINTS;
+        let ends = |bins: std::ops::Range<usize>| {
+            let by_power = |a: &usize, b: &usize| self.decibels[*a].total_cmp(&self.decibels[*b]);
+            let (least, greatest) = (bins.clone().min_by(by_power), bins.max_by(by_power));
+            [least.min(greatest), least.max(greatest)].into_iter().flatten()
+        };
+        (0..MAX_POINTS / 2).flat_map(|index| ends(group(index))).map(point).collect()
+    }
+}
+
+impl Curves<'_> {
+    /// Draws the figure.
+    pub(super) fn draw<DB: DrawingBackend<ErrorType: 'static>>(&self, figure: Figure<DB>) -> Result<(), DrawError<DB>> {
         let finite = || self.curves.iter().flat_map(|curve| &curve.decibels).copied().filter(|value| value.is_finite());
         let high = finite().fold(f64::NEG_INFINITY, f64::max);
         let high = if high.is_finite() { high } else { 0.0 };
-        let low = finite().fold(f64::INFINITY, f64::min).clamp(high - MOST_RANGE, high - 1.0);
-        let nyquist = self.curves.iter().map(|curve| curve.nyquist).fold(f64::MIN_POSITIVE, f64::max);
-        let axes = PlotAxes::new(top, [0.0, nyquist], [low, high + 0.05 * (high - low)]);
-        axes.draw_grid(canvas);
+        let low = finite().fold(f64::INFINITY, f64::min).clamp(high - MAX_RANGE, high - 1.0);
+        let first = self.curves.iter().map(|curve| curve.first_hertz).fold(f64::INFINITY, f64::min);
+        let first = if first.is_finite() { first } else { 0.0 };
+        let frequency = Axis::frequency(first..self.curves.iter().map(Curve::end).fold(first, f64::max));
+        let power = Axis::decibels(&self.power, low..high + 0.05 * (high - low));
+        let mut chart = figure.chart(&figure.area, &self.title, [&frequency, &power], true)?;
+        let swatch = [figure.pixels(16.0), figure.pixels(2.0)];
         for (index, curve) in self.curves.iter().enumerate() {
-            let colour = COLOURS[index % COLOURS.len()];
-            let hertz = curve.nyquist / (curve.decibels.len().max(2) - 1) as f64;
-            let points: Vec<[f64; 2]> = curve
-                .decibels
-                .iter()
-                .enumerate()
-                .map(|(bin, value)| axes.at(bin as f64 * hertz, value.max(low)))
-                .collect();
-            canvas.line(&points, colour);
-            if index < MOST_NAMES && self.curves.len() > 1 {
-                let [left, top, width, _] = axes.area;
-                let y = top + 18.0 + 16.0 * index as f64;
-                canvas.rectangle([left + width - 14.0, y - 9.0, 10.0, 10.0], colour);
-                canvas.text([left + width - 18.0, y], Anchor::End, &curve.name);
+            let style = figure.line(COLOURS[index % COLOURS.len()], 1.25);
+            let dot = COLOURS[index % COLOURS.len()].filled();
+            let marks = curve.marks().filter(|(_, power)| power.is_finite());
+            let marks =
+                marks.map(|(hertz, power)| Circle::new((hertz / frequency.unit, power), figure.pixels(3.0), dot));
+            chart.draw_series(marks)?;
+            let series = chart.draw_series(LineSeries::new(curve.points(frequency.unit, low), style))?;
+            if index < MAX_NAMES && self.curves.len() > 1 {
+                series.label(&curve.name).legend(move |(x, y)| {
+                    Rectangle::new([(x, y - swatch[1]), (x + swatch[0], y + swatch[1])], style.filled())
+                });
             }
         }
-        axes.draw(canvas, &self.title, ["frequency, Hz", "power, dB"]);
+        if self.curves.len() > 1 {
+            chart
+                .configure_series_labels()
+                .position(SeriesLabelPosition::UpperRight)
+                .margin(figure.pixels(6.0))
+                .legend_area_size(figure.pixels(22.0))
+                .background_style(WHITE.mix(0.85))
+                .border_style(INK.mix(0.3))
+                .label_font(figure.text(12.0))
+                .draw()?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_curves_keep_their_peaks_and_floors() {
+        let mut decibels = vec![-50.0; 40_001];
+        (decibels[12_345], decibels[40_000], decibels[7]) = (3.0, 2.0, -90.0);
+        let curve = Curve { name: String::new(), first_hertz: 0.0, hertz_per_bin: 0.5, decibels, marks: vec![6172.7] };
+        assert_eq!(curve.marks().collect::<Vec<_>>(), [(6172.7, 3.0)]);
+        let points = curve.points(1000.0, -80.0);
+        assert!(points.len() <= MAX_POINTS && points.windows(2).all(|pair| pair[0].0 <= pair[1].0));
+        for wanted in [(6.1725, 3.0), (20.0, 2.0), (0.0035, -80.0)] {
+            assert!(points.contains(&wanted), "{wanted:?}");
+        }
     }
 }

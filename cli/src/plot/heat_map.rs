@@ -1,26 +1,34 @@
-//! Power over time and frequency in colours, with tracks of its peaks.
+//! Power over time and frequency in colours, with a colour bar and tracks of its peaks.
 
-use super::axes::PlotAxes;
-use super::canvas::{Canvas, Colour};
+use plotters::prelude::*;
+
+use super::figure::{Axis, DrawError, Figure};
 use super::picture::Picture;
 
 /// Colours from the least to the greatest power, at equal distances; between them they are mixed.
-const COLOURS: [Colour; 6] = [[13, 8, 60], [84, 2, 163], [156, 40, 140], [219, 92, 88], [250, 158, 59], [240, 249, 33]];
-/// Steps of the colour scale.
-const STEPS: usize = 24;
+const COLOURS: [[u8; 3]; 6] =
+    [[13, 8, 60], [84, 2, 163], [156, 40, 140], [219, 92, 88], [250, 158, 59], [240, 249, 33]];
 /// Range of the colour scale below the greatest power, in decibels.
 const RANGE: f64 = 72.0;
-/// Colour of tracks.
-const TRACK: Colour = [255, 255, 255];
+/// Steps of the colour scale: images of so few compress well, and the eye tells no more apart.
+const LEVELS: u8 = 73;
+/// Columns of an embedded image.
+const COLUMNS: u32 = 1024;
+/// Width of the colour bar with its labels.
+const BAR_WIDTH: f64 = 112.0;
 /// Columns of the shortest track that is drawn.
-const SHORTEST: usize = 4;
+const MIN_TRACK: usize = 4;
 
 /// Plot of a spectrogram.
 pub struct SpectrogramPlot {
-    /// Title of the drawing.
+    /// Title of the figure.
     pub title: String,
-    /// Half the sample rate in hertz.
-    pub nyquist: f64,
+    /// Name and unit of the power.
+    pub power: String,
+    /// Frequency of the first bin in hertz.
+    pub first_hertz: f64,
+    /// Distance of the bins in hertz.
+    pub hertz_per_bin: f64,
     /// Duration in seconds.
     pub seconds: f64,
     /// Peaks per column that tracks join; 0 for none.
@@ -30,64 +38,91 @@ pub struct SpectrogramPlot {
 }
 
 impl SpectrogramPlot {
-    /// Draws the figure below `top`.
-    pub(super) fn draw(&self, canvas: &mut dyn Canvas, top: f64) {
+    /// Draws the figure.
+    pub(super) fn draw<DB: DrawingBackend<ErrorType: 'static>>(
+        &self,
+        mut figure: Figure<DB>,
+    ) -> Result<(), DrawError<DB>> {
         let columns = self.picture.columns();
         let rows = self.picture.rows();
         let greatest = columns.iter().flat_map(|(_, power)| power).copied().fold(0.0, f64::max);
-        let axes = PlotAxes::new(top, [0.0, self.seconds], [0.0, self.nyquist]);
-        let [left, top, width, height] = axes.area;
-        let row_height = height / rows as f64;
-        let starts: Vec<f64> = columns
+        let ends: Vec<f64> = columns
             .iter()
-            .scan(0.0, |start, (share, _)| {
-                *start += share;
-                Some(left + width * (*start - share))
+            .scan(0.0, |end, (share, _)| {
+                *end += share;
+                Some(*end)
             })
             .collect();
-        // Step by step of the scale, so that one path has all cells of a colour.
-        canvas.rectangle([left, top, width, height], colour(0));
-        let steps: Vec<Vec<usize>> =
-            columns.iter().map(|(_, power)| power.iter().map(|power| step(*power, greatest)).collect()).collect();
-        for wanted in 1..STEPS {
-            for (column, steps) in steps.iter().enumerate() {
-                let mut row = 0;
-                for run in steps.chunk_by(|a, b| a == b) {
-                    if run[0] == wanted {
-                        let bottom = top + height - row as f64 * row_height;
-                        let run_height = run.len() as f64 * row_height;
-                        let area = [starts[column], bottom - run_height, width * columns[column].0, run_height];
-                        canvas.rectangle(area, colour(wanted));
-                    }
-                    row += run.len();
+        let (map, bar) = figure.area.split_horizontally(figure.area.dim_in_pixel().0 as i32 - figure.pixels(BAR_WIDTH));
+        // A row is as high as its bins are wide, half of the first of them below 0.
+        let half = self.hertz_per_bin / 2.0;
+        let end = self.first_hertz + self.picture.bins() as f64 * self.hertz_per_bin;
+        let (time, mut frequency) = (Axis::time(self.seconds), Axis::frequency(self.first_hertz..end));
+        let half = half / frequency.unit;
+        frequency.range = frequency.range.start - half..frequency.range.end - half;
+        let mut chart = figure.chart(&map, &self.title, [&time, &frequency], false)?;
+        figure.fill(&chart, (COLUMNS, rows as u32), |width, height| {
+            let mut levels = Vec::with_capacity((width * height) as usize);
+            for y in 0..height {
+                let row = (f64::from(height - 1 - y) + 0.5) / f64::from(height) * rows as f64;
+                for x in 0..width {
+                    let share = (f64::from(x) + 0.5) / f64::from(width);
+                    let column = ends.partition_point(|end| *end <= share).min(columns.len().saturating_sub(1));
+                    let power = columns.get(column).map_or(0.0, |(_, power)| power[row as usize]);
+                    levels.push(level(power, greatest));
                 }
             }
-        }
-        let middle = |column: usize, row: usize| {
-            let x = starts[column] + width * columns[column].0 / 2.0;
-            [x, top + height - (row as f64 + 0.5) * row_height]
+            levels
+        })?;
+        let middle = |(column, row): &(usize, usize)| {
+            let (low, high) = (time.range.start, time.range.end);
+            let start = if *column == 0 { 0.0 } else { ends[column - 1] };
+            let share = (*row as f64 + 0.5) / rows as f64;
+            let height = frequency.range.end - frequency.range.start;
+            (low + (start + ends[*column]) / 2.0 * (high - low), frequency.range.start + share * height)
         };
         let power: Vec<&[f64]> = columns.iter().map(|(_, power)| &power[..]).collect();
         for track in tracks(&power, self.tracks) {
-            let points: Vec<[f64; 2]> = track.iter().map(|(column, row)| middle(*column, *row)).collect();
-            canvas.line(&points, TRACK);
+            let points: Vec<(f64, f64)> = track.iter().map(middle).collect();
+            chart.draw_series([PathElement::new(points, figure.line(WHITE, 1.0))])?;
         }
-        let scale = format!("frequency, Hz; colours: {RANGE} dB up to {:.1} dB", 10.0 * greatest.log10());
-        axes.draw(canvas, &self.title, ["time, s", &scale]);
+        figure.axes(&mut chart, [&time, &frequency], false)?;
+        let top = if greatest > 0.0 { 10.0 * greatest.log10() } else { 0.0 };
+        self.draw_bar(&mut figure, &bar, top)
+    }
+
+    /// Draws the colour bar, whose upper end is `top` decibels.
+    fn draw_bar<DB: DrawingBackend<ErrorType: 'static>>(
+        &self,
+        figure: &mut Figure<DB>,
+        area: &DrawingArea<DB, plotters::coord::Shift>,
+        top: f64,
+    ) -> Result<(), DrawError<DB>> {
+        let axes = [Axis::decibels("", 0.0..1.0), Axis::decibels(&self.power, top - RANGE..top)];
+        let mut bar = figure.chart(area, "", [&axes[0], &axes[1]], false)?;
+        figure.fill(&bar, (1, 256), |width, height| {
+            let share = |y: u32| 1.0 - f64::from(y) / f64::from((height - 1).max(1));
+            let row = |y: u32| vec![(share(y) * f64::from(LEVELS - 1)).round() as u8; width as usize];
+            (0..height).flat_map(row).collect()
+        })?;
+        figure.scale_axis(&mut bar, &axes[1])
     }
 }
 
-/// Step of the colour scale for a power.
-fn step(power: f64, greatest: f64) -> usize {
-    if power <= 0.0 {
-        return 0;
-    }
-    let below = 10.0 * (greatest / power).log10();
-    ((1.0 - below / RANGE).clamp(0.0, 1.0) * (STEPS - 1) as f64).round() as usize
+/// Step of a power on the colour scale.
+fn level(power: f64, greatest: f64) -> u8 {
+    let share = if power > 0.0 { 1.0 + 10.0 * (power / greatest).log10() / RANGE } else { 0.0 };
+    (share.clamp(0.0, 1.0) * f64::from(LEVELS - 1)).round() as u8
 }
 
-fn colour(step: usize) -> Colour {
-    let place = step as f64 / (STEPS - 1) as f64 * (COLOURS.len() - 1) as f64;
+/// The colours of the steps, from the least to the greatest power.
+pub(super) fn palette() -> Vec<[u8; 3]> {
+    (0..LEVELS).map(|level| colour(f64::from(level) / f64::from(LEVELS - 1))).collect()
+}
+
+/// The colour of a place on the scale, from 0 to 1.
+fn colour(level: f64) -> [u8; 3] {
+    let place = level * (COLOURS.len() - 1) as f64;
     let first = (place as usize).min(COLOURS.len() - 2);
     let share = place - first as f64;
     let mixed = |channel: usize| {
@@ -119,7 +154,7 @@ fn tracks(columns: &[&[f64]], count: usize) -> Vec<Vec<(usize, usize)>> {
         open = continued;
     }
     done.append(&mut open);
-    done.retain(|track| track.len() >= SHORTEST);
+    done.retain(|track| track.len() >= MIN_TRACK);
     done
 }
 

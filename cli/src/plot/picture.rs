@@ -1,9 +1,9 @@
 //! Power over time and frequency at the resolution of a drawing.
 
 /// Columns at most; where more come, neighbours are averaged.
-const MOST_COLUMNS: usize = 1024;
+const MAX_COLUMNS: usize = 1024;
 /// Rows at most; neighbouring bins are one row, of their greatest power.
-const MOST_ROWS: usize = 256;
+const MAX_ROWS: usize = 256;
 
 /// Mean power of columns of frames, of bounded size however many frames there are.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,7 +22,7 @@ pub struct Picture {
 impl Picture {
     /// An empty picture of spectra of `bins` bins.
     pub fn new(bins: usize) -> Self {
-        let rows = bins.min(MOST_ROWS);
+        let rows = bins.min(MAX_ROWS);
         Self { bins, rows, columns: Vec::new(), last: vec![0.0; rows], last_frames: 0, frames_per_column: 1 }
     }
 
@@ -42,7 +42,7 @@ impl Picture {
             self.columns.append(&mut self.last);
             self.last = vec![0.0; self.rows];
             self.last_frames = 0;
-            if self.columns.len() == MOST_COLUMNS * self.rows {
+            if self.columns.len() == MAX_COLUMNS * self.rows {
                 self.halve();
             }
         }
@@ -54,6 +54,11 @@ impl Picture {
         let joined = self.columns.chunks(2 * rows).flat_map(|pair| (0..rows).map(|row| pair[row] + pair[rows + row]));
         self.columns = joined.collect();
         self.frames_per_column *= 2;
+    }
+
+    /// Number of bins.
+    pub fn bins(&self) -> usize {
+        self.bins
     }
 
     /// Number of rows, from frequency 0 to half the sample rate.
@@ -82,7 +87,7 @@ mod tests {
             let mut picture = Picture::new(3);
             (0..frames).for_each(|frame| picture.add(&[1.0, frame as f32, f32::NAN]));
             let columns = picture.columns();
-            assert!(columns.len() <= MOST_COLUMNS, "{frames}");
+            assert!(columns.len() <= MAX_COLUMNS, "{frames}");
             assert!((columns.iter().map(|(share, _)| share).sum::<f64>() - 1.0).abs() < 1e-9);
             let mean = columns.iter().map(|(share, power)| share * power[1]).sum::<f64>();
             assert!((mean - (frames - 1) as f64 / 2.0).abs() < 1e-6 * frames as f64);

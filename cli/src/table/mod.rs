@@ -1,9 +1,8 @@
 //! Tables as files: Parquet, CSV, JSON lines and NumPy arrays, written part by part.
 
-mod csv;
-mod jsonl;
 mod npy;
 mod parquet;
+mod text;
 
 use std::io;
 use std::path::Path;
@@ -12,7 +11,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use firefly_app::files::AtomicFile;
 
-use crate::extension::format_of;
+use crate::options::format_of;
 
 /// A column of a part of a table.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,26 +25,37 @@ pub struct TableColumn {
 /// Values of a column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ColumnValues {
-    /// The same text in every row.
-    Text(Arc<str>, usize),
+    /// Texts, each with the number of rows that have it. An empty one stands for none.
+    Text(Vec<(Arc<str>, usize)>),
     /// 32-bit integers.
     Int32(Vec<i32>),
     /// 64-bit integers.
     Int64(Vec<i64>),
-    /// Single precision.
-    Float(Vec<f32>),
+    /// Power in single precision, with the range of double precision.
+    Power(Vec<f64>),
     /// Double precision.
     Double(Vec<f64>),
 }
 
 impl ColumnValues {
+    /// The same text in so many rows.
+    pub fn text(text: &Arc<str>, rows: usize) -> Self {
+        Self::Text(vec![(text.clone(), rows)])
+    }
+
+    /// The text of each row; none for a column of numbers.
+    fn texts(&self) -> Vec<&str> {
+        let Self::Text(runs) = self else { return Vec::new() };
+        runs.iter().flat_map(|(text, rows)| std::iter::repeat_n(&**text, *rows)).collect()
+    }
+
     /// Number of values.
     pub fn len(&self) -> usize {
         match self {
-            Self::Text(_, rows) => *rows,
+            Self::Text(runs) => runs.iter().map(|(_, rows)| rows).sum(),
             Self::Int32(values) => values.len(),
             Self::Int64(values) => values.len(),
-            Self::Float(values) => values.len(),
+            Self::Power(values) => values.len(),
             Self::Double(values) => values.len(),
         }
     }
@@ -89,7 +99,7 @@ impl TableFormat {
         format_of(path, "tables", "parquet, csv, jsonl and npy", &formats)
     }
 
-    /// A writer to a file. `texts` is the length of the longest text in bytes; `locked`: whether the caller holds a
+    /// A writer to a file. `texts` is the length of the longest text of its first column in bytes; `locked`: whether the caller holds a
     /// lock on the output, so that the file that a killed command leaves behind can be replaced.
     ///
     /// # Errors
@@ -98,8 +108,8 @@ impl TableFormat {
         let file = if locked { AtomicFile::create_locked(path)? } else { AtomicFile::create(path)? };
         Ok(match self {
             Self::Parquet => Box::new(parquet::ParquetTable::new(file)),
-            Self::Csv => Box::new(csv::CsvTable::new(file)),
-            Self::JsonLines => Box::new(jsonl::JsonLines::new(file)),
+            Self::Csv => Box::new(text::CsvTable::new(file)),
+            Self::JsonLines => Box::new(text::JsonLines::new(file)),
             Self::Npy => Box::new(npy::NpyTable::new(file, texts)),
         })
     }

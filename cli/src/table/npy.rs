@@ -3,56 +3,77 @@
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 
 use firefly_app::files::AtomicFile;
-use firefly_app::npy::header;
+use firefly_recordings::npy_header;
 
 use super::{ColumnValues, TableColumn, TableWriter};
 
 /// Bytes of the header: room for every column and for the number of rows, which is written last.
 const HEADER_BYTES: usize = 1024;
+/// Least bytes of a text that is not of the first column.
+const MIN_TEXT: usize = 16;
 
-/// Writer of a one-dimensional structured array. Texts are UTF-8 bytes of fixed length, padded with zeros.
+/// Writer of a one-dimensional structured array. Texts are UTF-8 bytes of fixed length, padded with zeros: those of the
+/// first column of a length that is known, others of the longest among the first rows. Longer ones are cut.
 pub(super) struct NpyTable {
     out: BufWriter<AtomicFile>,
     texts: usize,
+    /// Bytes of the texts of each column.
+    widths: Vec<usize>,
     rows: u64,
     types: Vec<String>,
 }
 
 impl NpyTable {
     pub(super) fn new(file: AtomicFile, texts: usize) -> Self {
-        Self { out: BufWriter::with_capacity(1 << 16, file), texts: texts.max(1), rows: 0, types: Vec::new() }
+        Self {
+            out: BufWriter::with_capacity(1 << 16, file),
+            texts: texts.max(1),
+            widths: Vec::new(),
+            rows: 0,
+            types: Vec::new(),
+        }
     }
 
     fn header(&self) -> Vec<u8> {
-        header(&format!("[{}]", self.types.join(", ")), &[self.rows], HEADER_BYTES)
+        npy_header(&format!("[{}]", self.types.join(", ")), &[self.rows], HEADER_BYTES)
     }
 }
 
 impl TableWriter for NpyTable {
     fn write(&mut self, rows: &[TableColumn]) -> io::Result<()> {
         if self.types.is_empty() {
-            let kind = |values: &ColumnValues| match values {
-                ColumnValues::Text(..) => format!("|S{}", self.texts),
+            let width = |(place, column): (usize, &TableColumn)| match (place, &column.values) {
+                (0, _) => self.texts,
+                (_, ColumnValues::Text(runs)) => runs.iter().fold(MIN_TEXT, |most, (text, _)| most.max(text.len())),
+                _ => 0,
+            };
+            self.widths = rows.iter().enumerate().map(width).collect();
+            let kind = |values: &ColumnValues, width: usize| match values {
+                ColumnValues::Text(_) => format!("|S{width}"),
                 ColumnValues::Int32(_) => "<i4".to_owned(),
                 ColumnValues::Int64(_) => "<i8".to_owned(),
-                ColumnValues::Float(_) => "<f4".to_owned(),
+                ColumnValues::Power(_) => "<f8".to_owned(),
                 ColumnValues::Double(_) => "<f8".to_owned(),
             };
-            self.types = rows.iter().map(|column| format!("('{}', '{}')", column.name, kind(&column.values))).collect();
+            let columns = rows.iter().zip(&self.widths);
+            let name = |(column, width): (&TableColumn, &usize)| (column.name, kind(&column.values, *width));
+            self.types = columns.map(name).map(|(name, kind)| format!("('{name}', '{kind}')")).collect();
             self.out.write_all(&self.header())?;
         }
         let count = rows.first().map_or(0, |column| column.values.len());
+        let texts: Vec<Vec<&str>> = rows.iter().map(|column| column.values.texts()).collect();
         for row in 0..count {
-            for column in rows {
+            for (place, column) in rows.iter().enumerate() {
                 match &column.values {
-                    ColumnValues::Text(text, _) => {
-                        let mut padded = text.as_bytes().to_vec();
-                        padded.resize(self.texts, 0);
+                    ColumnValues::Text(_) => {
+                        let (text, width) = (texts[place][row], self.widths[place]);
+                        let mut padded = text.as_bytes()[..text.floor_char_boundary(width)].to_vec();
+                        padded.resize(width, 0);
                         self.out.write_all(&padded)?;
                     }
                     ColumnValues::Int32(values) => self.out.write_all(&values[row].to_le_bytes())?,
                     ColumnValues::Int64(values) => self.out.write_all(&values[row].to_le_bytes())?,
-                    ColumnValues::Float(values) => self.out.write_all(&values[row].to_le_bytes())?,
+                    ColumnValues::Power(values) => self.out.write_all(&values[row].to_le_bytes())?,
                     ColumnValues::Double(values) => self.out.write_all(&values[row].to_le_bytes())?,
                 }
             }

@@ -22,7 +22,7 @@ const PAGE_BYTES: usize = 1 << 16;
 /// Rows of a text that are written at once.
 const TEXT_ROWS: usize = 1024;
 
-/// Writer of a table without nulls. Row groups have the same rows however the rows come.
+/// Writer of a table whose only nulls are empty texts. Row groups have the same rows however the rows come.
 pub(super) struct ParquetTable {
     out: Option<AtomicFile>,
     writer: Option<SerializedFileWriter<AtomicFile>>,
@@ -37,7 +37,7 @@ enum GroupColumn {
     Text(Vec<(Arc<str>, usize)>),
     Int32(Vec<i32>),
     Int64(Vec<i64>),
-    Float(Vec<f32>),
+    Power(Vec<f64>),
     Double(Vec<f64>),
 }
 
@@ -56,11 +56,11 @@ impl ParquetTable {
             .set_offset_index_disabled(true)
             .set_data_page_size_limit(PAGE_BYTES)
             .set_dictionary_enabled(false);
-        // Names repeat, numbers hardly do; those in single precision are measured ones, which do not compress.
+        // Names repeat, numbers hardly do; power is measured, which does not compress.
         for column in rows {
             properties = match column.values {
-                ColumnValues::Text(..) => properties.set_column_dictionary_enabled(column.name.into(), true),
-                ColumnValues::Float(_) => {
+                ColumnValues::Text(_) => properties.set_column_dictionary_enabled(column.name.into(), true),
+                ColumnValues::Power(_) => {
                     properties.set_column_compression(column.name.into(), Compression::UNCOMPRESSED)
                 }
                 _ => properties,
@@ -120,24 +120,32 @@ impl TableWriter for ParquetTable {
 impl GroupColumn {
     fn of(values: &ColumnValues) -> Self {
         match values {
-            ColumnValues::Text(..) => Self::Text(Vec::new()),
+            ColumnValues::Text(_) => Self::Text(Vec::new()),
             ColumnValues::Int32(_) => Self::Int32(Vec::new()),
             ColumnValues::Int64(_) => Self::Int64(Vec::new()),
-            ColumnValues::Float(_) => Self::Float(Vec::new()),
+            ColumnValues::Power(_) => Self::Power(Vec::new()),
             ColumnValues::Double(_) => Self::Double(Vec::new()),
         }
     }
 
     fn extend(&mut self, values: &ColumnValues, rows: Range<usize>) {
         match (self, values) {
-            (Self::Text(group), ColumnValues::Text(text, _)) => match group.last_mut().filter(|(last, _)| last == text)
-            {
-                Some((_, count)) => *count += rows.len(),
-                None => group.push((text.clone(), rows.len())),
-            },
+            (Self::Text(group), ColumnValues::Text(runs)) => {
+                let mut end = 0;
+                for (text, count) in runs {
+                    let start = end.max(rows.start);
+                    end += count;
+                    let taken = end.min(rows.end).saturating_sub(start);
+                    match group.last_mut().filter(|(last, _)| last == text) {
+                        Some((_, count)) => *count += taken,
+                        None if taken > 0 => group.push((text.clone(), taken)),
+                        None => {}
+                    }
+                }
+            }
             (Self::Int32(group), ColumnValues::Int32(values)) => group.extend_from_slice(&values[rows]),
             (Self::Int64(group), ColumnValues::Int64(values)) => group.extend_from_slice(&values[rows]),
-            (Self::Float(group), ColumnValues::Float(values)) => group.extend_from_slice(&values[rows]),
+            (Self::Power(group), ColumnValues::Power(values)) => group.extend_from_slice(&values[rows]),
             (Self::Double(group), ColumnValues::Double(values)) => group.extend_from_slice(&values[rows]),
             _ => unreachable!("a column keeps its type"),
         }
@@ -148,9 +156,13 @@ impl GroupColumn {
         match (self, chunk) {
             (Self::Text(runs), ColumnWriter::ByteArrayColumnWriter(chunk)) => {
                 for (text, count) in runs.drain(..) {
-                    let rows = vec![ByteArray::from(text.as_bytes().to_vec()); count.min(TEXT_ROWS)];
+                    let most = count.min(TEXT_ROWS);
+                    let values = if text.is_empty() { 0 } else { most };
+                    let rows = vec![ByteArray::from(text.as_bytes().to_vec()); values];
+                    let levels = vec![i16::from(values > 0); most];
                     for first in (0..count).step_by(TEXT_ROWS) {
-                        chunk.write_batch(&rows[..TEXT_ROWS.min(count - first)], None, None)?;
+                        let batch = most.min(count - first);
+                        chunk.write_batch(&rows[..batch.min(values)], Some(&levels[..batch]), None)?;
                     }
                 }
             }
@@ -162,7 +174,7 @@ impl GroupColumn {
                 chunk.write_batch(values, None, None)?;
                 values.clear();
             }
-            (Self::Float(values), ColumnWriter::FloatColumnWriter(chunk)) => {
+            (Self::Power(values), ColumnWriter::DoubleColumnWriter(chunk)) => {
                 chunk.write_batch(values, None, None)?;
                 values.clear();
             }
@@ -178,14 +190,17 @@ impl GroupColumn {
 
 fn field(column: &TableColumn) -> Result<Arc<Type>, ParquetError> {
     let (physical, converted, logical) = match column.values {
-        ColumnValues::Text(..) => (PhysicalType::BYTE_ARRAY, ConvertedType::UTF8, Some(LogicalType::String)),
+        ColumnValues::Text(_) => (PhysicalType::BYTE_ARRAY, ConvertedType::UTF8, Some(LogicalType::String)),
         ColumnValues::Int32(_) => (PhysicalType::INT32, ConvertedType::NONE, None),
         ColumnValues::Int64(_) => (PhysicalType::INT64, ConvertedType::NONE, None),
-        ColumnValues::Float(_) => (PhysicalType::FLOAT, ConvertedType::NONE, None),
+        ColumnValues::Power(_) => (PhysicalType::DOUBLE, ConvertedType::NONE, None),
         ColumnValues::Double(_) => (PhysicalType::DOUBLE, ConvertedType::NONE, None),
     };
     let field = Type::primitive_type_builder(column.name, physical)
-        .with_repetition(Repetition::REQUIRED)
+        .with_repetition(match column.values {
+            ColumnValues::Text(_) => Repetition::OPTIONAL,
+            _ => Repetition::REQUIRED,
+        })
         .with_converted_type(converted)
         .with_logical_type(logical)
         .build()?;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::pipe;
 
-use crate::common::{errors, firefly, samples, success, wav};
+use crate::common::{errors, firefly, run, samples, success, wav};
 use insta::assert_snapshot;
 
 /// A run of 30 steps on synthetic signals.
@@ -29,7 +29,7 @@ fn every_example_of_the_help_runs_as_printed() {
     wav(&folder.path().join("recordings/more/b.wav"), 1, &samples(20_000));
     fs::write(folder.path().join("run.toml"), RUN).unwrap();
     let mut examples = 0;
-    for command in [&[][..], &["peaks"], &["spectrum"], &["spectrogram"], &["devices"]] {
+    for command in [&[][..], &["peaks"], &["spectrum"], &["spectrogram"], &["info"], &["devices"]] {
         let help = success(&[command, &["--help"]].concat());
         let found: Vec<&str> = help.lines().filter_map(|line| line.strip_prefix("  firefly ")).collect();
         assert!(!found.is_empty(), "no example in the help of {command:?}");
@@ -41,7 +41,7 @@ fn every_example_of_the_help_runs_as_printed() {
             examples += 1;
         }
     }
-    assert!(examples >= 7);
+    assert!(examples >= 8);
     for output in ["peaks.parquet", "spectrum.svg", "spectrogram.html", "runs/run/report.html"] {
         assert!(folder.path().join(output).is_file(), "{output}");
     }
@@ -67,6 +67,7 @@ fn help_texts() {
         ("help_peaks", &["peaks"]),
         ("help_spectrum", &["spectrum"]),
         ("help_spectrogram", &["spectrogram"]),
+        ("help_info", &["info"]),
         ("help_devices", &["devices"]),
         ("help_train", &["train"]),
         ("help_bench", &["bench"]),
@@ -80,6 +81,19 @@ fn the_other_programs_are_subcommands() {
     assert!(success(&["train", "--help"]).contains("sweep"));
     assert!(success(&["bench", "--help"]).contains("welch-peaks"));
     assert!(success(&["bench", "fft", "--help"]).contains("Strategies:"));
+}
+
+#[test]
+fn completions_and_manual_pages_name_every_option() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = success(&["completions", shell]);
+        assert!(script.contains("firefly") && script.contains("local-maxima") && script.contains("json"), "{shell}");
+    }
+    let page = success(&["man"]);
+    assert!(page.contains(".TH firefly 1") && page.contains("spectrogram"), "{page}");
+    let page = success(&["man", "peaks"]);
+    assert!(page.contains(".TH firefly") && page.contains("local\\-maxima"), "{page}");
+    assert!(errors(&run(&["man", "peeks"])).contains("did you mean `peaks`?"));
 }
 
 #[test]

@@ -119,5 +119,5 @@ fn conditions_out_of_range_are_refused() {
     refused(&["--local-maxima", "--prominence", "-1dB"], "0dB to 60dB");
     refused(&["--local-maxima", "--distance", "0"], "bins from 1");
     refused(&["--local-maxima", "--distance", "5dB"], "hertz from 0");
-    refused(&["--local-maxima", "-k", "0"], "`k` is 0");
+    refused(&["--local-maxima", "-k", "0"], "-k is 0");
 }

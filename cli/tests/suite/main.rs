@@ -8,6 +8,7 @@ mod help;
 mod inputs;
 mod local_maxima;
 mod peaks;
+mod recordings;
 #[cfg(feature = "remote")]
 mod remote;
 mod resume;

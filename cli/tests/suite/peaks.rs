@@ -1,78 +1,143 @@
 //! `firefly peaks`: its outputs, their order and their bytes.
 
 use std::collections::{BTreeMap, HashMap};
+use std::f32::consts::TAU;
 use std::fs;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::Stdio;
 
 use crate::common::{errors, firefly, number, rows, run, samples, success, text, wav};
+use firefly_recordings::{ReadOptions, open_with};
 use firefly_reference::peaks::top_k;
 use firefly_reference::welch::{PowerScaling, WelchDefinition, welch_psd};
 use firefly_reference::window::{Symmetry, WindowShape, window};
-use firefly_trainer::data::formats::open;
+use serde_json::json;
 
 #[test]
 fn peaks_are_those_of_the_definition_in_the_order_of_file_frame_channel_and_rank() {
+    // Powers of two, round, odd and prime lengths; numbers of segments with and without a name.
+    for (n_fft, segments, option) in [
+        (64, 8, ["--model", "reference"]),
+        (1000, 3, ["--segments", "3"]),
+        (45, 5, ["--segments", "5"]),
+        (97, 1, ["--model", "ultra"]),
+        (2, 3, ["--segments", "3"]),
+    ] {
+        follow_the_definition(n_fft, segments, &option);
+    }
+}
+
+/// Checks the peaks of frames against Welch's estimate in float64, by the definition of `scipy.signal.welch`.
+fn follow_the_definition(n_fft: usize, segments: usize, model: &[&str]) {
+    let (hop, bins) = (n_fft / 2, n_fft / 2 + 1);
+    let (k, frame) = (5.min(bins), n_fft + (segments - 1) * hop);
+    let lengths = [frame + 400, frame + 1200];
     let folder = tempfile::tempdir().unwrap();
-    let signal = samples(2 * 1500);
+    let signal = samples(2 * lengths[1]);
     wav(&folder.path().join("in/b.wav"), 2, &signal);
-    wav(&folder.path().join("in/a.wav"), 1, &signal[..700]);
-    wav(&folder.path().join("in/short.wav"), 1, &signal[..100]);
+    wav(&folder.path().join("in/a.wav"), 1, &signal[..lengths[0]]);
+    wav(&folder.path().join("in/short.wav"), 1, &signal[..frame - 1]);
     let out = folder.path().join("peaks.csv");
     let input = folder.path().join("in");
-    let printed = success(&[
-        "peaks",
-        text(&input),
-        "--model",
-        "reference",
-        "--n-fft",
-        "64",
-        "-k",
-        "5",
-        "--scaling",
-        "density",
-        "--detrend",
-        "constant",
-        "--step",
-        "200",
-        "--out",
-        text(&out),
-    ]);
+    let (n_fft_text, k_text) = (n_fft.to_string(), k.to_string());
+    let estimate = ["--n-fft", &n_fft_text, "-k", &k_text, "--scaling", "density", "--detrend", "constant"];
+    let printed =
+        success(&[&["peaks", text(&input)], model, &estimate, &["--step", "200", "--out", text(&out)]].concat());
     assert!(printed.contains("recordings that are too short, left out: 1"), "{printed}");
     let rows = rows(&out);
-    let frame = 64 + 7 * 32;
-    let coefficients = window(WindowShape::Hann, Symmetry::Periodic, 64);
+    let coefficients = window(WindowShape::Hann, Symmetry::Periodic, n_fft);
     let definition = WelchDefinition {
-        n_fft: 64,
-        hop: 32,
-        segments: 8,
+        n_fft,
+        hop,
+        segments,
         scaling: PowerScaling::Density { sample_rate: 8000.0 },
         remove_mean: true,
     };
     let mut expected = rows.iter();
-    for (name, channels, length) in [("a.wav", 1, 700), ("b.wav", 2, 1500)] {
+    for (name, channels, length) in [("a.wav", 1, lengths[0]), ("b.wav", 2, lengths[1])] {
         for index in (0..).take_while(|index| index * 200 + frame <= length) {
             for channel in 0..channels {
                 let start = index * 200;
                 let samples: Vec<f64> =
                     (start..start + frame).map(|at| f64::from(signal[at * channels + channel])).collect();
                 let power = welch_psd(&samples, frame, &coefficients, &definition);
-                let (bins, power) = top_k(&power, 33, 5);
-                for rank in 0..5 {
+                let scale = power.iter().copied().fold(0.0, f64::max);
+                let (strongest, power) = top_k(&power, bins, k);
+                for rank in 0..k {
                     let row = expected.next().unwrap();
                     assert_eq!(row["file"], name);
                     let found = ["channel", "frame", "rank", "bin"].map(|column| number(row, column) as usize);
-                    assert_eq!(found, [channel, index, rank + 1, bins[rank] as usize]);
+                    assert_eq!(found, [channel, index, rank + 1, strongest[rank] as usize], "n_fft {n_fft}");
                     assert_eq!(number(row, "time_s"), start as f64 / 8000.0);
-                    assert_eq!(number(row, "frequency_hz"), bins[rank] as f64 * 125.0);
-                    assert!((number(row, "power") / power[rank] - 1.0).abs() < 1e-5);
-                    assert!((number(row, "power_db") - 10.0 * power[rank].log10()).abs() < 1e-4);
+                    let hertz = strongest[rank] as f64 * 8000.0 / n_fft as f64;
+                    assert!((number(row, "frequency_hz") - hertz).abs() < 1e-9 * 8000.0);
+                    assert!((number(row, "power") - power[rank]).abs() < 1e-5 * scale, "n_fft {n_fft}");
+                    assert!((number(row, "power_db") - 10.0 * number(row, "power").log10()).abs() < 1e-4);
                 }
             }
         }
     }
     assert!(expected.next().is_none());
+}
+
+#[test]
+fn maxima_bands_and_the_picker_take_any_length_and_number_of_segments() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = wav(&folder.path().join("x.wav"), 1, &samples(20_000));
+    let out = folder.path().join("x.csv");
+    let estimate = ["--n-fft", "1000", "--segments", "3", "-k", "4", "--out", text(&out)];
+    let peaks = |more: &[&str]| {
+        success(&[&["peaks", text(&input)], &estimate[..], more].concat());
+        rows(&out).iter().map(|row| number(row, "frequency_hz")).collect::<Vec<_>>()
+    };
+    let exact = peaks(&[]);
+    assert_eq!(exact.len(), 10 * 4);
+    assert_eq!(peaks(&["--model", "auto"]), exact);
+    // The tones are at 0.31 and 1.7 radians per sample.
+    let tones = [0.31, 1.7].map(|radians| radians * 8000.0 / std::f64::consts::TAU);
+    let maxima = peaks(&["--local-maxima", "--prominence", "15dB"]);
+    assert!(tones.iter().all(|tone| maxima.iter().filter(|hertz| (**hertz - tone).abs() < 1.0).count() == 10));
+    assert!(peaks(&["--band", "2000..2400"]).iter().all(|hertz| (2000.0..=2400.0).contains(hertz)));
+    let refused = run(&["peaks", text(&input), "--model", "universal", "--segments", "3"]);
+    assert!(errors(&refused).contains("--segments is set by the model universal"), "{}", errors(&refused));
+}
+
+/// Of a frame of eight segments, power is the mean of those of the segments that are averaged.
+#[test]
+fn segments_are_spread_or_listed() {
+    const N: usize = 64;
+    const FRAME: usize = N + 7 * N / 2;
+    let folder = tempfile::tempdir().unwrap();
+    let signal = samples(3 * FRAME);
+    let (input, out) = (wav(&folder.path().join("x.wav"), 1, &signal), folder.path().join("x.csv"));
+    let taper = window(WindowShape::Hann, Symmetry::Periodic, N);
+    let single = WelchDefinition { n_fft: N, hop: 1, segments: 1, scaling: PowerScaling::Raw, remove_mean: false };
+    for (options, indices, described) in [
+        (&["--segments", "4", "--spread"][..], &[0, 2, 4, 6][..], "4 segments (spread over 8)"),
+        (&["--spread=8", "--model", "fast"], &[0, 4], "2 segments (spread over 8)"),
+        (&["--segments", "3", "--spread", "--model", "auto"], &[0, 2, 5], "3 segments (spread over 8)"),
+        (&["--segments", "0,1,7"], &[0, 1, 7], "3 segments (0, 1, 7)"),
+    ] {
+        let estimate = ["peaks", text(&input), "--n-fft", "64", "-k", "3", "--out", text(&out)];
+        let printed = success(&[&estimate[..], options].concat());
+        assert!(printed.contains(described), "{printed}");
+        let rows = rows(&out);
+        assert_eq!(rows.len(), signal.len() / FRAME * 3);
+        for (frame, rows) in signal.chunks(FRAME).zip(rows.chunks(3)) {
+            let frame: Vec<f64> = frame.iter().map(|sample| f64::from(*sample)).collect();
+            let mut power = vec![0.0; N / 2 + 1];
+            for index in indices {
+                let of_segment = welch_psd(&frame[index * N / 2..][..N], N, &taper, &single);
+                power.iter_mut().zip(of_segment).for_each(|(sum, of)| *sum += of / indices.len() as f64);
+            }
+            let (bins, powers) = top_k(&power, N / 2 + 1, 3);
+            for (row, (bin, power)) in rows.iter().zip(bins.iter().zip(&powers)) {
+                assert_eq!(number(row, "bin") as i64, *bin, "{options:?}");
+                assert!((number(row, "power") / power - 1.0).abs() < 1e-5, "{options:?}");
+            }
+        }
+    }
 }
 
 /// The estimate is the mean power of two windows (`models/tests/suite/gains.rs`), so most of its peaks are the
@@ -121,11 +186,13 @@ fn every_format_has_the_same_rows() {
             assert_eq!(object[column].as_f64().unwrap(), number(row, column), "{column}");
         }
         assert_eq!(object["power"].as_f64().unwrap() as f32, number(row, "power") as f32);
+        assert!(object["label"].is_null() && object["unit"].is_null() && row["label"].is_empty());
     }
     assert_eq!(json.lines().count(), csv.len());
-    // A table's columns of numbers are read as channels; times are left out.
+    // A table's columns of numbers are read as channels; times, which are not even here, are left out.
     let mut parquet = Vec::new();
-    let mut reader = open(&path("parquet")).unwrap();
+    let options = ReadOptions { ignores_times: true, ..ReadOptions::default() };
+    let mut reader = open_with(&path("parquet"), &options).unwrap();
     assert_eq!(reader.layout().length, Some(csv.len() as u64));
     while reader.read(&mut parquet, 1000).unwrap() > 0 {}
     let columns = ["channel", "frame", "rank", "bin", "frequency_hz", "power", "power_db"];
@@ -134,11 +201,13 @@ fn every_format_has_the_same_rows() {
     }
     let npy = fs::read(path("npy")).unwrap();
     let header = String::from_utf8_lossy(&npy[10..1024]);
-    let width = text(&input).len() + 4 + 8 + 8 + 4 + 4 + 8 + 4 + 8;
+    // The last two columns are a label and a unit, which the recording does not have.
+    let width = text(&input).len() + 4 + 8 + 8 + 4 + 4 + 8 + 8 + 8 + 2 * 16;
     assert!(header.contains(&format!("'shape': ({},)", csv.len())), "{header}");
     assert_eq!(npy.len(), 1024 + width * csv.len());
     for (record, row) in npy[1024..].chunks(width).zip(&csv) {
-        assert_eq!(record[width - 8..], number(row, "power_db").to_le_bytes());
+        assert_eq!(record[width - 40..width - 32], number(row, "power_db").to_le_bytes());
+        assert!(record[width - 32..].iter().all(|byte| *byte == 0));
     }
 }
 
@@ -179,28 +248,7 @@ fn peaks_of_a_band_are_the_strongest_of_its_frequencies() {
         assert!(errors(&output).contains(reason), "{}", errors(&output));
     }
     let output = run(&["peaks", text(&input), "--band", "..100"]);
-    assert!(errors(&output).contains("`k` is 16"), "{}", errors(&output));
-}
-
-#[test]
-fn a_trained_model_that_halves_its_transform_searches_the_bins_that_it_has() {
-    let folder = tempfile::tempdir().unwrap();
-    let input = wav(&folder.path().join("x.wav"), 1, &samples(20_000));
-    let (config, run_folder) = (folder.path().join("halved.toml"), folder.path().join("run"));
-    let text_of_config = "[model]\nn_fft = 128\nhop = 64\nk = 4\nhalvings = 1\nband = [3, 62]\n\
-        [training]\nsteps = 1\nlearn = [\"gain\"]\n[data]\nsynthetic_frames = 8\n";
-    fs::write(&config, text_of_config).unwrap();
-    success(&["train", text(&config), "--device", "cpu", "--out", text(&run_folder)]);
-    let out = folder.path().join("x.csv");
-    let peaks = ["peaks", text(&input), "--model", text(&run_folder), "--device", "cpu", "--out", text(&out)];
-    success(&peaks);
-    // The bins of the band that the halved transform has.
-    let found = rows(&out);
-    assert!(found.len() > 50);
-    assert!(found.iter().all(|row| (3.0..33.0).contains(&number(row, "bin"))), "{:?}", found[0]);
-    // Bins are 62.5 Hz apart, and the halved transform has those up to 2,000 Hz.
-    let output = run(&[&peaks[..], &["--band", "2500..3500"]].concat());
-    assert!(errors(&output).contains("it halves its transform, which has the bins 0..33"), "{}", errors(&output));
+    assert!(errors(&output).contains("-k is 16"), "{}", errors(&output));
 }
 
 #[test]
@@ -270,6 +318,79 @@ fn samples_on_standard_input_have_the_peaks_of_the_file() {
 }
 
 #[test]
+fn lines_of_a_stream_are_printed_while_it_goes_on() {
+    let raw = ["peaks", "-", "--rate", "8000", "--format", "f32", "--channels", "2", "-k", "2"];
+    let mut child = firefly(&raw).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut printed = BufReader::new(child.stdout.take().unwrap());
+    let tone = |index: usize| (index as f32 * TAU / 8.0).sin();
+    let mut row = String::new();
+    for second in 1..=2 {
+        // A second, and what its last block waits for; the stream stays open.
+        let samples = (0..if second == 1 { 12_000 } else { 8000 }).flat_map(|index| [tone(index), 0.5 * tone(index)]);
+        input.write_all(&samples.flat_map(f32::to_le_bytes).collect::<Vec<u8>>()).unwrap();
+        for (channel, power) in [(0, "39.1 dB"), (1, "33.1 dB")] {
+            row.clear();
+            printed.read_line(&mut row).unwrap();
+            let seconds: f64 = row.trim().split(' ').next().unwrap().parse().unwrap();
+            assert!((f64::from(second)..f64::from(second) + 0.5).contains(&seconds), "{row}");
+            let wanted = [format!("channel {channel}  1000 Hz"), power.to_owned()];
+            assert!(wanted.iter().all(|wanted| row.contains(wanted)), "{row}");
+        }
+    }
+    drop(input);
+    row.clear();
+    printed.read_to_string(&mut row).unwrap();
+    assert!(row.contains("1000 Hz") && row.contains("100.0\u{202f}%"), "{row}");
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn documents_have_the_lines_of_every_channel() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = folder.path().join("x.csv");
+    let tone = |index: usize, cycle: usize| (index as f32 * TAU / cycle as f32).cos();
+    let lines = (0..4000).map(|index| format!("{},{},{}\n", index as f32 / 64.0, tone(index, 8), tone(index, 4)));
+    fs::write(&table, format!("time,left,right\n(s),(V),()\n{}", lines.collect::<String>())).unwrap();
+    let document = |command: &str| -> serde_json::Value {
+        let more = if command == "info" { &[][..] } else { &["--n-fft", "64"] };
+        let printed = success(&[&[command, text(&table), "--json"], more].concat());
+        serde_json::from_str(&printed).unwrap()
+    };
+    for command in ["peaks", "spectrum"] {
+        let found = document(command);
+        assert_eq!(
+            (&found["command"], &found["scaling"], &found["n_fft"]),
+            (&json!(command), &json!("power"), &json!(64))
+        );
+        assert_eq!((&found["failed"], &found["too_short"]), (&json!([]), &json!(0)));
+        for (channel, label, unit, hertz) in [(0, "left", json!("V"), 8.0), (1, "right", json!(null), 16.0)] {
+            let found = &found["channels"][channel];
+            assert_eq!((&found["channel"], &found["label"], &found["unit"]), (&json!(channel), &json!(label), &unit));
+            assert_eq!((&found["rate_hz"], &found["recording"]), (&json!(64.0), &json!(text(&table))));
+            let line = &found["lines"][0];
+            assert_eq!(line["frequency_hz"], json!(hertz));
+            assert!((line["power"].as_f64().unwrap() / 512.0 - 1.0).abs() < 1e-3, "{line}");
+            match command {
+                "peaks" => assert_eq!(line["share"], json!(1.0)),
+                _ => assert_eq!(found["power"].as_array().unwrap().len(), 33),
+            }
+        }
+    }
+    let info = &document("info")["recordings"][0];
+    assert_eq!((&info["format"], &info["samples"], &info["rate_hz"]), (&json!("CSV"), &json!(4000), &json!(64.0)));
+    assert_eq!(info["channels"], json!([{ "label": "left", "unit": "V" }, { "label": "right", "unit": null }]));
+    let out = folder.path().join("out.csv");
+    for command in ["peaks", "spectrum"] {
+        success(&[command, text(&table), "--n-fft", "64", "--out", text(&out)]);
+        for row in rows(&out) {
+            let expected = if row["channel"] == "0" { ["left", "V"] } else { ["right", ""] };
+            assert_eq!([&row["label"], &row["unit"]], expected);
+        }
+    }
+}
+
+#[test]
 fn impossible_commands_are_refused_with_a_reason() {
     let folder = tempfile::tempdir().unwrap();
     let input = wav(&folder.path().join("x.wav"), 1, &samples(5000));
@@ -283,17 +404,26 @@ fn impossible_commands_are_refused_with_a_reason() {
         assert!(errors(&output).contains(message), "{}", errors(&output));
     };
     let input = text(&input);
-    refused(&[input, "--n-fft", "100"], "`n_fft` is 100");
+    refused(&[input, "--n-fft", "0"], "0 is not in 1..=16777216");
+    refused(&[input, "--segments", "0"], "--segments is 0");
+    refused(&[input, "--segments", "0,128"], "below 128");
+    refused(&[input, "--segments", "8", "--spread"], "--spread is 8, but must be more segments than the 8");
+    refused(&[input, "--segments", "0,4", "--spread"], "--segments lists them");
+    refused(&[input, "--model", "universal", "--spread"], "--spread is set by the model universal");
     refused(&[input, "-k", "200"], "from 1 to the number of bins, 129");
-    refused(&[input, "--hop", "0"], "`hop` is 0");
+    refused(&[input, "--hop", "0"], "--hop is 0");
     refused(&[input, "--model", "referense"], "did you mean `reference`?");
     refused(&[input, "--model", "univrsal"], "did you mean `universal`?");
     refused(&[input, "--model", "universal", "--window", "hann"], "--window is set by the model universal");
-    refused(&[input, "--model", "universal", "--n-fft", "100"], "`n_fft` is 100");
+    refused(&[input, "--model", "universal", "--n-fft", "99"], "--n-fft is 99");
     refused(&[input, "--scaling", "densty"], "did you mean `density`?");
     refused(&[input, "--out", "x.txt"], "accepted: parquet, csv, jsonl and npy");
     refused(&[input, "--out", text(folder.path())], "accepted: parquet");
-    refused(&[input, "--format", "s16"], "--format is for samples on standard input");
+    refused(&[input, "--format", "s16"], "samples with --format need --rate");
+    refused(&[input, "--format", "s16", "--rate", "9"], "--format is for samples without a header");
+    refused(&[input, "--channels", "2"], "--format <FORMAT>");
+    refused(&[input, "--channel", "left"], "it has no channel `left`; its channels are 0 to 0");
+    refused(&[input, "--time-column", "t"], "--time-column is for tables");
     refused(&[input, "--n-fft", "8192"], "no recording has the 12288 samples of a frame");
     refused(&["-"], "need --rate and --format");
     refused(&["no-such.wav"], "no-such.wav: No such file");

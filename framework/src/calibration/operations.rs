@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::graph::Graph;
 use crate::movement::{MovementOptions, NodeMovement, count};
-use crate::profile::{AxisInterpolation, DeviceProfile, LatencyAxis, LatencyTable};
+use crate::profile::{DeviceProfile, LatencyTable};
 
 use super::CalibrationError;
 
@@ -28,7 +28,6 @@ const REPEATS: [usize; 4] = [64, 16, 4, 1];
 pub fn measure_operations<E: From<CalibrationError>>(
     profile: &mut DeviceProfile,
     graphs: &[Graph],
-    options: &MovementOptions,
     mut progress: impl FnMut(usize, usize),
     mut time: impl FnMut(&Graph) -> Result<Option<f64>, E>,
 ) -> Result<(), E> {
@@ -38,7 +37,7 @@ pub fn measure_operations<E: From<CalibrationError>>(
         graph
     };
     let graphs: Vec<Graph> = graphs.iter().map(pruned).collect();
-    let operations = distinct_operations(&graphs, options);
+    let operations = distinct_operations(&graphs);
     // Nanoseconds of each operation by its name and what its size is, by size.
     let mut latencies: BTreeMap<(String, &str), BTreeMap<u64, Vec<f64>>> = BTreeMap::new();
     for (done, (graph, index, moved)) in operations.iter().enumerate() {
@@ -54,10 +53,9 @@ pub fn measure_operations<E: From<CalibrationError>>(
             latencies.entry((name, axis)).or_default().entry(size).or_default().push(latency);
         }
     }
-    for ((name, axis), by_size) in latencies {
+    for ((name, over), by_size) in latencies {
         let (values, times) = by_size.iter().map(|(size, times)| (*size as f64, middle(times))).unzip();
-        let axis = LatencyAxis { name: axis.into(), interpolation: AxisInterpolation::Linear, values };
-        let table = LatencyTable::new(vec![axis], times).map_err(CalibrationError::from)?;
+        let table = LatencyTable::new(over, values, times).map_err(CalibrationError::from)?;
         profile.operations.insert(name, table);
     }
     Ok(())
@@ -65,11 +63,12 @@ pub fn measure_operations<E: From<CalibrationError>>(
 
 /// The operations of `graphs` that are not views, each with its graph and its index in it; the same operation on the
 /// same shapes once.
-fn distinct_operations<'a>(graphs: &'a [Graph], options: &MovementOptions) -> Vec<(&'a Graph, usize, NodeMovement)> {
+fn distinct_operations(graphs: &[Graph]) -> Vec<(&Graph, usize, NodeMovement)> {
     let mut known = HashSet::new();
     let mut operations = Vec::new();
     for graph in graphs {
-        for (index, moved) in count(graph, options).nodes.into_iter().enumerate().filter(|(_, node)| !node.view) {
+        let moved = count(graph, &MovementOptions::default()).nodes;
+        for (index, moved) in moved.into_iter().enumerate().filter(|(_, node)| !node.view) {
             let shapes: Vec<Vec<usize>> = moved.inputs.iter().map(|&at| graph.values()[at].shape.clone()).collect();
             if known.insert((moved.latency_names(), shapes, moved.shapes.clone())) {
                 operations.push((graph, index, moved));
@@ -117,7 +116,7 @@ mod tests {
         let options = MovementOptions::default();
         let graphs = [10, 1000].map(model);
         let timed = |graph: &Graph| Ok::<_, CalibrationError>(Some(time(graph)));
-        measure_operations(&mut profile, &graphs, &options, |_, _| (), timed).unwrap();
+        measure_operations(&mut profile, &graphs, |_, _| (), timed).unwrap();
         assert_eq!(profile.operations.keys().collect::<Vec<_>>(), ["add", "multiply by scalar"]);
         for batch in [1, 100, 5000] {
             let graph = model(batch);
@@ -130,7 +129,7 @@ mod tests {
     fn operations_that_can_not_run_stay_unmeasured() {
         let mut profile = Preset::Cpu.profile();
         let none = |_: &Graph| Ok::<_, CalibrationError>(None);
-        measure_operations(&mut profile, &[model(4)], &MovementOptions::default(), |_, _| (), none).unwrap();
+        measure_operations(&mut profile, &[model(4)], |_, _| (), none).unwrap();
         assert!(profile.operations.is_empty());
     }
 }

@@ -1,12 +1,70 @@
-//! Fusion gate: the decision whether a rewritten graph replaces the original on a device, as data.
-
-use std::fmt::Write;
+//! Fusion gate: the benefit of a rewritten graph over the original, and the decision whether it replaces it on a device,
+//! as data.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Benefit, Prediction, Score};
-use crate::movement::DataMovement;
+use super::Prediction;
+use crate::movement::{DataMovement, GraphMovement};
 use crate::profile::{DeviceProfile, MaxSlowdown};
+
+/// Savings of a rewrite: before minus after, so that a positive number is a saving.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Benefit {
+    /// Launches saved.
+    pub launches: i64,
+    /// Synchronisations saved.
+    pub syncs: i64,
+    /// Bytes of host output saved; the device's own traffic for it is counted in `traffic`.
+    pub read_back: i64,
+    /// Bytes of device memory traffic saved.
+    pub traffic: i64,
+}
+
+impl Benefit {
+    /// Savings of `after` over `before`.
+    pub const fn new(before: &DataMovement, after: &DataMovement) -> Self {
+        Self {
+            launches: before.launches as i64 - after.launches as i64,
+            syncs: before.syncs as i64 - after.syncs as i64,
+            read_back: before.host_output as i64 - after.host_output as i64,
+            traffic: before.traffic as i64 - after.traffic as i64,
+        }
+    }
+}
+
+/// Benefit in nanoseconds on a device, term by term.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Score {
+    /// Launches.
+    pub launches: f64,
+    /// Synchronisations.
+    pub syncs: f64,
+    /// Device memory traffic.
+    pub traffic: f64,
+    /// Read-back: over the link, or by the host's scan where memory is unified.
+    pub read_back: f64,
+    /// Penalty of added synchronisations, as a positive number.
+    pub host_penalty: f64,
+}
+
+impl Score {
+    /// Score of a benefit on a device.
+    pub fn new(benefit: &Benefit, device: &DeviceProfile) -> Self {
+        let added = benefit.syncs.min(0).unsigned_abs();
+        Self {
+            launches: benefit.launches as f64 * device.dispatch,
+            syncs: benefit.syncs as f64 * device.roundtrip,
+            traffic: benefit.traffic as f64 / device.memory_bandwidth,
+            read_back: benefit.read_back as f64 / device.host_bandwidth(),
+            host_penalty: added as f64 * device.host_penalty,
+        }
+    }
+
+    /// Sum of all terms, in nanoseconds.
+    pub fn total(&self) -> f64 {
+        self.launches + self.syncs + self.traffic + self.read_back - self.host_penalty
+    }
+}
 
 /// A slowdown limit that applied to a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -44,16 +102,32 @@ pub struct FusionDecision {
 }
 
 impl FusionDecision {
-    /// The decision on replacing `before` by `after` for `batch` rows.
+    /// The decision on replacing `before` by `after` for `batch` rows, by data movement alone.
     pub fn new(device: &DeviceProfile, before: DataMovement, after: DataMovement, batch: u64) -> Self {
-        let benefit = Benefit::new(&before, &after);
-        let [time_before, time_after] = [before, after].map(|movement| Prediction::new(&movement, device));
+        let [before, after] = [before, after].map(|movement| (movement, Prediction::new(&movement, device)));
+        Self::of(device, before, after, batch)
+    }
+
+    /// The decision on replacing one graph by another for `batch` rows, by the measured latencies of their operations
+    /// where the device has them.
+    pub fn of_graphs(device: &DeviceProfile, before: &GraphMovement, after: &GraphMovement, batch: u64) -> Self {
+        let [before, after] = [before, after].map(|graph| (graph.total, Prediction::of_graph(graph, device)));
+        Self::of(device, before, after, batch)
+    }
+
+    fn of(
+        device: &DeviceProfile,
+        before: (DataMovement, Prediction),
+        after: (DataMovement, Prediction),
+        batch: u64,
+    ) -> Self {
+        let benefit = Benefit::new(&before.0, &after.0);
         let limit = device.max_slowdowns.iter().filter(|limit| batch >= limit.batch).max_by_key(|limit| limit.batch);
-        let ratio = time_after.total() / time_before.total();
+        let ratio = after.1.total() / before.1.total();
         Self {
             device: device.name.clone(),
-            before: (before, time_before),
-            after: (after, time_after),
+            before,
+            after,
             benefit,
             score: Score::new(&benefit, device),
             min_gain: device.min_gain,
@@ -66,12 +140,27 @@ impl FusionDecision {
         Self { slowdown: self.slowdown.map(|check| SlowdownCheck { ratio: after / before, ..check }), ..self }
     }
 
-    /// Whether the score of the data movement is high enough.
-    pub fn saves_enough(&self) -> bool {
-        self.score.total() >= self.min_gain
+    /// Whether the latency of an operation was measured, so that predicted times decide and not the score.
+    pub fn is_measured(&self) -> bool {
+        self.before.1.operations > 0.0 || self.after.1.operations > 0.0
     }
 
-    /// Whether to fuse: the score is high enough, and no slowdown limit is exceeded.
+    /// Nanoseconds that fusing is worth: the score of the data movement, or where operations were measured the
+    /// difference of the predicted times, less the penalty of added synchronisations.
+    pub fn gain(&self) -> f64 {
+        if self.is_measured() {
+            self.before.1.total() - self.after.1.total() - self.score.host_penalty
+        } else {
+            self.score.total()
+        }
+    }
+
+    /// Whether the gain is high enough.
+    pub fn saves_enough(&self) -> bool {
+        self.gain() >= self.min_gain
+    }
+
+    /// Whether to fuse: the gain is high enough, and no slowdown limit is exceeded.
     pub fn fuse(&self) -> bool {
         self.saves_enough() && self.slowdown.is_none_or(|check| check.passed())
     }
@@ -79,27 +168,21 @@ impl FusionDecision {
     /// The decision and every term, one line each.
     pub fn explain(&self) -> String {
         let verdict = if self.fuse() { "fuse" } else { "leave" };
-        let mut text = format!("{verdict} on {}\n", self.device);
-        // Writing to a string can't fail.
-        for (name, (movement, prediction)) in [("before", &self.before), ("after", &self.after)] {
-            let DataMovement { launches, syncs, host_output, traffic } = movement;
-            let _ = writeln!(
-                text,
-                "  {name}: {launches} launches, {syncs} syncs, {host_output} bytes to the host, {traffic} bytes of \
-                 traffic"
-            );
-            let _ = writeln!(text, "  {name}: {prediction}");
-        }
-        let Benefit { launches, syncs, read_back, traffic } = self.benefit;
-        let _ = writeln!(
-            text,
-            "  saved: {launches} launches, {syncs} syncs, {read_back} bytes of read-back, {traffic} bytes of traffic"
+        let by = if self.is_measured() { "measured operations" } else { "data movement" };
+        let Self { device, before, after, benefit, score, min_gain, slowdown } = self;
+        let mut text = format!(
+            "{verdict} on {device}\n  before: {}, {:?}\n  after: {}, {:?}\n  saved: {benefit:?}\n  score: {:.0} ns, \
+             {score:?}\n  by {by}: {:.0} ns are saved; at least {min_gain:.0} ns are required\n",
+            before.1,
+            before.0,
+            after.1,
+            after.0,
+            score.total(),
+            self.gain()
         );
-        let _ = writeln!(text, "  score: {}; at least {:.0} ns are required", self.score, self.min_gain);
-        if let Some(SlowdownCheck { limit, ratio }) = self.slowdown {
-            let _ = writeln!(
-                text,
-                "  slowdown: {ratio:.3} of the time before; at most {:.2} is allowed from batch {}",
+        if let Some(SlowdownCheck { limit, ratio }) = slowdown {
+            text += &format!(
+                "  slowdown: {ratio:.3} of the time before; at most {:.2} is allowed from batch {}\n",
                 limit.ratio, limit.batch
             );
         }

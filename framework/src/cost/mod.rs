@@ -3,9 +3,8 @@
 //! A computation is its [`DataMovement`](crate::movement::DataMovement): launches, synchronisations, bytes. A
 //! [`DeviceProfile`](crate::profile::DeviceProfile) turns it into a [`Prediction`] in nanoseconds, after the latency
 //! and bandwidth model of Ayala et al. (2022, "Performance analysis of parallel FFT on large multi-GPU systems"). The
-//! fusion gate weighs the [`Benefit`] of one computation over another into a [`FusionDecision`] that keeps every term.
-//! [`PeaksWorkload`] predicts each [`Strategy`] of computing Welch peaks, from measured latencies or else by the
-//! [published estimates](published), whose [`breakdown`](published::breakdown) has every term.
+//! fusion gate weighs the [`Benefit`] of one computation over another into a [`FusionDecision`] that keeps every term. On
+//! a calibrated device the measured latencies of the operations decide.
 //!
 //! ```
 //! use firefly_framework::cost::{FusionDecision, Prediction};
@@ -20,17 +19,8 @@
 //! assert!(decision.fuse(), "{}", decision.explain());
 //! ```
 
-mod benefit;
 mod fusion_gate;
-mod measured_estimate;
-mod peaks;
-mod peaks_size;
 mod prediction;
-pub mod published;
 
-pub use benefit::{Benefit, Score};
-pub use fusion_gate::{FusionDecision, SlowdownCheck};
-pub use measured_estimate::MeasuredEstimate;
-pub use peaks::{PeaksWorkload, Strategy};
-pub use peaks_size::{LearnedSize, PEAKS_AXES, PeaksSize};
+pub use fusion_gate::{Benefit, FusionDecision, Score, SlowdownCheck};
 pub use prediction::Prediction;

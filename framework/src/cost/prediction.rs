@@ -78,9 +78,11 @@ fn measured_latency(node: &NodeMovement, device: &DeviceProfile) -> Option<f64> 
     let by_name = node.latency_names().iter().find_map(|name| device.operations.get(name));
     let table = by_name.or_else(|| device.operations.get(&node.kind))?;
     let (name, size) = node.latency_size();
-    let axis = table.axes.first().filter(|axis| axis.name == name)?;
-    let latency = table.predict(&[size as f64])?;
-    if axis.values.last().is_some_and(|largest| size as f64 <= *largest) {
+    if table.over != name {
+        return None;
+    }
+    let latency = table.predict(size as f64);
+    if table.sizes.last().is_some_and(|largest| size as f64 <= *largest) {
         return Some(latency);
     }
     let moved = if device.merges_elementwise { node.merged_traffic } else { node.movement.traffic };
@@ -101,7 +103,7 @@ mod tests {
     use super::*;
     use crate::graph::{Graph, Operation};
     use crate::movement::{MovementOptions, count};
-    use crate::profile::{AxisInterpolation, LatencyAxis, LatencyTable, Preset};
+    use crate::profile::{LatencyTable, Preset};
 
     #[test]
     fn every_term_follows_its_constant() {
@@ -129,12 +131,7 @@ mod tests {
         let root = graph.apply(Operation::Power(0.5), &[doubled], &[4, 64], DType::F32);
         graph.set_outputs(&[root]);
         let movement = count(&graph, &MovementOptions::default());
-        let axis = LatencyAxis {
-            name: "traffic".into(),
-            interpolation: AxisInterpolation::Linear,
-            values: vec![1024.0, 4096.0],
-        };
-        let table = LatencyTable::new(vec![axis], vec![1000.0, 4000.0]).unwrap();
+        let table = LatencyTable::new("traffic", vec![1024.0, 4096.0], vec![1000.0, 4000.0]).unwrap();
         let operations = [("multiply by scalar".to_string(), table)].into();
         let device = DeviceProfile { operations, ..Preset::Cpu.profile() };
         let prediction = Prediction::of_graph(&movement, &device);
@@ -161,13 +158,8 @@ mod tests {
         let twice = double(&mut graph, once);
         graph.set_outputs(&[twice]);
         let movement = count(&graph, &MovementOptions::default());
-        let axis = LatencyAxis {
-            name: "traffic".into(),
-            interpolation: AxisInterpolation::Linear,
-            values: vec![1024.0, 4096.0],
-        };
         // No slower for more bytes, where only the launch was seen.
-        let table = LatencyTable::new(vec![axis], vec![3000.0, 3000.0]).unwrap();
+        let table = LatencyTable::new("traffic", vec![1024.0, 4096.0], vec![3000.0, 3000.0]).unwrap();
         let operations = [("multiply by scalar".to_string(), table)].into();
         let device = DeviceProfile { operations, memory_bandwidth: 100.0, ..Preset::Cuda.profile() };
         let operations = |device: &DeviceProfile| Prediction::of_graph(&movement, device).operations;

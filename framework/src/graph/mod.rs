@@ -18,7 +18,6 @@
 mod any_tensor;
 mod arguments;
 mod capture;
-mod error;
 mod graph_ir;
 mod model;
 mod operation;
@@ -28,9 +27,61 @@ mod replay;
 pub use any_tensor::AnyTensor;
 pub use arguments::{Arguments, Input, Outputs, Source};
 pub use capture::capture;
-pub use error::GraphError;
 pub use model::{Graph, Node, Origin, Value, ValueId};
 pub use operation::{AxisSlice, Operation, Ranked};
 pub use replay::{CustomOperations, Replay};
 
 pub use burn::backend::ir::ScalarIr;
+use thiserror::Error;
+
+/// Error of capturing or replaying a graph.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum GraphError {
+    /// Burn's capture refused the graph.
+    #[error("capture: {0}")]
+    Capture(String),
+    /// The model read a computed value, or used an operation that can't be recorded.
+    #[error("capture: {operation} can't be recorded: {reason}")]
+    CaptureUnsupported {
+        /// The model's action.
+        operation: String,
+        /// Burn's reason.
+        reason: String,
+    },
+    /// The model takes another number of inputs, or one of another rank or kind, than were declared.
+    #[error("capture: input {place}: the model takes {expected}, but {declared}")]
+    Declaration {
+        /// Index of the input.
+        place: usize,
+        /// The inputs that the model takes.
+        expected: String,
+        /// The inputs that were declared.
+        declared: String,
+    },
+    /// The model returned an error.
+    #[error("capture: {0}")]
+    Model(String),
+    /// The model returned a tensor of another device.
+    #[error("capture: the model returned a tensor that is not on the capture device")]
+    ForeignTensor,
+    /// The graph has a custom operation that is not registered.
+    #[error("replay: no handler is registered for the custom operation `{0}`")]
+    UnknownOperation(String),
+    /// The graph has an operation that was not captured and can't be constructed.
+    #[error("replay: `{0}` was not captured")]
+    NotCaptured(String),
+    /// The inputs differ in number, shape or type from those that the graph was captured with.
+    #[error("replay: {what} is {got}, but the graph was captured with {expected}")]
+    Input {
+        /// The input, or the number of inputs.
+        what: String,
+        /// The value given.
+        got: String,
+        /// The value accepted.
+        expected: String,
+    },
+    /// An output could not be read back.
+    #[error("replay: {0}")]
+    Read(String),
+}

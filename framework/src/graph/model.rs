@@ -151,15 +151,6 @@ impl Graph {
         &self.values
     }
 
-    /// The id of the value at `index`.
-    ///
-    /// # Panics
-    /// If there is no such value.
-    pub fn id(&self, index: usize) -> ValueId {
-        assert!(index < self.values.len(), "the graph has {} values, no value {index}", self.values.len());
-        ValueId(index)
-    }
-
     /// The id of every value.
     pub fn value_ids(&self) -> impl Iterator<Item = ValueId> + use<> {
         (0..self.values.len()).map(ValueId)
@@ -235,10 +226,7 @@ impl Graph {
     }
 
     /// Indices of the views that the node at `index` reads its inputs through, in execution order.
-    ///
-    /// # Panics
-    /// If there is no such node.
-    pub fn views_before(&self, index: usize) -> Vec<usize> {
+    fn views_before(&self, index: usize) -> Vec<usize> {
         let mut viewed = vec![false; self.values.len()];
         self.nodes[index].inputs.iter().for_each(|input| viewed[input.0] = true);
         let mut views = Vec::new();

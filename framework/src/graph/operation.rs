@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use burn::backend::ir::ScalarIr;
+use firefly_ops::op::OpDescriptor;
 
 /// Slice along one axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,6 +127,14 @@ pub enum Operation {
     Other(String),
 }
 
+/// How an operation runs.
+#[derive(PartialEq, Eq)]
+enum Execution {
+    View,
+    Elementwise,
+    Kernel,
+}
+
 /// Outputs of an operation that orders elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ranked {
@@ -137,32 +146,27 @@ pub enum Ranked {
     Both,
 }
 
+impl From<OpDescriptor> for Operation {
+    fn from(operation: OpDescriptor) -> Self {
+        Self::Custom { name: operation.name().into(), scalars: operation.scalars() }
+    }
+}
+
 impl Operation {
     /// Whether it is a view: nothing runs, and the output shares the memory of the input.
-    pub const fn is_view(&self) -> bool {
-        matches!(self, Self::Reshape | Self::Expand | Self::Permute { .. } | Self::Slice { .. } | Self::Unfold { .. })
+    pub fn is_view(&self) -> bool {
+        self.row().1 == Execution::View
     }
 
     /// Whether each element of the output follows from one element of each input; lazy fusion merges such operations.
-    pub const fn is_elementwise(&self) -> bool {
-        matches!(
-            self,
-            Self::Cast
-                | Self::Fill(_)
-                | Self::Add
-                | Self::Subtract
-                | Self::Multiply
-                | Self::Divide
-                | Self::Negate
-                | Self::AddScalar(_)
-                | Self::SubtractScalar(_)
-                | Self::MultiplyScalar(_)
-                | Self::DivideScalar(_)
-                | Self::Power(_)
-                | Self::SquareRoot
-                | Self::Logarithm
-                | Self::ClampMin(_)
-        )
+    pub fn is_elementwise(&self) -> bool {
+        self.row().1 == Execution::Elementwise
+    }
+
+    /// The operation of Firefly that it is.
+    pub fn descriptor(&self) -> Option<OpDescriptor> {
+        let Self::Custom { name, scalars } = self else { return None };
+        OpDescriptor::parse(name, scalars)
     }
 
     /// Name to print: the kind, with the value of an operation that has one.
@@ -181,36 +185,42 @@ impl Operation {
 
     /// Kind of the operation, whatever its arguments.
     pub fn kind(&self) -> &str {
+        self.row().0
+    }
+
+    /// The kind, and how it runs.
+    fn row(&self) -> (&str, Execution) {
+        use Execution::{Elementwise, Kernel, View};
         match self {
-            Self::Reshape => "reshape",
-            Self::Expand => "expand",
-            Self::Permute { .. } => "permute",
-            Self::Slice { .. } => "slice",
-            Self::Unfold { .. } => "unfold",
-            Self::AssignSlice { .. } => "assign slice",
-            Self::Concatenate { .. } => "concatenate",
-            Self::Flip { .. } => "flip",
-            Self::Cast => "cast",
-            Self::Fill(_) => "fill",
-            Self::Add => "add",
-            Self::Subtract => "subtract",
-            Self::Multiply => "multiply",
-            Self::Divide => "divide",
-            Self::Negate => "negate",
-            Self::AddScalar(_) => "add scalar",
-            Self::SubtractScalar(_) => "subtract scalar",
-            Self::MultiplyScalar(_) => "multiply by scalar",
-            Self::DivideScalar(_) => "divide by scalar",
-            Self::Power(_) => "power",
-            Self::SquareRoot => "square root",
-            Self::Logarithm => "logarithm",
-            Self::ClampMin(_) => "clamp",
-            Self::MatrixProduct => "matrix product",
-            Self::Sum { .. } => "sum",
-            Self::Mean { .. } => "mean",
-            Self::TopK { .. } => "top-k",
-            Self::Sort { .. } => "sort",
-            Self::Custom { name, .. } | Self::Other(name) => name,
+            Self::Reshape => ("reshape", View),
+            Self::Expand => ("expand", View),
+            Self::Permute { .. } => ("permute", View),
+            Self::Slice { .. } => ("slice", View),
+            Self::Unfold { .. } => ("unfold", View),
+            Self::AssignSlice { .. } => ("assign slice", Kernel),
+            Self::Concatenate { .. } => ("concatenate", Kernel),
+            Self::Flip { .. } => ("flip", Kernel),
+            Self::Cast => ("cast", Elementwise),
+            Self::Fill(_) => ("fill", Elementwise),
+            Self::Add => ("add", Elementwise),
+            Self::Subtract => ("subtract", Elementwise),
+            Self::Multiply => ("multiply", Elementwise),
+            Self::Divide => ("divide", Elementwise),
+            Self::Negate => ("negate", Elementwise),
+            Self::AddScalar(_) => ("add scalar", Elementwise),
+            Self::SubtractScalar(_) => ("subtract scalar", Elementwise),
+            Self::MultiplyScalar(_) => ("multiply by scalar", Elementwise),
+            Self::DivideScalar(_) => ("divide by scalar", Elementwise),
+            Self::Power(_) => ("power", Elementwise),
+            Self::SquareRoot => ("square root", Elementwise),
+            Self::Logarithm => ("logarithm", Elementwise),
+            Self::ClampMin(_) => ("clamp", Elementwise),
+            Self::MatrixProduct => ("matrix product", Kernel),
+            Self::Sum { .. } => ("sum", Kernel),
+            Self::Mean { .. } => ("mean", Kernel),
+            Self::TopK { .. } => ("top-k", Kernel),
+            Self::Sort { .. } => ("sort", Kernel),
+            Self::Custom { name, .. } | Self::Other(name) => (name, Kernel),
         }
     }
 }

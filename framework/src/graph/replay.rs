@@ -10,7 +10,8 @@ use burn::backend::{TensorMetadata, TensorPrimitive};
 use burn::signal::{SignalOps, register_fft_ops};
 use burn::tensor::{DType, Shape, TensorData, try_read_sync};
 use burn_router::{CustomOpRegistry, TensorInterpreter};
-use firefly_ops::{SpectralOps, descriptor, register_spectral_ops};
+use firefly_ops::op::register_spectral_ops;
+use firefly_ops::{SpectralOps, op};
 
 use super::graph_ir::{describe, operations};
 use super::model::Origin;
@@ -36,7 +37,7 @@ impl<B: BackendIr> CustomOperations<B> {
         B: SpectralOps,
     {
         let mut operations = Self::default();
-        operations.register_with(descriptor::NAMES, register_spectral_ops);
+        operations.register_with(op::NAMES, register_spectral_ops);
         operations
     }
 

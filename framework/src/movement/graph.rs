@@ -1,44 +1,13 @@
 //! Data movement of a graph, node by node.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
 use super::DataMovement;
-use super::arithmetic::{multiply_adds, weights};
-use super::merged::merged_traffic;
-use crate::graph::{Graph, Node, Operation, Origin, ValueId};
-
-/// Launches and bytes of device memory traffic of one operation, counted from its node.
-pub type OperationCost = fn(&Graph, &Node) -> (u64, u64);
-
-/// Registered costs of custom operations, by name.
-///
-/// Any other operation is one launch that reads every input as it is listed, one that is listed twice twice, and
-/// writes each output.
-#[derive(Debug, Clone, Default)]
-pub struct OperationCosts(HashMap<String, OperationCost>);
-
-impl OperationCosts {
-    /// Registers the cost of the custom operation `name`.
-    pub fn register(&mut self, name: &str, cost: OperationCost) {
-        self.0.insert(name.into(), cost);
-    }
-
-    fn of(&self, graph: &Graph, node: &Node) -> (u64, u64) {
-        if let Operation::Custom { name, .. } = &node.operation
-            && let Some(cost) = self.0.get(name)
-        {
-            return cost(graph, node);
-        }
-        (1, bytes_of(graph, &node.inputs) + bytes_of(graph, &node.outputs))
-    }
-}
-
-/// The bytes of values, each counted as often as it is listed.
-fn bytes_of(graph: &Graph, values: &[ValueId]) -> u64 {
-    values.iter().map(|id| graph.get(*id).bytes()).sum()
-}
+use super::costs::{launches_and_traffic, multiply_adds, weights};
+use super::memory::{held_bytes, live_bytes, memory_owners, merged_traffic};
+use crate::graph::{Graph, Node, Operation, ValueId};
 
 /// Options of [`count`].
 #[derive(Debug, Clone, Default)]
@@ -48,8 +17,6 @@ pub struct MovementOptions {
     pub host_operations: Vec<String>,
     /// Indices of the outputs that the host reads; all of them by default.
     pub outputs: Option<Vec<usize>>,
-    /// Registered costs of operations.
-    pub costs: OperationCosts,
 }
 
 impl MovementOptions {
@@ -61,11 +28,6 @@ impl MovementOptions {
     /// The same options with the indices of the outputs that the host reads.
     pub fn with_outputs(self, outputs: Vec<usize>) -> Self {
         Self { outputs: Some(outputs), ..self }
-    }
-
-    /// The same options with registered costs of operations.
-    pub fn with_costs(self, costs: OperationCosts) -> Self {
-        Self { costs, ..self }
     }
 }
 
@@ -146,8 +108,9 @@ impl NodeMovement {
 /// Data movement of a graph. Nodes that no output depends on are not run, and not counted.
 pub fn count(graph: &Graph, options: &MovementOptions) -> GraphMovement {
     let live = graph.live();
-    let live_bytes = live_bytes(graph, &live);
-    let merged = merged_traffic(graph, &live);
+    let owners = memory_owners(graph);
+    let live_bytes = live_bytes(graph, &live, &owners);
+    let merged = merged_traffic(graph, &live, &owners);
     let views = views_of_values(graph);
     let read: Vec<ValueId> = match &options.outputs {
         Some(places) => places.iter().filter_map(|&place| graph.outputs().get(place).copied()).collect(),
@@ -162,7 +125,7 @@ pub fn count(graph: &Graph, options: &MovementOptions) -> GraphMovement {
             let operation = node.operation.name().into_owned();
             let view = node.operation.is_view();
             let host = options.host_operations.contains(&operation);
-            let (launches, traffic) = if view { (0, 0) } else { options.costs.of(graph, node) };
+            let (launches, traffic) = if view { (0, 0) } else { launches_and_traffic(graph, node) };
             let host_output = node.outputs.iter().filter(|id| read.contains(id)).map(|id| graph.get(*id).bytes()).sum();
             NodeMovement {
                 operation,
@@ -212,52 +175,6 @@ fn views_read(node: &Node, views: &[BTreeSet<&str>]) -> Vec<String> {
 
 fn indices(values: &[ValueId]) -> Vec<usize> {
     values.iter().map(|value| value.index()).collect()
-}
-
-/// Bytes of the inputs, and of the constants that a node reads or the graph returns.
-fn held_bytes(graph: &Graph) -> u64 {
-    let readers = graph.last_readers();
-    let held = graph.values().iter().enumerate().filter(|(place, value)| match value.origin {
-        Origin::Input(_) => true,
-        Origin::Constant(_) => readers[*place].is_some() || graph.outputs().contains(&graph.id(*place)),
-        Origin::Computed => false,
-    });
-    held.map(|(_, value)| value.bytes()).sum()
-}
-
-/// Bytes allocated while each node runs: inputs and constants, and every computed value from the node that computes it
-/// to the last that reads it or a view of it.
-fn live_bytes(graph: &Graph, live: &[bool]) -> Vec<u64> {
-    // For each value, the value that owns its memory: views lead to what they view.
-    let mut roots: Vec<usize> = (0..graph.values().len()).collect();
-    // For each value with memory of its own, the node that computes it and the last node that reads it.
-    let mut made = vec![None; roots.len()];
-    let mut needed = vec![0; roots.len()];
-    for (place, node) in graph.nodes().iter().enumerate().filter(|(place, _)| live[*place]) {
-        for input in &node.inputs {
-            needed[roots[input.index()]] = place;
-        }
-        for output in &node.outputs {
-            match node.inputs.first() {
-                Some(input) if node.operation.is_view() => roots[output.index()] = roots[input.index()],
-                _ => {
-                    made[output.index()] = Some(place);
-                    needed[output.index()] = place;
-                }
-            }
-        }
-    }
-    // Outputs outlive the last node.
-    for output in graph.outputs() {
-        needed[roots[output.index()]] = graph.nodes().len();
-    }
-    let mut bytes = vec![held_bytes(graph); graph.nodes().len()];
-    for (value, made) in made.iter().enumerate() {
-        let Some(made) = *made else { continue };
-        let until = needed[value].min(bytes.len() - 1);
-        bytes[made..=until].iter_mut().for_each(|bytes| *bytes += graph.get(graph.id(value)).bytes());
-    }
-    bytes
 }
 
 #[cfg(test)]
@@ -348,13 +265,5 @@ mod tests {
         assert_eq!((movement.held_bytes, movement.peak_bytes), (100, 300));
         assert_eq!(movement.total.launches, 4);
         assert_eq!(graph.get(dead).bytes(), 4000);
-    }
-
-    #[test]
-    fn registered_costs_replace_the_default() {
-        let mut options = MovementOptions::default();
-        options.costs.register("fft", |graph, node| (3, graph.get(node.outputs[0]).bytes()));
-        let total = count(&transform(1, 8), &options).total;
-        assert_eq!((total.launches, total.traffic), (3, 64));
     }
 }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{LatencyTable, MaxSlowdown};
+use super::LatencyTable;
+use crate::picker::Crossovers;
 
-/// Constants of a device that predictions and fusion decisions follow from.
+/// Constants and measured latencies of a device that predictions and fusion decisions follow from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceProfile {
@@ -45,13 +46,23 @@ pub struct DeviceProfile {
     /// Upper limits on the predicted slowdown of a fused computation, by batch.
     #[serde(default)]
     pub max_slowdowns: Vec<MaxSlowdown>,
-    /// Measured latencies of strategies, by name; empty in a preset.
-    #[serde(default)]
-    pub latencies: BTreeMap<String, LatencyTable>,
+    /// Measured crossovers of the strategies of Welch peaks; none in a preset.
+    #[serde(default, skip_serializing_if = "Crossovers::is_empty")]
+    pub crossovers: Crossovers,
     /// Measured latencies of a graph's operations, by kind and the views that they read through, along their
     /// [size](crate::movement::NodeMovement::latency_size); empty in a preset.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub operations: BTreeMap<String, LatencyTable>,
+}
+
+/// Upper limit on the predicted slowdown of a fused computation, from a batch size on.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MaxSlowdown {
+    /// The smallest batch that the limit applies to.
+    pub batch: u64,
+    /// The largest ratio of predicted time after to predicted time before.
+    pub ratio: f64,
 }
 
 /// Terms of the published estimates of Welch peaks that differ between devices. By default those of a host.
@@ -69,13 +80,23 @@ pub struct PeaksTerms {
 }
 
 impl DeviceProfile {
+    /// Whether it was measured, and is no preset.
+    pub const fn is_calibrated(&self) -> bool {
+        !self.fingerprint.is_empty()
+    }
+
+    /// `calibrated` or `preset`.
+    pub const fn origin(&self) -> &'static str {
+        if self.is_calibrated() { "calibrated" } else { "preset" }
+    }
+
     /// Bytes per nanosecond at which results reach the host: over the link, or by its own scan where memory is unified.
     pub const fn host_bandwidth(&self) -> f64 {
         if self.unified { self.scan_bandwidth } else { self.link_bandwidth }
     }
 
     /// Name of the first constant that is out of range.
-    pub(super) fn invalid_constant(&self) -> Option<&'static str> {
+    pub(crate) fn invalid_constant(&self) -> Option<&'static str> {
         let positive = [
             ("memory_bandwidth", self.memory_bandwidth),
             ("link_bandwidth", self.link_bandwidth),

@@ -1,6 +1,5 @@
 //! Store of calibrated profiles: one TOML file per device.
 
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +11,7 @@ use crate::device::{DeviceId, fingerprint};
 use crate::files::write_atomically;
 
 /// Version of the file format, incremented with every incompatible change.
-pub const PROFILE_FORMAT: u32 = 3;
+pub const PROFILE_FORMAT: u32 = 4;
 
 /// Error of reading or writing a profile.
 #[derive(Debug, Error)]
@@ -118,53 +117,20 @@ fn parse(text: &str, path: &Path, fingerprint: &str) -> Result<DeviceProfile, Pr
     if let Some(name) = profile.invalid_constant() {
         return Err(corrupt(format!("`{name}` is out of range")));
     }
-    for (name, table) in profile.latencies.iter().chain(&profile.operations) {
+    profile.crossovers.validate().map_err(|error| corrupt(format!("the crossovers: {error}")))?;
+    for (name, table) in &profile.operations {
         table.validate().map_err(|error| corrupt(format!("the latencies of `{name}`: {error}")))?;
     }
     Ok(profile)
 }
 
-/// Origin of a resolved profile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProfileSource {
-    /// The user's calibrated profile of the device.
-    Calibrated,
-    /// The preset of the device's kind.
-    Preset,
-}
-
-impl fmt::Display for ProfileSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Calibrated => "calibrated",
-            Self::Preset => "preset",
-        })
-    }
-}
-
-/// Profile of a device, and where it is from.
-#[derive(Debug)]
-pub struct ResolvedProfile {
-    /// The profile.
-    pub profile: DeviceProfile,
-    /// Its origin.
-    pub source: ProfileSource,
-    /// Error of a calibrated profile that was ignored in favour of the preset.
-    pub ignored: Option<ProfileError>,
-}
-
-/// The user's calibrated profile of a device, or the preset of its kind if there is no usable one.
-pub fn load_or_preset(device: DeviceId) -> ResolvedProfile {
-    let loaded = default_path(device).and_then(|path| load(&path, &fingerprint(device)));
-    let preset = |ignored| ResolvedProfile {
-        profile: Preset::of(device.kind()).profile(),
-        source: ProfileSource::Preset,
-        ignored,
-    };
-    match loaded {
-        Ok(Some(profile)) => ResolvedProfile { profile, source: ProfileSource::Calibrated, ignored: None },
-        Ok(None) => preset(None),
-        Err(error) => preset(Some(error)),
+/// The user's calibrated profile of a device, or the preset of its kind if there is no usable one, and then the error of
+/// a calibrated one that was ignored.
+pub fn load_or_preset(device: DeviceId) -> (DeviceProfile, Option<ProfileError>) {
+    let preset = || Preset::of(device.kind()).profile();
+    match default_path(device).and_then(|path| load(&path, &fingerprint(device))) {
+        Ok(profile) => (profile.unwrap_or_else(preset), None),
+        Err(error) => (preset(), Some(error)),
     }
 }
 
@@ -174,17 +140,27 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::profile::{AxisInterpolation, LatencyAxis, LatencyTable};
+    use crate::picker::{Crossover, Crossovers, Strategy};
+    use crate::profile::LatencyTable;
 
     fn profile() -> DeviceProfile {
-        let axes = vec![LatencyAxis {
-            name: "batch".into(),
-            interpolation: AxisInterpolation::Linear,
-            values: vec![1.0, 64.0],
-        }];
-        let table = LatencyTable { error: 1.25, ..LatencyTable::new(axes, vec![10.5, 200.0]).unwrap() };
-        let latencies = [("fused".into(), table)].into();
-        DeviceProfile { fingerprint: "here".into(), latencies, ..Preset::Cuda.profile() }
+        let table = LatencyTable::new("traffic", vec![1.0, 64.0], vec![10.5, 200.0]).unwrap();
+        let crossover = Crossover {
+            n_fft: 256,
+            segments: 2,
+            k: 16,
+            few: Strategy::Host,
+            frames: 100.5,
+            saved: 2e4,
+            fused: 12.0,
+            learned: 13.0,
+        };
+        DeviceProfile {
+            fingerprint: "here".into(),
+            crossovers: Crossovers::new(vec![crossover]).unwrap(),
+            operations: [("add".into(), table)].into(),
+            ..Preset::Cuda.profile()
+        }
     }
 
     #[test]
@@ -207,12 +183,12 @@ mod tests {
             load(&path, fingerprint).unwrap_err().to_string()
         };
         assert!(message(&text, "there").contains("stale: the device is `here`, but `there` here"));
-        assert!(message(&text.replace("format = 3", "format = 1"), "here").contains("stale: the format is `1`"));
+        assert!(message(&text.replace("format = 4", "format = 1"), "here").contains("stale: the format is `1`"));
         assert!(message(&text.replace("dispatch = 2000.0", "dispatch = -1.0"), "here").contains("`dispatch` is out"));
         assert!(
-            message(&text.replace("10.5, 200.0", "10.5"), "here")
-                .contains("latencies of `fused`: 1 times for 2 points")
+            message(&text.replace("10.5, 200.0", "10.5"), "here").contains("latencies of `add`: 1 times for 2 sizes")
         );
+        assert!(message(&text.replace("frames = 100.5", "frames = 0.5"), "here").contains("the crossovers: sizes and"));
         assert!(message(&text[..text.len() / 2], "here").contains("not a device profile"));
         assert!(message("", "here").contains("it has no format"));
         assert!(message(&format!("{text}\nspeed = 1\n"), "here").contains("speed"));
@@ -230,7 +206,8 @@ mod tests {
             }
             let text: String = text.into_iter().collect();
             if let Ok(profile) = parse(&text, Path::new("cuda.toml"), "here") {
-                prop_assert!(profile.latencies.values().all(|table| table.predict(&[3.0]).is_some()));
+                prop_assert!(profile.operations.values().all(|table| table.predict(3.0).is_finite()));
+                prop_assert!(profile.crossovers.is_empty() || profile.crossovers.at(100, 3, 4).is_some());
             }
         }
 

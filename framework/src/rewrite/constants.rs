@@ -1,31 +1,39 @@
-//! Evaluation of constant vectors.
+//! Evaluation and comparison of constants.
 
 use firefly_ops::{Direction, exact_twiddle_values};
 
+use super::interpretation::Interpretation;
 use crate::graph::{Graph, Operation, Origin, ValueId};
 
+/// Relative tolerance of weights and factors: constants are f32.
+pub const TOLERANCE: f64 = 1e-6;
 /// Largest difference between an f32 twiddle and the exact one.
 const TWIDDLE_ERROR: f64 = 1e-7;
 
 /// Largest number of operations between a vector and the constants it is computed from.
 const DEPTH: usize = 16;
 
-/// Elements of a value that varies along at most one axis, if they don't depend on an input.
-pub fn vector(graph: &Graph, producers: &[Option<usize>], value: ValueId) -> Option<Vec<f64>> {
-    evaluate(graph, producers, value, DEPTH)
+/// Whether a factor changes nothing.
+pub fn is_one(factor: f64) -> bool {
+    (factor - 1.0).abs() <= TOLERANCE
 }
 
-fn evaluate(graph: &Graph, producers: &[Option<usize>], id: ValueId, depth: usize) -> Option<Vec<f64>> {
-    let value = graph.get(id);
+/// Elements of a value that varies along at most one axis, if they don't depend on an input.
+pub fn vector(found: &Interpretation<'_>, value: ValueId) -> Option<Vec<f64>> {
+    evaluate(found, value, DEPTH)
+}
+
+fn evaluate(found: &Interpretation<'_>, id: ValueId, depth: usize) -> Option<Vec<f64>> {
+    let value = found.graph().get(id);
     if value.elements() != value.shape.iter().copied().max().unwrap_or(1) {
         return None;
     }
     if let Origin::Constant(data) = &value.origin {
         return data.try_to_vec_as::<f64>().ok();
     }
-    let node = &graph.nodes()[producers[id.index()]?];
+    let node = found.producer(id)?;
     let depth = depth.checked_sub(1)?;
-    let input = |index: usize| evaluate(graph, producers, *node.inputs.get(index)?, depth);
+    let input = |index: usize| evaluate(found, *node.inputs.get(index)?, depth);
     let pairwise = |join: fn(f64, f64) -> f64| {
         let (left, right) = (input(0)?, input(1)?);
         let at = |values: &[f64], index: usize| if values.len() == 1 { values[0] } else { values[index] };
@@ -54,7 +62,7 @@ fn evaluate(graph: &Graph, producers: &[Option<usize>], id: ValueId, depth: usiz
         Operation::MultiplyScalar(scalar) => each(&|x| x * scalar),
         Operation::DivideScalar(scalar) => each(&|x| x / scalar),
         Operation::Slice { slices } | Operation::AssignSlice { slices } => {
-            let shape = &graph.get(node.inputs[0]).shape;
+            let shape = &found.graph().get(node.inputs[0]).shape;
             let axis = (0..shape.len()).max_by_key(|axis| shape[*axis])?;
             let (start, stride) = (slices[axis].start, slices[axis].stride);
             let mut whole = input(0)?;
@@ -74,39 +82,35 @@ fn evaluate(graph: &Graph, producers: &[Option<usize>], id: ValueId, depth: usiz
 
 /// The matrix of the last two axes of a value, row by row, and its size, if it is a constant that is the same along all
 /// other axes.
-pub fn matrix(graph: &Graph, producers: &[Option<usize>], value: ValueId) -> Option<(Vec<f64>, [usize; 2])> {
-    evaluate_matrix(graph, producers, value, DEPTH)
+pub fn matrix(found: &Interpretation<'_>, value: ValueId) -> Option<(Vec<f64>, [usize; 2])> {
+    evaluate_matrix(found, value, DEPTH)
 }
 
-fn evaluate_matrix(
-    graph: &Graph,
-    producers: &[Option<usize>],
-    id: ValueId,
-    depth: usize,
-) -> Option<(Vec<f64>, [usize; 2])> {
-    let value = graph.get(id);
+fn evaluate_matrix(found: &Interpretation<'_>, id: ValueId, depth: usize) -> Option<(Vec<f64>, [usize; 2])> {
+    let value = found.graph().get(id);
     let (outer, size) = value.shape.split_last_chunk::<2>()?;
     if let Origin::Constant(data) = &value.origin {
         return (value.elements() == size[0] * size[1]).then_some((data.try_to_vec_as::<f64>().ok()?, *size));
     }
-    let node = &graph.nodes()[producers[id.index()]?];
-    let (input, rank) = (*node.inputs.first()?, value.shape.len());
-    let (found, found_size) = evaluate_matrix(graph, producers, input, depth.checked_sub(1)?)?;
-    match &node.operation {
-        Operation::Cast => Some((found, found_size)),
-        Operation::Reshape if found_size == *size && outer.iter().all(|length| *length == 1) => {
-            Some((found, found_size))
-        }
-        Operation::Expand if found_size == *size => Some((found, found_size)),
-        Operation::Permute { axes } if axes.iter().enumerate().all(|(place, axis)| place == *axis) => {
-            Some((found, found_size))
-        }
+    let node = found.producer(id)?;
+    let rank = value.shape.len();
+    let (matrix, input_size) = evaluate_matrix(found, *node.inputs.first()?, depth.checked_sub(1)?)?;
+    let is_same = match &node.operation {
+        Operation::Cast => true,
+        Operation::Reshape => input_size == *size && outer.iter().all(|length| *length == 1),
+        Operation::Expand => input_size == *size,
         Operation::Permute { axes } if axes[rank - 2..] == [rank - 1, rank - 2] => {
-            let transposed = |index: usize| found[index % size[1] * size[0] + index / size[1]];
-            Some(((0..found.len()).map(transposed).collect(), *size))
+            return Some((transposed(&matrix, input_size), *size));
         }
-        _ => None,
-    }
+        Operation::Permute { axes } => axes.is_sorted(),
+        _ => false,
+    };
+    is_same.then_some((matrix, *size))
+}
+
+/// The columns of a matrix as rows.
+pub fn transposed(matrix: &[f64], [rows, columns]: [usize; 2]) -> Vec<f64> {
+    (0..matrix.len()).map(|index| matrix[index % rows * columns + index / rows]).collect()
 }
 
 /// Whether a value is a constant that holds the exact twiddles of the forward transform of length `n`.

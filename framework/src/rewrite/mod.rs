@@ -1,15 +1,10 @@
 //! Rewriting of graphs: rules, and the rewriter that applies them where the [fusion gate](crate::cost) passes.
 //!
-//! A model that computes Welch peaks with stock operations can be written in many ways. [`WelchPeaksRule`] does not
-//! match patterns of nodes: an abstract interpretation derives, node by node from the inputs forward, what each value
-//! is in terms of a Welch estimate. Wherever the strongest bins of a value are searched that is a Welch spectrum by the
-//! [contract](firefly_ops), `welch_peaks` replaces the search; where something else reads the power, [`WelchPsdRule`]
-//! puts `welch_psd` in its place. [`MelRule`] does the same where the power of frames is multiplied by mel filters.
-//! [`SpectralConvRule`] finds the layer of a Fourier neural operator in the same way.
-//!
-//! [`LongConvRule`] does the same for products of spectra that make a causal convolution: `long_conv` replaces them.
-//! [`ComplexFftRule`] replaces a complex transform that consists of two real ones, as Burn's does; the other rules then
-//! find it.
+//! A model that computes Welch peaks with stock operations can be written in many ways. Rules do not match patterns of
+//! nodes: one abstract interpretation derives for all of them, node by node from the inputs forward, what each value is in
+//! terms of segments, spectra, power and convolutions. Wherever the strongest bins of a value are searched that is a Welch
+//! spectrum by the [contract](firefly_ops), `welch_peaks` replaces the search. The other [rules](Rule) do the same for
+//! power, mel spectra, spectral and long convolutions, and complex transforms.
 //!
 //! ```
 //! use burn::tensor::{Device, Tensor};
@@ -28,33 +23,16 @@
 //! # Ok::<_, firefly_framework::graph::GraphError>(())
 //! ```
 
-mod abstract_value;
-mod complex_fft_rule;
+mod complex_fft;
 mod constants;
-mod convolution_values;
-mod elementwise;
+mod edit;
 mod interpretation;
-mod layout;
-mod long_conv_rule;
-mod mel_bands;
-mod mel_rule;
-mod mirrored_spectrum;
-mod operands;
-mod operation_costs;
-mod power_estimate;
-mod rewrite_rule;
+mod long_conv;
+mod mel;
 mod rewriter;
+mod rule;
 mod spectral_conv;
-mod spectral_nodes;
-mod welch_peaks_rule;
-mod welch_psd_rule;
+mod welch;
 
-pub use complex_fft_rule::ComplexFftRule;
-pub use long_conv_rule::LongConvRule;
-pub use mel_rule::MelRule;
-pub use operation_costs::register_costs;
-pub use rewrite_rule::{Replacement, Rule};
 pub use rewriter::{ReplacementOutcome, Rewriter, Rewritten};
-pub use spectral_conv::SpectralConvRule;
-pub use welch_peaks_rule::WelchPeaksRule;
-pub use welch_psd_rule::WelchPsdRule;
+pub use rule::{Replacement, Rule};

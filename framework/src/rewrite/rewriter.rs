@@ -1,7 +1,7 @@
 //! Rewriter: applies rules to a graph where the fusion gate passes.
 
-use super::rewrite_rule::{Replacement, Rule};
-use super::{ComplexFftRule, LongConvRule, MelRule, SpectralConvRule, WelchPeaksRule, WelchPsdRule, register_costs};
+use super::interpretation::Interpretation;
+use super::{Replacement, Rule};
 use crate::cost::FusionDecision;
 use crate::graph::{Graph, ValueId};
 use crate::movement::{MovementOptions, count};
@@ -11,7 +11,7 @@ use crate::profile::DeviceProfile;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReplacementOutcome {
     /// The rule's name.
-    pub rule: String,
+    pub rule: &'static str,
     /// The value that the replacement computes, or would compute.
     pub target: ValueId,
     /// The decision.
@@ -41,43 +41,32 @@ impl Rewritten {
 }
 
 /// Rules, and the options by which data movement is counted.
-pub struct Rewriter<'a> {
-    rules: Vec<Box<dyn Rule + 'a>>,
+#[derive(Debug, Clone)]
+pub struct Rewriter {
+    rules: Vec<Rule>,
     options: MovementOptions,
 }
 
-impl<'a> Rewriter<'a> {
-    /// The rewriter of Firefly's rules, with the costs of Firefly's operations.
+impl Rewriter {
+    /// The rewriter of every rule.
     pub fn spectral() -> Self {
-        let mut options = MovementOptions::default();
-        register_costs(&mut options.costs);
-        Self::new(options).with_spectral_rules()
+        Self::new(&Rule::ALL)
     }
 
-    /// A rewriter without rules, which counts data movement by `options`.
-    pub const fn new(options: MovementOptions) -> Self {
-        Self { rules: Vec::new(), options }
+    /// The rewriter of some rules, which are tried in this order.
+    pub fn new(rules: &[Rule]) -> Self {
+        Self { rules: rules.to_vec(), options: MovementOptions::default() }
     }
 
-    /// The same rewriter with Firefly's rules.
-    pub fn with_spectral_rules(mut self) -> Self {
-        self.register(ComplexFftRule);
-        self.register(WelchPeaksRule);
-        self.register(WelchPsdRule);
-        self.register(MelRule);
-        self.register(SpectralConvRule);
-        self.register(LongConvRule);
-        self
+    /// The same rewriter with other options of counting data movement.
+    pub fn with_options(self, options: MovementOptions) -> Self {
+        Self { options, ..self }
     }
 
     /// Every replacement that a rule finds, whatever the fusion gate decides on it.
     pub fn find(&self, graph: &Graph) -> Vec<Replacement> {
-        self.rules.iter().flat_map(|rule| rule.find(graph)).collect()
-    }
-
-    /// Adds a rule; rules are tried in the order in which they were added.
-    pub fn register(&mut self, rule: impl Rule + 'a) {
-        self.rules.push(Box::new(rule));
+        let found = Interpretation::new(graph);
+        self.rules.iter().flat_map(|rule| rule.find(&found)).collect()
     }
 
     /// Applies the rules until none finds a replacement that the fusion gate passes on `device`. Nodes that no output
@@ -102,95 +91,19 @@ impl<'a> Rewriter<'a> {
         device: &DeviceProfile,
         known: &[ReplacementOutcome],
     ) -> Option<(ReplacementOutcome, Graph)> {
-        for rule in &self.rules {
-            let decided = |target| known.iter().any(|outcome| outcome.rule == rule.name() && outcome.target == target);
-            for Replacement { graph: mut after, target, obsolete, batch } in rule.find(graph) {
-                after.prune();
-                let producers = after.producers();
-                if decided(target) || obsolete.iter().any(|value| producers[value.index()].is_some()) {
-                    continue;
-                }
-                let [before, saved] = [graph, &after].map(|graph| count(graph, &self.options).total);
-                let decision = FusionDecision::new(device, before, saved, batch);
-                return Some((ReplacementOutcome { rule: rule.name().into(), target, decision }, after));
+        let found = Interpretation::new(graph);
+        let replacements = self.rules.iter().flat_map(|rule| rule.find(&found).map(|found| (rule.name(), found)));
+        for (rule, Replacement { graph: mut after, target, obsolete, batch }) in replacements {
+            after.prune();
+            let producers = after.producers();
+            let is_decided = known.iter().any(|outcome| (outcome.rule, outcome.target) == (rule, target));
+            if is_decided || obsolete.iter().any(|value| producers[value.index()].is_some()) {
+                continue;
             }
+            let [old, new] = [graph, &after].map(|graph| count(graph, &self.options));
+            let decision = FusionDecision::of_graphs(device, &old, &new, batch);
+            return Some((ReplacementOutcome { rule, target, decision }, after));
         }
         None
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use burn::tensor::DType::F32;
-
-    use super::*;
-    use crate::graph::{Node, Operation};
-    use crate::profile::Preset;
-
-    /// Two scalar multiplications one after the other are one.
-    struct MergeMultiplications;
-
-    impl Rule for MergeMultiplications {
-        fn name(&self) -> &str {
-            "merge multiplications"
-        }
-
-        fn find(&self, graph: &Graph) -> Vec<Replacement> {
-            let producers = graph.producers();
-            let merge = |(index, node): (usize, &Node)| {
-                let Operation::MultiplyScalar(second) = node.operation else { return None };
-                let middle = node.inputs[0];
-                let before = &graph.nodes()[producers[middle.index()]?];
-                let Operation::MultiplyScalar(first) = before.operation else { return None };
-                let mut after = graph.clone();
-                let merged = Operation::MultiplyScalar(first * second);
-                after.replace(&[index], vec![Node::new(merged, before.inputs.clone(), node.outputs.clone())]);
-                Some(Replacement { graph: after, target: node.outputs[0], obsolete: vec![middle], batch: 1 })
-            };
-            graph.nodes().iter().enumerate().filter_map(merge).collect()
-        }
-    }
-
-    fn chain(read_elsewhere: bool) -> Graph {
-        let mut graph = Graph::default();
-        let x = graph.input("x", &[10], F32);
-        let values: Vec<ValueId> = [2.0, 3.0, 5.0]
-            .iter()
-            .scan(x, |value, factor| {
-                *value = graph.apply(Operation::MultiplyScalar(*factor), &[*value], &[10], F32);
-                Some(*value)
-            })
-            .collect();
-        graph.set_outputs(if read_elsewhere { &values } else { &values[2..] });
-        graph
-    }
-
-    fn rewriter() -> Rewriter<'static> {
-        let mut rewriter = Rewriter::new(MovementOptions::default());
-        rewriter.register(MergeMultiplications);
-        rewriter
-    }
-
-    #[test]
-    fn rules_apply_until_none_matches() {
-        let rewritten = rewriter().run(&chain(false), &Preset::Cpu.profile());
-        let factors: Vec<_> = rewritten.graph.nodes().iter().map(|node| node.operation.clone()).collect();
-        assert_eq!(factors, [Operation::MultiplyScalar(30.0)]);
-        assert_eq!(rewritten.applied(), 2);
-        assert!(rewritten.explain().contains("merge multiplications: fuse on cpu"));
-    }
-
-    #[test]
-    fn replacements_below_the_minimum_gain_are_not_made() {
-        let device = DeviceProfile { min_gain: 1e9, ..Preset::Cpu.profile() };
-        let rewritten = rewriter().run(&chain(false), &device);
-        assert_eq!((rewritten.graph.nodes().len(), rewritten.applied()), (3, 0));
-        assert_eq!(rewritten.outcomes.len(), 2);
-    }
-
-    #[test]
-    fn values_that_are_read_elsewhere_keep_their_nodes() {
-        let rewritten = rewriter().run(&chain(true), &Preset::Cpu.profile());
-        assert_eq!((rewritten.graph.nodes().len(), rewritten.outcomes.len()), (3, 0));
     }
 }

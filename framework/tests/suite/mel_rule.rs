@@ -3,9 +3,10 @@
 use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
 use firefly_framework::graph::{Graph, Input, Operation, Outputs, capture};
 use firefly_framework::profile::{DeviceProfile, Preset};
-use firefly_framework::rewrite::{MelRule, Rewritten};
+use firefly_framework::rewrite::{Rewritten, Rule};
 use firefly_ops::fft::{ComplexTensor, fft, rfft, stft};
-use firefly_ops::{MelBands, MelNorm, MelScale, Norm, StftOptions, Window, WindowSymmetry, mel_filters};
+use firefly_ops::options::{MelBands, MelNorm, MelScale};
+use firefly_ops::{Norm, StftOptions, Window, WindowSymmetry, mel_filters};
 
 use crate::rules::{self, assert_left_alone, assert_same_outputs, names};
 
@@ -20,7 +21,7 @@ fn record<O: Outputs>(model: impl FnOnce(Tensor<2>, &Device) -> O) -> Graph {
 }
 
 fn rewrite(graph: &Graph, device: &DeviceProfile) -> Rewritten {
-    rules::rewrite(MelRule, graph, device)
+    rules::rewrite(Rule::Mel, graph, device)
 }
 
 /// Asserts that a graph becomes one mel spectrum and at most `others` other operations that run, with the same
@@ -36,7 +37,7 @@ fn becomes(label: &str, graph: &Graph, others: usize) {
 }
 
 fn stays(label: &str, graph: &Graph) {
-    assert_left_alone(label, MelRule, graph);
+    assert_left_alone(label, Rule::Mel, graph);
 }
 
 fn bands() -> MelBands {

@@ -2,15 +2,18 @@
 
 mod fourier;
 
-use burn::backend::{Dispatch, Flex};
+use burn::backend::{Dispatch, DispatchTensor, Flex};
 use burn::tensor::{DType, Device, Int, IntDType, Tensor, TensorData};
 use firefly_framework::graph::{CustomOperations, Graph, GraphError, Input, Outputs, Replay, capture};
+use firefly_ops::op::{Needed, inputs};
+use firefly_ops::options::{
+    AdamOptions, Interpolation, LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelScale, PeakLossOptions, SegmentSet,
+    SignalPadding, SpectrumKind, WeightDecay,
+};
+use firefly_ops::training::{AdamState, PeakTargets, adam_step, peak_loss};
 use firefly_ops::{
-    AdamOptions, AdamState, ButterflyTensors, Detrend, Interpolation, LearnedParameters, LearnedTensors,
-    LocalMaximaOptions, LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelOptions, MelScale, OptionalGates,
-    PeakLossOptions, PeakTargets, Scaling, SignalPadding, SpectralConvTensors, SpectralOps, SpectrumKind, StftOptions,
-    WeightDecay, WelchOptions, WelchTensors, adam_step, butterfly, learned_welch_peaks, learned_welch_psd,
-    local_maxima, log_mel, mel, peak_loss, top_k, welch_peaks, welch_psd,
+    Detrend, LocalMaximaOptions, MelOptions, Scaling, StftOptions, WelchOptions, WelchWeights, butterfly, local_maxima,
+    log_mel, mel, top_k, welch_peaks, welch_psd,
 };
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -22,6 +25,11 @@ const OPTIONS: WelchOptions = WelchOptions::new(16, 3)
     .with_hop(7)
     .with_scaling(Scaling::Density { sample_rate: 250.5 })
     .with_detrend(Detrend::Constant);
+
+/// The gradients that are there.
+fn gradients<const N: usize>(gradients: Vec<DispatchTensor>) -> [DispatchTensor; N] {
+    gradients.try_into().unwrap()
+}
 
 /// Outputs of a model that can be read back.
 trait Read: Outputs {
@@ -65,16 +73,23 @@ fn same(a: &[f64], b: &[f64]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()))
 }
 
-/// Parameters away from the exact ones, gates and weights in (0, 1).
-fn parameters(device: &Device) -> LearnedParameters {
+/// Parameters of the operations.
+struct Parameters {
+    window: Tensor<1>,
+    gain: Tensor<2>,
+    twiddles: Tensor<3>,
+    gates: Tensor<2>,
+}
+
+/// Parameters away from the exact ones, gates in (0, 1).
+fn parameters(device: &Device) -> Parameters {
     let (n, stages, bins) = (OPTIONS.n_fft, OPTIONS.stages(), OPTIONS.bins());
-    LearnedParameters::new(
-        Tensor::from_data(noise([n], 1), device),
-        Tensor::from_data(noise([stages, n / 2, 2], 2), device),
-        Tensor::<2>::from_data(noise([stages, n / 2], 3), device) * 0.45 + 0.5,
-        Tensor::<1>::from_data(noise([OPTIONS.segments], 4), device) * 0.4 + 0.6,
-        Tensor::from_data(noise([bins, 3], 5), device),
-    )
+    Parameters {
+        window: Tensor::from_data(noise([n], 1), device),
+        gain: Tensor::from_data(noise([bins, 3], 5), device),
+        twiddles: Tensor::from_data(noise([stages, n / 2, 2], 2), device),
+        gates: Tensor::<2>::from_data(noise([stages, n / 2], 3), device) * 0.45 + 0.5,
+    }
 }
 
 fn signal() -> [Input; 1] {
@@ -175,13 +190,21 @@ fn butterflies_replay() {
     }
 }
 
+/// Window and gain, and the first and the last segment.
+fn gained(device: &Device) -> (WelchWeights, WelchOptions) {
+    let Parameters { window, gain, .. } = parameters(device);
+    (WelchWeights::new(window).with_gain(Some(gain)), OPTIONS.with_chosen(Some(SegmentSet::new([0, 2]).unwrap())))
+}
+
 #[test]
-fn learned_operations_replay() {
-    check(&["firefly::learned_welch_psd"], |signal, device| {
-        learned_welch_psd(signal, parameters(device), &OPTIONS).unwrap()
+fn gained_operations_replay() {
+    check(&["firefly::welch_psd"], |signal, device| {
+        let (weights, options) = gained(device);
+        welch_psd(signal, weights, &options).unwrap()
     });
-    check(&["firefly::learned_welch_peaks"], |signal, device| {
-        let peaks = learned_welch_peaks(signal, parameters(device), &OPTIONS, 4).unwrap();
+    check(&["firefly::welch_peaks"], |signal, device| {
+        let (weights, options) = gained(device);
+        let peaks = welch_peaks(signal, weights, &options, 4).unwrap();
         (peaks.bins, peaks.power)
     });
 }
@@ -197,26 +220,28 @@ const LOGARITHM: Logarithm = Logarithm::new(LogUnit::Decibel).with_guard(LogGuar
 #[test]
 fn mel_spectra_replay() {
     let window = |device: &Device| parameters(device).window.narrow(0, 0, 14);
-    check(&["firefly::mel"], |signal, device| mel::<2, 3>(signal, window(device), &mel_options()).unwrap());
+    check(&["firefly::mel"], |signal, device| mel::<2, 3, _>(signal, window(device), &mel_options()).unwrap());
     check(&["firefly::mel"], |signal, device| {
-        log_mel::<2, 3>(signal, window(device), &mel_options(), &LOGARITHM).unwrap()
+        log_mel::<2, 3, _>(signal, window(device), &mel_options(), &LOGARITHM).unwrap()
     });
     check(&["firefly::mel_backward"], |signal, device| {
         let frames = mel_options().stft.frames(OPTIONS.frame());
-        let grad = Tensor::<3>::ones([ROWS, 5, frames], device).into_dispatch();
+        let grad_bands = Tensor::<3>::ones([ROWS, 5, frames], device).into_dispatch();
         let (signal, window) = (signal.into_dispatch(), window(device).into_dispatch());
-        let logarithm = Some(LOGARITHM);
-        let (signal, window) = Dispatch::mel_backward(signal, window, grad, mel_options(), logarithm, [true, true]);
+        let inputs = inputs::MelBackward { signal, window, grad_bands };
+        let needed = Needed::of([true, true]);
+        let [signal, window] = gradients(inputs.apply::<Dispatch>(mel_options(), Some(LOGARITHM), needed));
         (Tensor::<2>::from_dispatch(signal), Tensor::<1>::from_dispatch(window))
     });
 }
 
 #[test]
 fn operations_replay_among_others() {
-    check(&["firefly::welch_psd", "firefly::learned_welch_psd"], |signal, device| {
+    check(&["firefly::welch_psd", "firefly::welch_psd"], |signal, device| {
         let exact = welch_psd(signal.clone() * 3.0, parameters(device).window, &OPTIONS).unwrap();
-        let learned = learned_welch_psd(signal, parameters(device), &OPTIONS).unwrap();
-        (exact.log().sum_dim(1), (learned.clone() + 1.0, learned.mean_dim(0)))
+        let (weights, options) = gained(device);
+        let gained = welch_psd(signal, weights, &options).unwrap();
+        (exact.log().sum_dim(1), (gained.clone() + 1.0, gained.mean_dim(0)))
     });
 }
 
@@ -226,46 +251,39 @@ fn operations_replay_among_others() {
 fn backward_passes_replay() {
     check(&["firefly::welch_psd_backward"], |signal, device| {
         let window = parameters(device).window.into_dispatch();
-        let grad = Tensor::<2>::ones([ROWS, 9], device).into_dispatch();
-        let inputs = WelchTensors { signal: signal.into_dispatch(), window };
-        let WelchTensors { signal, window } = Dispatch::welch_psd_backward(inputs, grad, OPTIONS);
+        let grad_power = Tensor::<2>::ones([ROWS, 9], device).into_dispatch();
+        let inputs = inputs::WelchPsdBackward { signal: signal.into_dispatch(), window, gain: None, grad_power };
+        let [signal, window] = gradients(inputs.apply::<Dispatch>(OPTIONS, Needed::of([true, true])));
         (Tensor::<2>::from_dispatch(signal), Tensor::<1>::from_dispatch(window))
+    });
+    check(&["firefly::welch_psd_backward"], |signal, device| {
+        let (WelchWeights { window, gain, .. }, options) = gained(device);
+        let inputs = inputs::WelchPsdBackward {
+            signal: signal.into_dispatch(),
+            window: window.into_dispatch(),
+            gain: gain.map(Tensor::into_dispatch),
+            grad_power: Tensor::<2>::ones([ROWS, 9], device).into_dispatch(),
+        };
+        let [signal, gain] = gradients(inputs.apply::<Dispatch>(options, Needed::of([true, false, true])));
+        (Tensor::<2>::from_dispatch(signal), Tensor::<2>::from_dispatch(gain))
     });
     let parts = |signal: Tensor<2>, device: &Device| {
         let twiddles = parameters(device).twiddles.into_dispatch();
         let [re, im, grad_re, grad_im] = [0, 4, 8, 12].map(|start| signal.clone().narrow(1, start, 16).into_dispatch());
-        (ButterflyTensors { re, im, twiddles, gates: OptionalGates::Open }, grad_re, grad_im)
+        inputs::ButterflyBackward { re, im, twiddles, gates: None, grad_re, grad_im }
     };
     check(&["firefly::butterfly_backward"], |signal, device| {
-        let (inputs, grad_re, grad_im) = parts(signal, device);
-        let ButterflyTensors { re, im, twiddles, .. } = Dispatch::butterfly_backward(inputs, grad_re, grad_im);
+        let needed = Needed::of([true; 3]);
+        let [re, im, twiddles] = gradients(parts(signal, device).apply::<Dispatch>(needed));
         let complex = (Tensor::<2>::from_dispatch(re), Tensor::<2>::from_dispatch(im));
         (complex, Tensor::<3>::from_dispatch(twiddles))
     });
     check(&["firefly::butterfly_backward"], |signal, device| {
-        let (inputs, grad_re, grad_im) = parts(signal, device);
-        let gates = OptionalGates::Given(parameters(device).gates.into_dispatch());
-        let gradients = Dispatch::butterfly_backward(ButterflyTensors { gates, ..inputs }, grad_re, grad_im);
-        let [re, im] = [gradients.re, gradients.im].map(Tensor::<2>::from_dispatch);
-        let gates = gradients.gates.into_tensor().expect("gates have a gradient");
-        ((re, im), (Tensor::<3>::from_dispatch(gradients.twiddles), Tensor::<2>::from_dispatch(gates)))
-    });
-    check(&["firefly::learned_welch_psd_backward"], |signal, device| {
-        let LearnedParameters { window, twiddles, gates, weights, gain, .. } = parameters(device);
-        let tensors = LearnedTensors::<Dispatch> {
-            signal: signal.into_dispatch(),
-            window: window.into_dispatch(),
-            twiddles: twiddles.into_dispatch(),
-            gates: gates.into_dispatch(),
-            weights: weights.into_dispatch(),
-            gain: gain.into_dispatch(),
-        };
-        let grad = Tensor::<2>::ones([ROWS, 9], device).into_dispatch();
-        let wanted = [true, false, true, true, false, true];
-        let grads = Dispatch::learned_welch_psd_backward(tensors, grad, OPTIONS, wanted);
-        let network = (Tensor::<3>::from_dispatch(grads.twiddles), Tensor::<2>::from_dispatch(grads.gates));
-        let rest = (Tensor::<2>::from_dispatch(grads.gain), Tensor::<1>::from_dispatch(grads.weights));
-        (Tensor::<2>::from_dispatch(grads.signal), (network, rest))
+        let gates = Some(parameters(device).gates.into_dispatch());
+        let inputs = inputs::ButterflyBackward { gates, ..parts(signal, device) };
+        let [re, twiddles, gates] = gradients(inputs.apply::<Dispatch>(Needed::of([true, false, true, true])));
+        let re = Tensor::<2>::from_dispatch(re);
+        (re, (Tensor::<3>::from_dispatch(twiddles), Tensor::<2>::from_dispatch(gates)))
     });
 }
 
@@ -274,15 +292,17 @@ fn spectral_convolutions_replay() {
     let tensors = |signal: Tensor<2>, device: &Device| {
         let weights = |seed| Tensor::<3>::from_data(noise([2, 4, 5], seed), device).into_dispatch();
         let input = signal.reshape([ROWS, 2, 15]).into_dispatch();
-        SpectralConvTensors::<Dispatch> { input, weights_re: weights(6), weights_im: weights(7) }
+        inputs::SpectralConv { input, weights_re: weights(6), weights_im: weights(7) }
     };
     check(&["firefly::spectral_conv"], |signal, device| {
-        Tensor::<3>::from_dispatch(Dispatch::spectral_conv(tensors(signal, device)))
+        let [output] = tensors(signal, device).apply::<Dispatch>();
+        Tensor::<3>::from_dispatch(output)
     });
     check(&["firefly::spectral_conv_backward"], |signal, device| {
-        let grad = Tensor::<3>::from_data(noise([ROWS, 4, 15], 8), device).into_dispatch();
-        let gradients = Dispatch::spectral_conv_backward(tensors(signal, device), grad, [true; 3]);
-        let SpectralConvTensors { input, weights_re, weights_im } = gradients;
+        let grad_output = Tensor::<3>::from_data(noise([ROWS, 4, 15], 8), device).into_dispatch();
+        let inputs::SpectralConv { input, weights_re, weights_im } = tensors(signal, device);
+        let inputs = inputs::SpectralConvBackward { input, weights_re, weights_im, grad_output };
+        let [input, weights_re, weights_im] = gradients(inputs.apply::<Dispatch>(Needed::of([true; 3])));
         let weights = (Tensor::<3>::from_dispatch(weights_re), Tensor::<3>::from_dispatch(weights_im));
         (Tensor::<3>::from_dispatch(input), weights)
     });

@@ -3,7 +3,7 @@
 use burn::tensor::{DType, Device, FloatDType, Tensor};
 use firefly_framework::graph::{Graph, Input, Operation, Outputs, capture};
 use firefly_framework::profile::{DeviceProfile, Preset};
-use firefly_framework::rewrite::{Rewriter, Rewritten, WelchPsdRule};
+use firefly_framework::rewrite::{Rewriter, Rewritten, Rule};
 use firefly_ops::fft::{rfft, stft};
 use firefly_ops::{Direction, Norm, StftOptions, Window, WindowSymmetry, butterfly, exact_twiddles};
 
@@ -19,7 +19,7 @@ fn record<O: Outputs>(model: impl FnOnce(Tensor<2>, &Device) -> O) -> Graph {
 }
 
 fn rewrite(graph: &Graph, device: &DeviceProfile) -> Rewritten {
-    rules::rewrite(WelchPsdRule, graph, device)
+    rules::rewrite(Rule::WelchPsd, graph, device)
 }
 
 /// Asserts that a graph becomes one Welch spectrum and exactly `others` other operations that run, with the same
@@ -35,7 +35,7 @@ fn becomes(label: &str, graph: &Graph, others: usize) {
 }
 
 fn stays(label: &str, graph: &Graph) {
-    assert_left_alone(label, WelchPsdRule, graph);
+    assert_left_alone(label, Rule::WelchPsd, graph);
 }
 
 fn hann(n: usize, device: &Device) -> Tensor<1> {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write;
 
-use firefly_trainer::data::formats::Array;
+use firefly_recordings::Array;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use rawzip::{CompressionMethod, ZipArchiveWriter};

@@ -28,7 +28,7 @@ fn wav_files_are_read_or_refused() {
 
 /// A file beside the tests of the readers.
 fn fixture(name: &str) -> Vec<u8> {
-    fs::read(format!("../trainer/src/data/formats/fixtures/{name}")).unwrap()
+    fs::read(format!("../recordings/src/formats/fixtures/{name}")).unwrap()
 }
 
 #[test]

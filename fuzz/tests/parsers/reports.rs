@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use firefly_bench::report::any::AnyReport;
+use firefly_bench::report::schema::AnyReport;
 use firefly_fuzz::{Edit, edited};
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ fn reports_of_strategies_are_read_or_refused() {
     reports_are_read_or_refused(
         "welch-peaks",
         &json!({
-            "format": 3,
+            "format": 4,
             "tool": tool(),
             "date": 1_790_000_000,
             "host": host(),
@@ -43,40 +43,6 @@ fn reports_of_strategies_are_read_or_refused() {
                 "threads": 1,
                 "competes": true,
                 "outcome": {"status": "failed", "error": "wrong"}
-            }]
-        }),
-    );
-}
-
-#[test]
-fn reports_of_the_picker_are_read_or_refused() {
-    let time = json!({"median": 5.0, "p10": 4.0, "p90": 7.0, "min": 3.0, "max": 9.0});
-    reports_are_read_or_refused(
-        "picker",
-        &json!({
-            "format": 2,
-            "tool": tool(),
-            "date": 1_790_000_000,
-            "host": host(),
-            "device": "cpu",
-            "profile": "preset",
-            "predicted_well": 0.5,
-            "predicted_well_p10": 0.5,
-            "mean_regret": 0.01,
-            "worst_regret": 0.1,
-            "deciding_first_ns": time,
-            "deciding_again_ns": time,
-            "left_out": ["n_fft 4096: too large"],
-            "cases": [{
-                "n_fft": 256,
-                "tier": "fast",
-                "batch": 1,
-                "k": 16,
-                "chosen": "host",
-                "methods": [["host", 5.0, time], ["fused", null, time]],
-                "prediction": 1.0,
-                "prediction_p10": 1.25,
-                "regret": 0.0
             }]
         }),
     );

@@ -23,7 +23,7 @@ fn csv_files_are_read_or_refused() {
 
 /// Three columns of 32 values, in two row groups.
 fn parquet(compression: Compression) -> Vec<u8> {
-    let schema = "message rows { REQUIRED DOUBLE time; REQUIRED FLOAT x; OPTIONAL INT32 y; }";
+    let schema = "message rows { REQUIRED DOUBLE z; REQUIRED FLOAT x; OPTIONAL INT32 y; }";
     let schema = Arc::new(parse_message_type(schema).unwrap());
     let properties = Arc::new(WriterProperties::builder().set_compression(compression).build());
     let mut file = Vec::new();

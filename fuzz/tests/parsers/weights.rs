@@ -1,37 +1,27 @@
-//! Saved models: any files are a model or an error.
+//! Saved models: any file is a model or an error.
 
-use std::fs;
 use std::path::Path;
 
 use burn::tensor::Device;
 use firefly_fuzz::{Edit, edited};
-use firefly_models::{LearnedWelchPeaks, LearnedWelchPeaksConfig, zoo};
+use firefly_models::zoo;
 
 use crate::EditedFile;
 
-#[test]
-fn saved_models_are_read_or_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let model = LearnedWelchPeaksConfig::new().with_n_fft(8).with_k(2).init(&Device::flex());
-    model.save(folder.path()).unwrap();
-    let [description, weights] = ["config.json", "model.safetensors"].map(|name| folder.path().join(name));
-    let [valid_description, valid_weights] = [&description, &weights].map(|path| fs::read(path).unwrap());
-    bolero::check!().with_type::<(Vec<Edit>, Vec<Edit>)>().for_each(|(of_description, of_weights)| {
-        // A large configuration is valid, but takes long to build.
-        let edited_description = edited(&valid_description, of_description);
-        if edited_description.len() < 2 * valid_description.len() {
-            fs::write(&description, edited_description).unwrap();
-            fs::write(&weights, edited(&valid_weights, of_weights)).unwrap();
-            let _ = LearnedWelchPeaks::load(folder.path(), &Device::flex());
-        }
-    });
+/// A file with spaces in place of its checksum, by which all damage would be found at once.
+fn without_checksum(mut file: Vec<u8>) -> Vec<u8> {
+    let entry = b"\"sha256\":\"";
+    let place = file.windows(entry.len()).position(|window| window == entry).unwrap();
+    // The entry, 64 digits, a quotation mark and a comma.
+    file[place..place + entry.len() + 66].fill(b' ');
+    file
 }
 
 #[test]
 fn weights_of_the_zoo_are_read_or_refused() {
     let (path, device) = (Path::new("model.safetensors"), Device::flex());
-    let valid = ["butterfly_dft_8", "butterfly_dft_16"]
-        .map(|name| zoo::pretrained(name, &device).unwrap().to_bytes().unwrap());
+    let valid = ["butterfly_dft_8", "butterfly_dft_16", "learned_welch_peaks_bearing"]
+        .map(|name| without_checksum(zoo::pretrained(name, &device).unwrap().to_bytes().unwrap()));
     for file in &valid {
         zoo::from_bytes(path, file.clone(), &device).unwrap();
     }
@@ -43,7 +33,7 @@ fn weights_of_the_zoo_are_read_or_refused() {
 #[test]
 fn headers_of_weights_of_the_zoo_are_read_or_refused() {
     let (path, device) = (Path::new("model.safetensors"), Device::flex());
-    let valid = zoo::pretrained("butterfly_dft_8", &device).unwrap().to_bytes().unwrap();
+    let valid = without_checksum(zoo::pretrained("butterfly_dft_8", &device).unwrap().to_bytes().unwrap());
     let (length, rest) = valid.split_first_chunk::<8>().unwrap();
     let (header, tensors) = rest.split_at(u64::from_le_bytes(*length) as usize);
     bolero::check!().with_type::<Vec<Edit>>().for_each(|edits| {

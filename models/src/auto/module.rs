@@ -6,21 +6,17 @@ use std::sync::{Arc, Mutex, Once, PoisonError};
 
 use burn::module::Module;
 use burn::tensor::{DType, Device, Tensor, TensorData, Transaction};
-use firefly_framework::cost::{LearnedSize, Strategy};
 use firefly_framework::device::DeviceId;
+use firefly_framework::picker::{LearnedSize, PeaksRequest, PeaksSize, Selection, Strategy};
 use firefly_framework::profile::{DeviceProfile, load_or_preset};
-use firefly_ops::{ArgumentError, Peaks, WelchOptions, learned_welch_peaks, top_k};
+use firefly_ops::{ArgumentError, Peaks};
 
 use super::AutoWelchPeaksConfig;
-use super::prepared::PreparedArguments;
-use super::request::{PlanRequest, Selection};
+use super::prepared::PreparedEstimate;
 use crate::expect_valid;
 use crate::learned_welch_peaks::{LearnedWelchPeaks, LearnedWelchPeaksConfig};
-use crate::tier::Tier;
-use crate::welch_peaks::WelchPeaks;
+use crate::welch_peaks::{WelchPeaks, strongest};
 
-/// Environment variable that makes published thresholds on the batch decide, unless it is empty or `0`.
-const LEGACY: &str = "FIREFLY_LEGACY_PICKER";
 /// Environment variable that raises the event of each new selection from debug to info, unless it is empty or `0`.
 const TRACE: &str = "FIREFLY_TRACE";
 
@@ -28,23 +24,18 @@ const TRACE: &str = "FIREFLY_TRACE";
 ///
 /// ```
 /// let is_set = std::env::var_os("FIREFLY_TRACE").is_some_and(|value| !value.is_empty() && value != "0");
-/// assert_eq!(firefly_models::traces_selections(), is_set);
+/// assert_eq!(firefly_models::auto::traces_selections(), is_set);
 /// ```
 pub fn traces_selections() -> bool {
-    is_set(TRACE)
+    std::env::var_os(TRACE).is_some_and(|value| !value.is_empty() && value != "0")
 }
 
-/// Whether an environment variable is there, and neither empty nor `0`.
-fn is_set(variable: &str) -> bool {
-    std::env::var_os(variable).is_some_and(|value| !value.is_empty() && value != "0")
-}
-
-/// Strongest spectral lines of each frame, by the strategy that is predicted to be fastest.
+/// Strongest spectral lines of each frame, by the strategy that is the fastest for the batch: as measured on a
+/// calibrated device, and by the published estimates on others.
 ///
-/// The tier is the configured one unless the configuration has several candidates. A selection is made once per batch
-/// size and frame length; it is a `tracing` event at level debug, or at level info with `FIREFLY_TRACE=1`. With
-/// `FIREFLY_LEGACY_PICKER=1` published thresholds on the batch decide, which may take another tier. Where
-/// gradients are tracked, and for floats other than f32, the operation on the device is the only candidate, and peaks
+/// The number of segments is the configured one unless the configuration has several candidates. A selection is made
+/// once per batch size and frame length; it is a `tracing` event at level debug, or at level info with
+/// `FIREFLY_TRACE=1`. Where gradients are tracked, and for floats other than f32, the operation on the device is the only candidate, and peaks
 /// stay on the device.
 ///
 /// ```
@@ -59,13 +50,13 @@ fn is_set(variable: &str) -> bool {
 /// ```
 #[derive(Module, Debug)]
 pub struct AutoWelchPeaks {
-    /// Exact model per tier, on the device of the frames.
-    exact: [WelchPeaks; 3],
+    /// Exact model on the device of the frames.
+    exact: WelchPeaks,
     learned: Option<LearnedWelchPeaks>,
-    prepared: PreparedArguments,
-    /// Exact model per tier, on the host, wherever the module is moved.
+    prepared: PreparedEstimate,
+    /// The same model on the host, wherever the module is moved.
     #[module(skip)]
-    on_host: [WelchPeaks; 3],
+    on_host: WelchPeaks,
     #[module(skip)]
     config: AutoWelchPeaksConfig,
     /// Size of the learned model.
@@ -112,14 +103,12 @@ impl AutoWelchPeaksConfig {
 
 impl AutoWelchPeaks {
     fn new(config: AutoWelchPeaksConfig, device: &Device) -> Result<Self, ArgumentError> {
-        let per_tier = |device: &Device| -> Result<[WelchPeaks; 3], ArgumentError> {
-            let of = |tier| config.peaks.clone().with_tier(tier).try_init(device);
-            let [ultra, fast, reference] = Tier::ALL;
-            Ok([of(ultra)?, of(fast)?, of(reference)?])
-        };
-        let (exact, on_host) = (per_tier(device)?, per_tier(&Device::flex())?);
+        for &segments in &config.segments {
+            config.peaks.clone().with_segments(segments).validate()?;
+        }
+        let (exact, on_host) = (config.peaks.try_init(device)?, config.peaks.try_init(&Device::flex())?);
         let universal = config.is_learned().then(|| LearnedWelchPeaksConfig::universal_for(&config.peaks));
-        let prepared = PreparedArguments::default();
+        let prepared = PreparedEstimate::default();
         let model = Self { exact, learned: None, prepared, on_host, config, learned_size: None, cache: Arc::default() };
         match universal {
             Some(universal) => Ok(model.with_learned(universal.try_init(device)?)),
@@ -131,7 +120,7 @@ impl AutoWelchPeaks {
     /// strategy `Learned`.
     pub fn with_learned(self, learned: LearnedWelchPeaks) -> Self {
         let learned_size = Some(learned.size());
-        let prepared = PreparedArguments::default();
+        let prepared = PreparedEstimate::default();
         Self { learned: Some(learned), prepared, learned_size, cache: Arc::default(), ..self }
     }
 
@@ -145,24 +134,30 @@ impl AutoWelchPeaks {
     ///
     /// ```
     /// use burn::tensor::Device;
-    /// use firefly_models::{AutoWelchPeaksConfig, Tier};
+    /// use firefly_models::AutoWelchPeaksConfig;
     ///
     /// let model = AutoWelchPeaksConfig::new().init(&Device::flex());
     /// let selection = model.select(1_000, 384, false);
-    /// assert_eq!(selection.selected.tier, Tier::Fast);
+    /// assert_eq!(selection.selected.segments, 2);
     /// assert!(selection.considered.contains(&selection.selected));
     /// assert!(selection.explain().starts_with("fast "));
     /// ```
     pub fn select(&self, batch: usize, frame: usize, direct: bool) -> Arc<Selection> {
-        let device = self.exact[0].devices().first().map_or(DeviceId::CPU, DeviceId::of);
+        let device = self.exact.devices().first().map_or(DeviceId::CPU, DeviceId::of);
         let mut selections = self.cache.selections.lock().unwrap_or_else(PoisonError::into_inner);
         let selection = selections.entry(SelectionKey { device, batch, frame, direct }).or_insert_with(|| {
             let profile = self.cache.profile(device, &self.config);
-            let on_host = device.kind().is_host();
-            let by_thresholds = self.config.by_thresholds || is_set(LEGACY);
-            let config = &AutoWelchPeaksConfig { by_thresholds, ..self.config.clone() };
-            let learned = self.learned_size;
-            let request = PlanRequest { config, batch, frame, on_host, direct, learned, device: &profile };
+            let peaks = &self.config.peaks;
+            // Where its segments lie does not change the time of an estimate.
+            let (placed, k) = (peaks.options(), peaks.k);
+            let options = placed.with_segments(placed.averaged()).with_chosen(None);
+            let mut request = PeaksRequest::new(PeaksSize { options, batch, k }, &profile);
+            request.segments = &self.config.segments;
+            request.strategies = &self.config.strategies;
+            request.by_thresholds = self.config.by_thresholds;
+            request.keep_on_device = self.config.keep_on_device;
+            (request.frame, request.on_host, request.direct) = (frame, device.kind().is_host(), direct);
+            request.learned = self.learned_size;
             let selection = request.select();
             trace(&profile.name, batch, frame, &selection);
             Arc::new(selection)
@@ -183,7 +178,7 @@ impl AutoWelchPeaks {
     /// Peaks of each frame of `signal`, as [`forward`](Self::forward).
     ///
     /// # Errors
-    /// [`ArgumentError`] if the frames are too short for the selected tier or learned model, or on another device.
+    /// [`ArgumentError`] if the frames are too short for the selected segments or learned model, or on another device.
     pub fn try_forward<const D: usize>(&self, signal: Tensor<D>) -> Result<Peaks<D>, ArgumentError> {
         let direct = tracks_gradients(&signal.device()) || signal.dtype() != DType::F32;
         let device = signal.device();
@@ -200,17 +195,16 @@ impl AutoWelchPeaks {
         let shape = signal.dims();
         let (batch, frame) = (shape[..D - 1].iter().product(), shape[D - 1]);
         let selected = self.select(batch, frame, direct).selected;
-        let tier = selected.tier.index();
+        let exact = || self.exact.with_segments(selected.segments);
         match selected.strategy {
-            Strategy::Fused => self.exact[tier].try_forward(signal),
-            Strategy::Host => self.on_host[tier].try_forward(signal.to_device(&Device::flex())),
+            Strategy::Fused => exact().try_forward(signal),
+            Strategy::Host => {
+                self.on_host.with_segments(selected.segments).try_forward(signal.to_device(&Device::flex()))
+            }
             Strategy::Spectrum => {
-                let power = self.exact[tier].try_psd(signal)?.try_into_data().map_err(unreadable)?;
-                strongest(
-                    Tensor::<D>::from_data(power, &Device::flex()),
-                    self.exact[tier].options(),
-                    self.config.peaks.k,
-                )
+                let power = exact().try_psd(signal)?.try_into_data().map_err(unreadable)?;
+                let power = Tensor::<D>::from_data(power, &Device::flex());
+                strongest(power, self.config.peaks.band, self.config.peaks.k)
             }
             Strategy::Learned => {
                 let learned = self.learned.as_ref().expect("a learned model is selected only if there is one");
@@ -218,19 +212,10 @@ impl AutoWelchPeaks {
                 if [signal.device(), learned.taper.val().device()].iter().any(tracks_gradients) {
                     return learned.try_forward(signal, &learned.hard_gates());
                 }
-                let (parameters, options) = self.prepared.of(learned)?;
-                learned_welch_peaks(signal, parameters.clone(), options, learned.config().k)
+                self.prepared.of(learned)?.try_forward(signal)
             }
         }
     }
-}
-
-/// The strongest of the bins of `power` that are searched.
-fn strongest<const D: usize>(power: Tensor<D>, options: &WelchOptions, k: usize) -> Result<Peaks<D>, ArgumentError> {
-    let Some(band) = options.band else { return top_k(power, k) };
-    let found = top_k(power.narrow(D - 1, band.first, band.end - band.first), k)?;
-    let missing = found.bins.clone().lower_elem(0);
-    Ok(Peaks { bins: (found.bins + band.first as i64).mask_fill(missing, -1), power: found.power })
 }
 
 impl Cache {
@@ -239,12 +224,12 @@ impl Cache {
         let mut profiles = self.profiles.lock().unwrap_or_else(PoisonError::into_inner);
         let profile = profiles.entry(device).or_insert_with(|| {
             let profile = config.profile.clone().unwrap_or_else(|| {
-                let resolved = load_or_preset(device);
-                if let Some(error) = resolved.ignored {
+                let (profile, ignored) = load_or_preset(device);
+                if let Some(error) = ignored {
                     static WARNED: Once = Once::new();
                     WARNED.call_once(|| tracing::warn!(%error, "the device's profile is ignored; calibrate it again"));
                 }
-                resolved.profile
+                profile
             });
             Arc::new(profile)
         });

@@ -1,37 +1,36 @@
-//! Arguments of the learned operation that are computed once.
+//! Estimate of a learned model that is made once.
 
 use std::sync::{Arc, OnceLock};
 
 use burn::module::{Content, Devices, Module, ModuleDisplay, ModuleDisplayDefault, ModuleMapper, ModuleVisitor};
 use burn::tensor::Device;
-use firefly_ops::{ArgumentError, LearnedParameters, WelchOptions};
+use firefly_ops::ArgumentError;
 
-use crate::learned_welch_peaks::LearnedWelchPeaks;
+use crate::learned_welch_peaks::{LearnedEstimate, LearnedWelchPeaks};
 
-/// Arguments of a learned model's operation with hard gates: without them a call computes the gates, a dozen small
-/// operations, and the operation reads them back from a GPU.
+/// Estimate of a learned model with hard gates: without it a call computes the gates, a dozen small operations, and reads
+/// them back.
 ///
 /// A module without parameters beside the model that they follow from. Whatever makes another module of that one,
-/// perhaps with other values or on another device, makes an empty one of this; a clone shares the arguments.
+/// perhaps with other values or on another device, makes an empty one of this; a clone shares the estimate.
 #[derive(Debug, Clone, Default)]
-pub struct PreparedArguments(Arc<OnceLock<(LearnedParameters, WelchOptions)>>);
+pub struct PreparedEstimate(Arc<OnceLock<LearnedEstimate>>);
 
-impl PreparedArguments {
-    /// The arguments that `model` has.
+impl PreparedEstimate {
+    /// The estimate of `model`.
     ///
     /// # Errors
-    /// [`ArgumentError`] as [`LearnedWelchPeaks::try_parameters`].
-    pub fn of(&self, model: &LearnedWelchPeaks) -> Result<&(LearnedParameters, WelchOptions), ArgumentError> {
+    /// [`ArgumentError`] as [`LearnedWelchPeaks::try_estimate`].
+    pub fn of(&self, model: &LearnedWelchPeaks) -> Result<&LearnedEstimate, ArgumentError> {
         if let Some(prepared) = self.0.get() {
             return Ok(prepared);
         }
-        let gates = model.hard_gates();
-        let prepared = (model.try_parameters(&gates)?, model.options_with(&gates));
+        let prepared = model.try_estimate(&model.hard_gates())?;
         Ok(self.0.get_or_init(|| prepared))
     }
 }
 
-impl Module for PreparedArguments {
+impl Module for PreparedEstimate {
     fn collect_devices(&self, devices: Devices) -> Devices {
         devices
     }
@@ -63,13 +62,13 @@ impl Module for PreparedArguments {
     }
 }
 
-impl ModuleDisplayDefault for PreparedArguments {
+impl ModuleDisplayDefault for PreparedEstimate {
     fn content(&self, _: Content) -> Option<Content> {
         None
     }
 }
 
-impl ModuleDisplay for PreparedArguments {}
+impl ModuleDisplay for PreparedEstimate {}
 
 #[cfg(test)]
 mod tests {
@@ -77,14 +76,14 @@ mod tests {
     use crate::learned_welch_peaks::LearnedWelchPeaksConfig;
 
     #[test]
-    fn arguments_are_made_once_and_forgotten_by_another_module() {
+    fn an_estimate_is_made_once_and_forgotten_by_another_module() {
         let device = Device::flex();
         let model = LearnedWelchPeaksConfig::new().with_n_fft(16).with_k(3).init(&device);
-        let arguments = PreparedArguments::default();
-        let made = arguments.of(&model).unwrap();
-        assert!(std::ptr::eq(made, arguments.of(&model).unwrap()));
-        assert!(std::ptr::eq(made, arguments.clone().of(&model).unwrap()));
-        for other in [arguments.valid(), arguments.clone().train(), arguments.clone().to_device(&device)] {
+        let estimate = PreparedEstimate::default();
+        let made = estimate.of(&model).unwrap();
+        assert!(std::ptr::eq(made, estimate.of(&model).unwrap()));
+        assert!(std::ptr::eq(made, estimate.clone().of(&model).unwrap()));
+        for other in [estimate.valid(), estimate.clone().train(), estimate.clone().to_device(&device)] {
             assert!(other.0.get().is_none());
         }
     }

@@ -4,6 +4,8 @@ use burn::config::Config;
 use firefly_ops::ArgumentError;
 use serde::{Deserialize, Serialize};
 
+use crate::{MAX_DEPTH, ensure_least, ensure_most};
+
 /// Name in errors.
 const NAME: &str = "FnoConfig";
 /// Largest number of zeros appended to a field, per point of the field.
@@ -20,7 +22,7 @@ pub enum FnoKind {
     Factorized,
 }
 
-/// Configuration of [`Fno`](crate::Fno).
+/// Configuration of [`Fno`](crate::fno::Fno).
 ///
 /// ```
 /// use firefly_models::FnoConfig;
@@ -98,9 +100,8 @@ impl FnoConfig {
             ("lifting", self.lifting.unwrap_or(1)),
             ("projection", self.projection),
         ];
-        if let Some((name, count)) = counts.into_iter().find(|(_, count)| *count == 0) {
-            return Err(ArgumentError::new(NAME, name, count, "at least 1"));
-        }
+        ensure_least(NAME, counts.map(|(field, count)| (field, count as f64, 1.0)))?;
+        ensure_most(NAME, "layers", self.layers, MAX_DEPTH)?;
         if !(0.0..=MAX_PADDING_SHARE).contains(&self.padding_share) {
             return Err(ArgumentError::new(NAME, "padding_share", self.padding_share, "from 0 to 4"));
         }

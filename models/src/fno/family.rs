@@ -1,6 +1,5 @@
 //! Fourier neural operators in the zoo.
 
-use burn::tensor::Device;
 use firefly_framework::graph::{AnyTensor, Input};
 use firefly_ops::ArgumentError;
 
@@ -89,7 +88,7 @@ const DARCY_3D: &[Measurement] = &[
 macro_rules! operator {
     ($rank:literal, $name:literal, $dims:literal, $points:literal, $results:expr, $variants:expr) => {
         impl Family for Fno<$rank> {
-            type Config = FnoConfig;
+            configured_by! { FnoConfig }
 
             const CARD: FamilyCard = FamilyCard {
                 name: $name,
@@ -110,14 +109,6 @@ macro_rules! operator {
 
             fn variants() -> Vec<Variant<FnoConfig>> {
                 $variants
-            }
-
-            fn from_config(config: &FnoConfig, device: &Device) -> Result<Self, ArgumentError> {
-                config.try_init(device)
-            }
-
-            fn config(&self) -> FnoConfig {
-                Fno::config(self).clone()
             }
 
             fn inputs(&self, batch: usize) -> Vec<Input> {

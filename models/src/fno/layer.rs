@@ -1,14 +1,13 @@
 //! Layers of Fourier neural operators.
 
-use burn::module::{Module, Param};
+use burn::module::{Initializer, Module, Param};
 use burn::tensor::activation::relu;
-use burn::tensor::{Device, Distribution, Tensor};
+use burn::tensor::{Device, Tensor};
 use firefly_ops::fft::ComplexTensor;
 use firefly_ops::{ArgumentError, spectral_conv};
 
 use super::config::{FnoConfig, FnoKind};
 use crate::channel_linear::ChannelLinear;
-use crate::expect_valid;
 
 /// Hidden channels of a factorised layer per channel of it.
 const FEED_FORWARD_FACTOR: usize = 4;
@@ -18,7 +17,7 @@ const FEED_FORWARD_FACTOR: usize = 4;
 /// ```
 /// use burn::module::Param;
 /// use burn::tensor::{Device, Tensor};
-/// use firefly_models::SpectralWeights;
+/// use firefly_models::fno::SpectralWeights;
 ///
 /// // Weights of 1 at the lowest mode are the mean.
 /// let device = Device::flex();
@@ -36,21 +35,13 @@ pub struct SpectralWeights<const D: usize> {
 }
 
 impl<const D: usize> SpectralWeights<D> {
-    fn random(shape: [usize; D], distribution: Distribution, device: &Device) -> Self {
-        let part = || Param::from_tensor(Tensor::random(shape, distribution, device));
-        Self { re: part(), im: part() }
+    fn new(shape: [usize; D], initializer: &Initializer, device: &Device) -> Self {
+        Self { re: initializer.init(shape, device), im: initializer.init(shape, device) }
     }
+
+    or_panic! { forward = try_forward(field: Tensor<D>) -> Tensor<D> }
 
     /// Spectral convolution of a field `[batch, in, n…]`.
-    ///
-    /// # Panics
-    /// With the message of [`try_forward`](Self::try_forward)'s error.
-    #[track_caller]
-    pub fn forward(&self, field: Tensor<D>) -> Tensor<D> {
-        expect_valid(self.try_forward(field))
-    }
-
-    /// Spectral convolution of a field, as [`forward`](Self::forward).
     ///
     /// # Errors
     /// As [`spectral_conv`].
@@ -64,7 +55,8 @@ impl<const D: usize> SpectralWeights<D> {
 ///
 /// ```
 /// use burn::tensor::Device;
-/// use firefly_models::{Fno2d, FnoConfig, FnoKind, FnoLayer};
+/// use firefly_models::fno::{FnoKind, FnoLayer};
+/// use firefly_models::{Fno2d, FnoConfig};
 ///
 /// let config = FnoConfig::new(vec![5, 3]).with_width(8).with_points(32).with_kind(FnoKind::Factorized);
 /// let model: Fno2d = config.init(&Device::flex());
@@ -116,7 +108,8 @@ fn along<const D: usize>(
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
-/// use firefly_models::{Fno1d, FnoConfig, FnoKind};
+/// use firefly_models::fno::FnoKind;
+/// use firefly_models::{Fno1d, FnoConfig};
 ///
 /// let device = Device::flex();
 /// let field = Tensor::<3>::ones([2, 8, 32], &device); // [batch, width, n]
@@ -138,7 +131,8 @@ pub enum FnoLayer<const D: usize> {
 ///
 /// ```
 /// use burn::tensor::Device;
-/// use firefly_models::{Fno1d, FnoConfig, FnoLayer};
+/// use firefly_models::fno::FnoLayer;
+/// use firefly_models::{Fno1d, FnoConfig};
 ///
 /// let config = FnoConfig::new(vec![5]).with_width(8).with_points(32);
 /// let model: Fno1d = config.init(&Device::flex());
@@ -161,17 +155,17 @@ impl<const D: usize> FnoLayer<D> {
         match config.kind {
             FnoKind::Dense => {
                 // As in the authors' program: uniform from 0 to 1/width².
-                let distribution = Distribution::Uniform(0.0, ((width * width) as f64).recip());
+                let uniform = Initializer::Uniform { min: 0.0, max: ((width * width) as f64).recip() };
                 let shape = std::array::from_fn(|axis| if axis < 2 { width } else { config.modes[axis - 2] });
-                let spectral = SpectralWeights::random(shape, distribution, device);
+                let spectral = SpectralWeights::new(shape, &uniform, device);
                 Self::Dense(DenseLayer { spectral, linear: ChannelLinear::new(width, width, device) })
             }
             FnoKind::Factorized => {
                 let weights = |&modes: &usize| {
                     // Glorot's normal distribution, both parts of all modes counted as inputs, as in the authors'
                     // program.
-                    let deviation = ((2 * width * modes) as f64).sqrt().recip();
-                    SpectralWeights::random([width, width, modes], Distribution::Normal(0.0, deviation), device)
+                    let std = ((2 * width * modes) as f64).sqrt().recip();
+                    SpectralWeights::new([width, width, modes], &Initializer::Normal { mean: 0.0, std }, device)
                 };
                 let hidden = FEED_FORWARD_FACTOR * width;
                 Self::Factorized(FactorizedLayer {
@@ -183,16 +177,9 @@ impl<const D: usize> FnoLayer<D> {
         }
     }
 
-    /// The layer of a field `[batch, width, n…]`, before an activation.
-    ///
-    /// # Panics
-    /// With the message of [`try_forward`](Self::try_forward)'s error.
-    #[track_caller]
-    pub fn forward(&self, field: Tensor<D>) -> Tensor<D> {
-        expect_valid(self.try_forward(field))
-    }
+    or_panic! { forward = try_forward(field: Tensor<D>) -> Tensor<D> }
 
-    /// The layer of a field, as [`forward`](Self::forward).
+    /// The layer of a field `[batch, width, n…]`, before an activation.
     ///
     /// # Errors
     /// [`ArgumentError`] for a field of other channels or fewer points than modes.

@@ -1,7 +1,6 @@
 //! Fourier neural operators in one to three dimensions.
 
 mod config;
-mod coordinates;
 mod family;
 mod layer;
 mod module;

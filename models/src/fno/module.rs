@@ -2,14 +2,12 @@
 
 use burn::module::Module;
 use burn::tensor::activation::gelu;
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, Tensor, TensorData};
 use firefly_ops::ArgumentError;
 
 use super::config::{FnoConfig, FnoKind};
-use super::coordinates::with_coordinates;
 use super::layer::FnoLayer;
 use crate::channel_linear::ChannelLinear;
-use crate::expect_valid;
 
 /// Name in errors.
 const NAME: &str = "Fno";
@@ -17,7 +15,7 @@ const NAME: &str = "Fno";
 /// Fourier neural operator on fields `[batch, channels, n]`.
 ///
 /// ```
-/// use burn::tensor::{Device, Tensor};
+/// use burn::tensor::{Device, Tensor, TensorData};
 /// use firefly_models::{Fno1d, FnoConfig};
 ///
 /// let device = Device::flex();
@@ -30,7 +28,7 @@ pub type Fno2d = Fno<4>;
 /// Fourier neural operator on fields `[batch, channels, n₁, n₂, n₃]`.
 ///
 /// ```
-/// use burn::tensor::{Device, Tensor};
+/// use burn::tensor::{Device, Tensor, TensorData};
 /// use firefly_models::{Fno3d, FnoConfig};
 ///
 /// let device = Device::flex();
@@ -51,7 +49,7 @@ pub type Fno3d = Fno<5>;
 /// al., "Factorized Fourier Neural Operators" (2023), without its normalised weights.
 ///
 /// ```
-/// use burn::tensor::{Device, Tensor};
+/// use burn::tensor::{Device, Tensor, TensorData};
 /// use firefly_models::{Fno2d, FnoConfig};
 ///
 /// let device = Device::flex();
@@ -73,14 +71,7 @@ pub struct Fno<const D: usize> {
 }
 
 impl FnoConfig {
-    /// The untrained operator on `device`.
-    ///
-    /// # Panics
-    /// With the message of [`try_init`](Self::try_init)'s error.
-    #[track_caller]
-    pub fn init<const D: usize>(&self, device: &Device) -> Fno<D> {
-        expect_valid(self.try_init(device))
-    }
+    or_panic! { init<const D> = try_init(device: &Device) -> Fno<D> }
 
     /// The untrained operator on `device`.
     ///
@@ -109,16 +100,9 @@ impl FnoConfig {
 }
 
 impl<const D: usize> Fno<D> {
-    /// The operator's output `[batch, out_channels, n…]` for a field `[batch, in_channels, n…]`.
-    ///
-    /// # Panics
-    /// With the message of [`try_forward`](Self::try_forward)'s error.
-    #[track_caller]
-    pub fn forward(&self, field: Tensor<D>) -> Tensor<D> {
-        expect_valid(self.try_forward(field))
-    }
+    or_panic! { forward = try_forward(field: Tensor<D>) -> Tensor<D> }
 
-    /// The operator's output, as [`forward`](Self::forward).
+    /// The operator's output `[batch, out_channels, n…]` for a field `[batch, in_channels, n…]`.
     ///
     /// # Errors
     /// [`ArgumentError`] for a field of other channels, or of fewer points than the modes need.
@@ -162,4 +146,42 @@ fn chained<const D: usize>(layers: &[ChannelLinear], field: Tensor<D>) -> Tensor
         .iter()
         .enumerate()
         .fold(field, |field, (index, layer)| layer.forward(if index == 0 { field } else { gelu(field) }))
+}
+
+/// A field `[batch, channels, n…]` with the coordinates of its points along each dimension as further channels: k/(n −
+/// 1) with an `endpoint`, k/n without.
+fn with_coordinates<const D: usize>(field: Tensor<D>, endpoint: bool) -> Tensor<D> {
+    let dims = field.dims();
+    let mut one_channel = dims;
+    one_channel[1] = 1;
+    let coordinate = |dim: usize| {
+        let intervals = if endpoint { dims[dim].max(2) - 1 } else { dims[dim] } as f32;
+        let values: Vec<f32> = (0..dims[dim]).map(|point| point as f32 / intervals).collect();
+        let mut line = [1; D];
+        line[dim] = dims[dim];
+        let line = Tensor::<D>::from_data(TensorData::new(values, line), (&field.device(), field.dtype()));
+        line.expand(one_channel)
+    };
+    let coordinates = (2..D).map(coordinate);
+    Tensor::cat(std::iter::once(field.clone()).chain(coordinates).collect(), 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_an_endpoint_points_are_shares_of_their_number() {
+        let field = with_coordinates(Tensor::<3>::zeros([1, 1, 4], &Device::flex()), false);
+        let values: Vec<f32> = field.into_data().iter().collect();
+        assert_eq!(values[4..], [0.0, 0.25, 0.5, 0.75]);
+    }
+
+    #[test]
+    fn the_first_point_is_at_0_and_the_last_at_1() {
+        let field = with_coordinates(Tensor::<4>::zeros([2, 1, 3, 2], &Device::flex()), true);
+        let values: Vec<f32> = field.clone().narrow(0, 1, 1).into_data().iter().collect();
+        assert_eq!(field.dims(), [2, 3, 3, 2]);
+        assert_eq!(values[6..], [0.0, 0.0, 0.5, 0.5, 1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0]);
+    }
 }

@@ -26,7 +26,8 @@ impl<const D: usize> Fno<D> {
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
-    /// use firefly_models::{ChannelUnit, Fno1d, FnoConfig};
+    /// use firefly_models::fno::ChannelUnit;
+    /// use firefly_models::{Fno1d, FnoConfig};
     ///
     /// let device = Device::flex();
     /// let model: Fno1d = FnoConfig::new(vec![3]).with_width(4).with_points(16).init(&device);
@@ -89,7 +90,8 @@ mod tests {
     use burn::tensor::{Device, Distribution};
 
     use super::*;
-    use crate::{Fno2d, FnoConfig, FnoKind};
+    use crate::fno::FnoKind;
+    use crate::{Fno2d, FnoConfig};
 
     #[test]
     fn units_of_each_channel_are_taken_up_by_the_first_and_the_last_layer() {

@@ -3,13 +3,13 @@
 use std::ops::RangeInclusive;
 
 use burn::config::Config;
-use firefly_ops::options::{MAX_HALVINGS, MIN_N_FFT};
+use firefly_ops::options::{SegmentSet, validate_n_fft};
 use firefly_ops::{ArgumentError, Band, Detrend, Scaling, WelchOptions, Window, WindowSymmetry};
 
-use crate::welch_peaks::{WelchPeaksConfig, validate};
+use crate::welch_peaks::{MAX_MODEL_N_FFT, WelchPeaksConfig};
 
 /// Largest number of candidate segments.
-const MAX_SEGMENTS: usize = 65_536;
+const MAX_SEGMENTS: usize = SegmentSet::MAX_SEGMENTS;
 /// Largest initial logit: a gate with a larger one would never close.
 const MAX_LOGIT: f64 = 50.0;
 /// Initial gains from a neighbour.
@@ -29,12 +29,12 @@ const NEIGHBOUR_GAINS: RangeInclusive<f64> = 1e-6..=1e6;
 #[non_exhaustive]
 #[derive(Config, Debug, PartialEq)]
 pub struct LearnedWelchPeaksConfig {
-    /// Samples in a segment: a power of two from 8 to 65,536.
+    /// Samples in a segment: even; with a learned transform a power of two from 8 to 65,536.
     #[config(default = 256)]
     pub n_fft: usize,
     /// Samples between the starts of consecutive candidate segments; `n_fft / 2` if `None`.
     pub hop: Option<usize>,
-    /// Candidate segments per frame, each with a gate.
+    /// Candidate segments per frame, each with a gate; at most 128.
     #[config(default = 2)]
     pub segments: usize,
     /// Indices of the candidates that start open; all of them if `None`.
@@ -57,7 +57,7 @@ pub struct LearnedWelchPeaksConfig {
     #[config(default = "Detrend::None")]
     pub detrend: Detrend,
     /// Initial logit of an open gate, above 0 and at most 50; a closed segment starts at its negative. The larger it
-    /// is, the more steps a price on butterflies takes to close a gate.
+    /// is, the more steps a price takes to close a gate.
     #[config(default = 3.0)]
     pub open_logit: f64,
     /// Initial gain from each neighbour's power relative to that of the bin itself, from 1e-6 to 1e6; 0.018 if `None`.
@@ -70,13 +70,9 @@ pub struct LearnedWelchPeaksConfig {
     /// Number of gains, each for as many neighbouring bins: from 1, for all bins, to one per bin; one per bin if
     /// `None`. The more bins share a gain, the fewer frames it takes to learn it.
     pub gains: Option<usize>,
-    /// Blocks of bins that start closed, which is left out of the search for peaks, by their indices; every
-    /// [block](WelchOptions::blocks) then has a gate. Blocks have no gates, and all are searched, if `None`.
-    pub closed_blocks: Option<Vec<usize>>,
-    /// Halvings of the transform, from 1 to 3, that a gate decides on, which starts open: 2^halvings neighbouring samples
-    /// are added up, and segments of as many fewer sums are transformed, which finds peaks among the lowest bins. There is
-    /// no such gate, and samples are transformed as they are, if `None`. See [`WelchOptions::with_halvings`].
-    pub halvings: Option<usize>,
+    /// Whether twiddles and gates of butterflies are parameters too, in place of the exact transform.
+    #[config(default = false)]
+    pub learned_transform: bool,
 }
 
 /// Candidate segments of [`LearnedWelchPeaksConfig::universal`].
@@ -115,7 +111,8 @@ impl LearnedWelchPeaksConfig {
     }
 
     /// [`universal`](Self::universal) in place of an exact estimate: with the length of its segments, their hop, its
-    /// scaling and detrending, as many peaks, and its band. The tier and the window of `exact` have no effect.
+    /// scaling and detrending, as many peaks, and its band. The segments of `exact`, their placement and its window have
+    /// no effect.
     pub fn universal_for(exact: &WelchPeaksConfig) -> Self {
         Self::universal(exact.n_fft)
             .with_hop(exact.hop)
@@ -134,23 +131,25 @@ impl LearnedWelchPeaksConfig {
             .with_band(self.band)
     }
 
-    /// Options of the Welch estimate of sums of neighbouring samples, if it may be halved. Its bins have the same
-    /// frequencies as those of [`options`](Self::options) with the same numbers.
-    pub fn halved_options(&self) -> Option<WelchOptions> {
-        let (options, halvings) = (self.options(), self.halvings?);
-        let mut halved = options.with_hop(options.hop >> halvings).with_halvings(halvings);
-        halved.n_fft >>= halvings;
-        let within = |band: Band| Band::new(band.first..band.end.min(halved.bins()));
-        Some(halved.with_band(options.band.map(within)))
-    }
-
     /// Checks every field.
     ///
     /// # Errors
     /// [`ArgumentError`] naming the first field that is out of range.
     pub fn validate(&self) -> Result<(), ArgumentError> {
         const NAME: &str = "LearnedWelchPeaksConfig";
-        validate(NAME, &self.options(), self.window, self.k)?;
+        let options = self.options();
+        options.validate(NAME)?;
+        if self.learned_transform {
+            validate_n_fft(NAME, "n_fft", self.n_fft).map_err(|error| {
+                let expected = format!("{} with learned_transform", error.expected);
+                ArgumentError::new(NAME, "n_fft", self.n_fft, expected)
+            })?;
+        } else if !(4..=MAX_MODEL_N_FFT).contains(&self.n_fft) || !self.n_fft.is_multiple_of(2) {
+            let expected = format!("even, and from 4 to {MAX_MODEL_N_FFT}");
+            return Err(ArgumentError::new(NAME, "n_fft", self.n_fft, expected));
+        }
+        self.window.validate(NAME, self.n_fft)?;
+        options.validate_k(NAME, self.k)?;
         if let Some(open) = &self.open_segments {
             if open.is_empty() {
                 return Err(ArgumentError::new(NAME, "open_segments", "empty", "at least one segment"));
@@ -170,9 +169,7 @@ impl LearnedWelchPeaksConfig {
             let expected = format!("at most {MAX_SEGMENTS}");
             return Err(ArgumentError::new(NAME, "segments", self.segments, expected));
         }
-        self.validate_closed_blocks(NAME)?;
-        self.validate_halvings(NAME)?;
-        let bins = self.options().bins();
+        let bins = options.bins();
         if let Some(gains) = self.gains.filter(|gains| !(1..=bins).contains(gains)) {
             let expected = format!("from 1 to the number of bins, {bins}");
             return Err(ArgumentError::new(NAME, "gains", gains, expected));
@@ -190,41 +187,6 @@ impl LearnedWelchPeaksConfig {
         }
         Ok(())
     }
-
-    fn validate_closed_blocks(&self, name: &'static str) -> Result<(), ArgumentError> {
-        let (Some(closed), options) = (&self.closed_blocks, self.options()) else { return Ok(()) };
-        let blocks = options.blocks();
-        let wrong = |got: String, expected: String| Err(ArgumentError::new(name, "closed_blocks", got, expected));
-        if let Some(block) = closed.iter().find(|block| **block >= blocks) {
-            return wrong(block.to_string(), format!("blocks below {blocks}"));
-        }
-        if let Some((index, block)) = closed.iter().enumerate().find(|(index, block)| closed[..*index].contains(block))
-        {
-            return wrong(format!("{block} again at index {index}"), "each block once".into());
-        }
-        Ok(())
-    }
-
-    fn validate_halvings(&self, name: &'static str) -> Result<(), ArgumentError> {
-        let Some(halvings) = self.halvings else { return Ok(()) };
-        let wrong = |expected: String| Err(ArgumentError::new(name, "halvings", halvings, expected));
-        if !(1..=MAX_HALVINGS).contains(&halvings) || self.n_fft >> halvings < MIN_N_FFT {
-            return wrong(format!("from 1 to {MAX_HALVINGS}, with {MIN_N_FFT} or more sums in a segment"));
-        }
-        if !self.options().hop.is_multiple_of(1 << halvings) {
-            return wrong(format!("so few that they divide the hop, {}, evenly", self.options().hop));
-        }
-        let Some(halved) = self.halved_options() else { return Ok(()) };
-        if self.closed_blocks.is_some() && halved.block_len() != self.options().block_len() {
-            return wrong(
-                "given without `closed_blocks`, whose blocks would have other bins in the halved transform".into(),
-            );
-        }
-        if halved.searched().len() < self.k {
-            return wrong(format!("so few that {} bins are left to search, not {:?}", self.k, halved.searched()));
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]
@@ -236,34 +198,22 @@ mod tests {
         let message = |config: LearnedWelchPeaksConfig| config.validate().unwrap_err().to_string();
         let good = LearnedWelchPeaksConfig::new();
         assert_eq!(good.validate(), Ok(()));
-        assert!(message(good.clone().with_n_fft(100)).contains("`n_fft` is 100"));
+        assert!(message(good.clone().with_n_fft(101)).contains("`n_fft` is 101"));
+        assert!(message(good.clone().with_n_fft(1 << 40)).contains("from 4 to 16777216"));
+        assert_eq!(good.clone().with_n_fft(100).validate(), Ok(()));
+        assert!(message(good.clone().with_n_fft(100).with_learned_transform(true)).contains("with learned_transform"));
         assert!(message(good.clone().with_k(130)).contains("`k` is 130"));
         assert!(message(good.clone().with_segments(0)).contains("`segments` is 0"));
         assert!(message(good.clone().with_open_segments(Some(vec![2]))).contains("`open_segments` is 2"));
         assert!(message(good.clone().with_open_segments(Some(vec![]))).contains("at least one"));
         assert!(message(good.clone().with_open_segments(Some(vec![1, 1]))).contains("each candidate once"));
-        assert!(message(good.clone().with_segments(100_000).with_hop(Some(1))).contains("at most 65536"));
+        assert!(message(good.clone().with_segments(100_000).with_hop(Some(1))).contains("at most 128"));
         assert!(message(good.clone().with_gains(Some(0))).contains("`gains` is 0"));
         assert!(message(good.clone().with_gains(Some(130))).contains("from 1 to the number of bins, 129"));
         assert!(message(good.clone().with_neighbour_gain(Some(0.0))).contains("`neighbour_gain` is 0"));
         assert!(message(good.clone().with_neighbour_gain(Some(f64::NAN))).contains("`neighbour_gain` is NaN"));
         assert!(message(good.clone().with_product_weight(Some(-1.1))).contains("`product_weight` is -1.1"));
         assert!(message(good.clone().with_product_weight(Some(f64::NAN))).contains("from -1 to 1"));
-        let closed = |blocks: &[usize]| good.clone().with_closed_blocks(Some(blocks.to_vec()));
-        assert_eq!(closed(&[1, 7]).validate(), Ok(()));
-        assert!(message(closed(&[8])).contains("`closed_blocks` is 8, but must be blocks below 8"));
-        assert!(message(closed(&[1, 1])).contains("each block once"));
-        // As many as have the peaks stay open.
-        assert_eq!(closed(&[0, 1, 2, 3, 4, 5, 6, 7]).validate(), Ok(()));
-        let halved = |halvings| good.clone().with_halvings(Some(halvings));
-        assert_eq!(halved(3).validate(), Ok(()));
-        assert!(message(halved(0)).contains("`halvings` is 0") && message(halved(4)).contains("`halvings` is 4"));
-        assert!(message(halved(1).with_hop(Some(33))).contains("divide the hop, 33"));
-        let long = halved(1).with_n_fft(8192);
-        assert_eq!(long.validate(), Ok(()));
-        assert!(message(long.with_closed_blocks(Some(vec![]))).contains("without `closed_blocks`"));
-        assert!(message(halved(2).with_k(34)).contains("34 bins are left to search"));
-        assert!(message(halved(1).with_band(Some(Band::new(60..129)))).contains("16 bins are left to search"));
         assert!(message(good.clone().with_open_logit(1e39)).contains("`open_logit`"));
         assert!(message(good.clone().with_open_logit(f64::NAN)).contains("`open_logit`"));
         assert!(message(good.with_hop(Some(0))).contains("`hop` is 0"));

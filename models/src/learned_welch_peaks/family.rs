@@ -1,6 +1,5 @@
 //! The learned model in the zoo.
 
-use burn::tensor::Device;
 use firefly_framework::graph::{AnyTensor, Input};
 use firefly_ops::ArgumentError;
 
@@ -19,11 +18,11 @@ const fn recall(model: &'static str, what: &'static str, value: &'static str, co
 }
 
 impl Family for LearnedWelchPeaks {
-    type Config = LearnedWelchPeaksConfig;
+    configured_by! { LearnedWelchPeaksConfig }
 
     const CARD: FamilyCard = FamilyCard {
         name: "learned_welch_peaks",
-        summary: "Welch peaks with learned taper, twiddles, gates of butterflies and segments, and gain per bin.",
+        summary: "Welch peaks with learned taper, gates of segments and gain per bin, and perhaps a learned transform.",
         paper: Some(Paper {
             authors: "Louizos et al. 2018",
             title: "Learning sparse neural networks through L0 regularization",
@@ -55,8 +54,8 @@ impl Family for LearnedWelchPeaks {
             Variant::new("learned_welch_peaks", "two segments of 256 samples", config),
             Variant::new(
                 "learned_welch_peaks_bearing",
-                "two of eight segments and five of eight blocks of bins of 256 samples, trained on bearing vibrations under loads 0 to 2",
-                apart.clone().with_gains(Some(32)).with_closed_blocks(Some(Vec::new())),
+                "two of eight segments of 256 samples, trained on bearing vibrations under loads 0 to 2",
+                apart.clone(),
             )
             .with_weights(include_bytes!("../../weights/learned_welch_peaks_bearing.safetensors")),
             Variant::new(
@@ -72,14 +71,6 @@ impl Family for LearnedWelchPeaks {
             ),
             Variant::new("learned_welch_peaks_tiny", "two segments of 16 samples", tiny),
         ]
-    }
-
-    fn from_config(config: &LearnedWelchPeaksConfig, device: &Device) -> Result<Self, ArgumentError> {
-        config.try_init(device)
-    }
-
-    fn config(&self) -> LearnedWelchPeaksConfig {
-        self.config.clone()
     }
 
     fn inputs(&self, batch: usize) -> Vec<Input> {

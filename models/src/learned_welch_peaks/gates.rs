@@ -2,6 +2,7 @@
 
 use burn::tensor::Tensor;
 use burn::tensor::activation::sigmoid;
+use firefly_ops::options::SegmentSet;
 
 /// Smallest sum of segment gates that power is divided by.
 const SMALLEST_SUM: f64 = 1e-6;
@@ -13,7 +14,7 @@ const SMALLEST_SUM: f64 = 1e-6;
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
-/// use firefly_models::HardConcrete;
+/// use firefly_models::learned_welch_peaks::HardConcrete;
 ///
 /// let logits = Tensor::<1>::from_floats([-20.0, 0.0, 20.0], &Device::flex());
 /// let values: Vec<f32> = HardConcrete::PAPER.mean(logits).into_data().try_to_vec()?;
@@ -39,7 +40,7 @@ impl HardConcrete {
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
-    /// use firefly_models::HardConcrete;
+    /// use firefly_models::learned_welch_peaks::HardConcrete;
     ///
     /// let device = Device::flex();
     /// let logits = Tensor::<1>::zeros([3], &device);
@@ -61,7 +62,7 @@ impl HardConcrete {
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
-    /// use firefly_models::HardConcrete;
+    /// use firefly_models::learned_welch_peaks::HardConcrete;
     ///
     /// let logits = Tensor::<1>::from_floats([-9.0, 0.0, 9.0], &Device::flex());
     /// let open: Vec<f32> = HardConcrete::PAPER.open_probability(logits).into_data().iter().collect();
@@ -80,7 +81,8 @@ impl HardConcrete {
 ///
 /// ```
 /// use burn::tensor::Device;
-/// use firefly_models::{GateKind, LearnedWelchPeaksConfig};
+/// use firefly_models::learned_welch_peaks::GateKind;
+/// use firefly_models::LearnedWelchPeaksConfig;
 ///
 /// let model = LearnedWelchPeaksConfig::new().with_n_fft(16).with_k(4).init(&Device::flex());
 /// assert_eq!((model.hard_gates().kind(), model.sample_gates().kind()), (GateKind::Hard, GateKind::Sampled));
@@ -105,56 +107,42 @@ pub enum GateKind {
 /// [`mean_gates`](crate::LearnedWelchPeaks::mean_gates) for inspection.
 #[derive(Debug, Clone)]
 pub struct Gates {
-    butterflies: Tensor<2>,
     segments: Tensor<1>,
-    weights: Tensor<1>,
-    blocks: Option<Tensor<1>>,
-    halved: bool,
+    butterflies: Option<Tensor<2>>,
+    chosen: Option<SegmentSet>,
     kind: GateKind,
 }
 
 impl Gates {
-    /// Gates of the caller's choice, of kind [`GateKind::Given`]: of butterflies `[log2 n_fft, n_fft/2]` and of
-    /// segments `[segments]`, on the model's device. Blocks of bins have none, and the transform is not halved.
+    /// Gates of segments of the caller's choice, `[segments]`, on the model's device, of kind [`GateKind::Given`].
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
-    /// use firefly_models::{Gates, LearnedWelchPeaksConfig};
+    /// use firefly_models::learned_welch_peaks::Gates;
+    /// use firefly_models::LearnedWelchPeaksConfig;
     ///
-    /// // Sampled gates of butterflies, all segments open.
+    /// // The second segment counts half as much as the first.
     /// let device = Device::flex();
     /// let model = LearnedWelchPeaksConfig::new().with_n_fft(16).with_k(4).init(&device);
-    /// let gates = Gates::new(model.sample_gates().butterflies().clone(), Tensor::ones([2], &device));
+    /// let gates = Gates::new(Tensor::from_floats([1.0, 0.5], &device));
     /// assert_eq!(model.psd(Tensor::<2>::ones([1, 24], &device), &gates).dims(), [1, 9]);
     /// ```
-    pub fn new(butterflies: Tensor<2>, segments: Tensor<1>) -> Self {
-        Self::of_kind(GateKind::Given, butterflies, segments)
+    pub fn new(segments: Tensor<1>) -> Self {
+        Self::of_kind(GateKind::Given, segments, None)
     }
 
-    pub(super) fn of_kind(kind: GateKind, butterflies: Tensor<2>, segments: Tensor<1>) -> Self {
-        let weights = segments.clone() / segments.clone().sum().clamp_min(SMALLEST_SUM);
-        Self { butterflies, segments, weights, blocks: None, halved: false, kind }
+    pub(super) fn of_kind(kind: GateKind, segments: Tensor<1>, butterflies: Option<Tensor<2>>) -> Self {
+        Self { segments, butterflies, chosen: None, kind }
     }
 
-    /// The same gates with gates of blocks of bins, `[blocks]`: factors of their power, which are not searched where
-    /// they are 0.
-    pub fn with_blocks(self, blocks: Tensor<1>) -> Self {
-        Self { blocks: Some(blocks), ..self }
+    /// The same gates, whose segments are known to be 1 for those of a set and 0 for others.
+    pub(super) fn with_chosen(self, chosen: SegmentSet) -> Self {
+        Self { chosen: Some(chosen), ..self }
     }
 
-    /// The same gates with every block of bins open.
-    pub fn with_open_blocks(self) -> Self {
-        Self { blocks: None, ..self }
-    }
-
-    /// The same gates with a transform that is halved or not, of a model that may be halved.
-    pub fn with_halved(self, halved: bool) -> Self {
-        Self { halved, ..self }
-    }
-
-    /// One gate per butterfly, `[log2 n_fft, n_fft/2]`.
-    pub fn butterflies(&self) -> &Tensor<2> {
-        &self.butterflies
+    /// The same gates with others of butterflies, `[log2 n_fft, n_fft/2]`, for a model whose transform is learned.
+    pub fn with_butterflies(self, butterflies: Option<Tensor<2>>) -> Self {
+        Self { butterflies, ..self }
     }
 
     /// One gate per segment, `[segments]`.
@@ -162,20 +150,19 @@ impl Gates {
         &self.segments
     }
 
-    /// One gate per block of bins, `[blocks]`, if they have gates.
-    pub fn blocks(&self) -> Option<&Tensor<1>> {
-        self.blocks.as_ref()
+    /// One gate per butterfly, `[log2 n_fft, n_fft/2]`, of a model whose transform is learned.
+    pub fn butterflies(&self) -> Option<&Tensor<2>> {
+        self.butterflies.as_ref()
     }
 
-    /// Whether the transform is halved.
-    pub fn halved(&self) -> bool {
-        self.halved
+    /// The open segments of hard gates.
+    pub fn open_segments(&self) -> Option<SegmentSet> {
+        self.chosen
     }
 
-    /// Weight of each segment in the power, `[segments]`: its gate over the sum of all gates. All calls get the same
-    /// tensor, because an accelerator caches the properties of a tensor that it has read back.
-    pub(super) fn weights(&self) -> &Tensor<1> {
-        &self.weights
+    /// Weight of each segment in the power, `[segments]`: its gate over the sum of all gates.
+    pub(super) fn weights(&self) -> Tensor<1> {
+        self.segments.clone() / self.segments.clone().sum().clamp_min(SMALLEST_SUM)
     }
 
     /// Origin of the values.

@@ -1,17 +1,15 @@
-//! Welch peaks with learned parameters: taper, twiddles, gates of butterflies, segments and bins, and gain per bin.
+//! Welch peaks with learned parameters: taper, gates of segments, gain per bin, and perhaps the transform.
 
 mod config;
+mod estimate;
 mod family;
-mod gain;
 mod gates;
-mod halved;
 mod module;
 mod sampling;
-mod store;
-mod work;
+mod transform;
 
 pub use config::LearnedWelchPeaksConfig;
+pub use estimate::LearnedEstimate;
 pub use gates::{GateKind, Gates, HardConcrete};
 pub use module::LearnedWelchPeaks;
-pub(crate) use sampling::{check_noise, inside_unit_interval};
-pub use store::{StoreError, WEIGHTS_FORMAT};
+pub use transform::LearnedTransform;

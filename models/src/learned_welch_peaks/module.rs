@@ -1,27 +1,30 @@
-//! The learned model: its parameters, gates, and forward passes.
+//! The learned model: its parameters, forward passes, gain and cost.
+
+use std::f64::consts::SQRT_2;
 
 use burn::module::{Module, Param};
 use burn::tensor::{Device, FloatDType, Int, Tensor, TensorData};
-use firefly_ops::{
-    ArgumentError, Direction, LearnedParameters, Peaks, Scaling, WelchOptions, exact_twiddles, learned_welch_peaks,
-    learned_welch_psd,
-};
+use firefly_framework::picker::LearnedSize;
+use firefly_ops::options::SegmentSet;
+use firefly_ops::{ArgumentError, Peaks, Scaling, WelchOptions, WelchWeights};
 
 use super::config::LearnedWelchPeaksConfig;
-use super::gain::{block_of_bins, two_sided_factors};
-use super::gates::{GateKind, Gates};
-use super::halved::HalvedConstants;
+use super::estimate::LearnedEstimate;
+use super::gates::{GateKind, Gates, HardConcrete};
+use super::transform::{Butterflies, LearnedTransform};
 use crate::expect_valid;
 
 /// Initial logarithm of the gain from a neighbouring bin: a small gain, but not so small that its gradient vanishes.
 const NEIGHBOUR_LOG_GAIN: f64 = -4.0;
 
-/// Welch peaks with learned taper, twiddles, gates and gain.
+/// Welch peaks with learned taper, gates of segments and gain, and perhaps a learned transform.
 ///
-/// Every candidate segment is multiplied by the taper and goes through a butterfly transform with a gate on each
-/// butterfly; the power of the segments is averaged with the segments' gates as weights; the power of each bin becomes
-/// a combination of itself and its two neighbours, perhaps with the products with both. With exact twiddles, open gates
-/// and no gain from neighbours this is the estimate of [`WelchPeaks`](crate::WelchPeaks).
+/// Every candidate segment is multiplied by the taper and transformed; the power of the segments is averaged with the
+/// segments' gates as weights; the power of each bin becomes a combination of itself and its two neighbours, perhaps with
+/// the products with both. The transform is the exact one, or, with
+/// [`learned_transform`](LearnedWelchPeaksConfig::learned_transform), a butterfly transform with a gate on each
+/// butterfly. With the exact transform and no gain from neighbours this is the estimate of
+/// [`WelchPeaks`](crate::WelchPeaks).
 ///
 /// Both results, peaks by [`forward`](Self::forward) and power by [`psd`](Self::psd), are computed with the [`Gates`]
 /// that the caller passes:
@@ -42,8 +45,8 @@ const NEIGHBOUR_LOG_GAIN: f64 = -4.0;
 /// assert_eq!(model.psd(frames, &gates).dims(), [8, 33]);
 /// ```
 ///
-/// A training step draws gates anew, and adds a price on the butterflies that are expected to be open, which closes
-/// those that the loss does not need:
+/// A training step draws gates anew, and adds a price on what they are expected to leave open, which closes what the
+/// loss does not need:
 ///
 /// ```
 /// # use burn::tensor::{Device, Tensor};
@@ -54,16 +57,14 @@ const NEIGHBOUR_LOG_GAIN: f64 = -4.0;
 /// let power = model.psd(frames, &model.sample_gates());
 /// let loss = power.log().mean() + model.expected_butterflies() * 1e-3;
 /// let gradients = loss.backward();
-/// assert!(model.gate_logits.val().grad(&gradients).is_some());
+/// assert!(model.segment_logits.val().grad(&gradients).is_some());
 /// ```
 #[derive(Module, Debug)]
 pub struct LearnedWelchPeaks {
     /// Learned window, `[n_fft]`.
     pub taper: Param<Tensor<1>>,
-    /// Twiddle factors, real part first, `[log2 n_fft, n_fft/2, 2]`.
-    pub twiddles: Param<Tensor<3>>,
-    /// Logits of the butterflies' gates, `[log2 n_fft, n_fft/2]`.
-    pub gate_logits: Param<Tensor<2>>,
+    /// Twiddles and gates of butterflies, if the transform is learned; it is the exact one otherwise.
+    pub transform: Option<LearnedTransform>,
     /// Logits of the candidate segments' gates, `[segments]`.
     pub segment_logits: Param<Tensor<1>>,
     /// Natural logarithm of the gains from the bin below, the bin itself and the bin above to a bin, `[gains, 3]`: of
@@ -74,33 +75,17 @@ pub struct LearnedWelchPeaks {
     /// weight times √(2·g·h), with g the gain of the bin itself and h that from the neighbour: no power is negative, but
     /// for rounding where terms cancel.
     pub product_weights: Option<Param<Tensor<2>>>,
-    /// Logits of the gates of blocks of bins, `[blocks]`, if blocks have gates
-    /// ([`LearnedWelchPeaksConfig::closed_blocks`]).
-    pub block_logits: Option<Param<Tensor<1>>>,
-    /// Logit of the gate that halves the transform, `[1]`, if there is one ([`LearnedWelchPeaksConfig::halvings`]).
-    pub halving_logit: Option<Param<Tensor<1>>>,
     /// Index of each bin's gain, `[bins]`.
-    pub(super) gain_of_bins: Tensor<1, Int>,
-    /// Index of each bin's block, `[bins]`, if blocks have gates.
-    pub(super) block_of_bins: Option<Tensor<1, Int>>,
-    /// What the halved transform takes besides the parameters, if there is one.
-    pub(super) halved: Option<HalvedConstants>,
+    gain_of_bins: Tensor<1, Int>,
     /// Factors with which gains on one-sided power and products act on two-sided ones, `[bins, 5]`, if the gain takes
     /// products.
-    pub(super) two_sided: Option<Tensor<2>>,
+    two_sided: Option<Tensor<2>>,
     #[module(skip)]
     pub(super) config: LearnedWelchPeaksConfig,
 }
 
 impl LearnedWelchPeaksConfig {
-    /// The untrained module on `device`.
-    ///
-    /// # Panics
-    /// With the message of [`try_init`](Self::try_init)'s error.
-    #[track_caller]
-    pub fn init(&self, device: &Device) -> LearnedWelchPeaks {
-        expect_valid(self.try_init(device))
-    }
+    or_panic! { init = try_init(device: &Device) -> LearnedWelchPeaks }
 
     /// The untrained module on `device`.
     ///
@@ -117,7 +102,10 @@ impl LearnedWelchPeaksConfig {
         let log_gain = [neighbour - total, -total, neighbour - total].map(|gain| gain as f32).repeat(gains);
         let product_weights =
             self.product_weight.map(|weight| Param::from_tensor(Tensor::full([gains, 2], weight, device)));
-        let shape = [options.stages(), self.n_fft / 2];
+        let transform = match self.learned_transform {
+            true => Some(LearnedTransform::new(&options, self.open_logit, device)?),
+            false => None,
+        };
         let segment_logits: Vec<f32> = (0..self.segments)
             .map(|segment| {
                 let open = self.open_segments.as_ref().is_none_or(|open| open.contains(&segment));
@@ -129,20 +117,11 @@ impl LearnedWelchPeaksConfig {
         let gain_of_bins: Vec<i64> = (0..bins).map(|bin| (bin * gains / bins) as i64).collect();
         Ok(LearnedWelchPeaks {
             taper: Param::from_tensor(self.window.tensor(self.n_fft, self.symmetry, FloatDType::F32, device)),
-            twiddles: Param::from_tensor(exact_twiddles(self.n_fft, Direction::Forward, FloatDType::F32, device)?),
-            gate_logits: Param::from_tensor(Tensor::full(shape, self.open_logit, device)),
+            transform,
             segment_logits: Param::from_tensor(segment_logits),
             log_gain: Param::from_tensor(Tensor::from_data(TensorData::new(log_gain, [gains, 3]), device)),
             product_weights,
             two_sided: self.product_weight.map(|_| two_sided_factors(bins, device)),
-            block_logits: self.closed_blocks.as_ref().map(|closed| {
-                let logit = |block| if closed.contains(&block) { -self.open_logit } else { self.open_logit };
-                let logits: Vec<f32> = (0..options.blocks()).map(|block| logit(block) as f32).collect();
-                Param::from_tensor(Tensor::from_floats(logits.as_slice(), device))
-            }),
-            halving_logit: self.halvings.map(|_| Param::from_tensor(Tensor::zeros([1], device))),
-            block_of_bins: self.closed_blocks.as_ref().map(|_| block_of_bins(&options, device)),
-            halved: HalvedConstants::of(self, device)?,
             gain_of_bins: Tensor::from_data(TensorData::new(gain_of_bins, [bins]), device),
             config: self.clone(),
         })
@@ -180,14 +159,7 @@ impl LearnedWelchPeaks {
         Ok(Self { config, ..self })
     }
 
-    /// Peaks of each frame of `signal` `[.., frame]`: bins and power `[.., k]`, strongest first.
-    ///
-    /// # Panics
-    /// With the message of [`try_forward`](Self::try_forward)'s error.
-    #[track_caller]
-    pub fn forward<const D: usize>(&self, signal: Tensor<D>, gates: &Gates) -> Peaks<D> {
-        expect_valid(self.try_forward(signal, gates))
-    }
+    or_panic! { forward<const D> = try_forward(signal: Tensor<D>, gates: &Gates) -> Peaks<D> }
 
     /// Peaks of each frame of `signal` `[.., frame]`: bins and power `[.., k]`, strongest first.
     ///
@@ -195,26 +167,18 @@ impl LearnedWelchPeaks {
     /// [`ArgumentError`] if the frames are shorter than [`options().frame()`](WelchOptions::frame), signal and gates
     /// are not on the model's device, gates have another shape, or mean gates are given to a model whose gates train.
     pub fn try_forward<const D: usize>(&self, signal: Tensor<D>, gates: &Gates) -> Result<Peaks<D>, ArgumentError> {
-        learned_welch_peaks(signal, self.try_parameters(gates)?, &self.options_with(gates), self.config.k)
+        self.try_estimate(gates)?.try_forward(signal)
     }
+
+    or_panic! { psd<const D> = try_psd(signal: Tensor<D>, gates: &Gates) -> Tensor<D> }
 
     /// Power of every bin of each frame of `signal` `[.., frame]`: `[.., bins]`, in the signal's unit squared (per
     /// hertz with [`Scaling::Density`](crate::Scaling::Density)); differentiable in the signal and all parameters.
     ///
-    /// # Panics
-    /// With the message of [`try_psd`](Self::try_psd)'s error.
-    #[track_caller]
-    pub fn psd<const D: usize>(&self, signal: Tensor<D>, gates: &Gates) -> Tensor<D> {
-        expect_valid(self.try_psd(signal, gates))
-    }
-
-    /// Power of every bin, as [`psd`](Self::psd).
-    ///
     /// # Errors
     /// As [`try_forward`](Self::try_forward).
     pub fn try_psd<const D: usize>(&self, signal: Tensor<D>, gates: &Gates) -> Result<Tensor<D>, ArgumentError> {
-        let power = learned_welch_psd(signal, self.try_parameters(gates)?, &self.options_with(gates))?;
-        Ok(if gates.halved() { self.with_missing_bins(power) } else { power })
+        self.try_estimate(gates)?.try_psd(signal)
     }
 
     /// Configuration of the model.
@@ -229,62 +193,33 @@ impl LearnedWelchPeaks {
 
     /// Whether gradients of the logits are tracked.
     pub(super) fn trains_gates(&self) -> bool {
-        let trains = |logits: &Option<Param<Tensor<1>>>| logits.as_ref().is_some_and(|l| l.val().is_require_grad());
-        self.gate_logits.val().is_require_grad()
-            || self.segment_logits.val().is_require_grad()
-            || trains(&self.block_logits)
-            || trains(&self.halving_logit)
+        let of_butterflies = self.transform.as_ref().is_some_and(|learned| learned.gate_logits.val().is_require_grad());
+        of_butterflies || self.segment_logits.val().is_require_grad()
     }
 
-    /// Arguments of the learned operations with these gates, beside [`options_with`](Self::options_with). [`forward`](Self::forward) computes them in each call,
-    /// which takes a dozen small operations; a call of an operation with precomputed arguments is a single one.
-    ///
-    /// ```
-    /// use burn::tensor::{Device, Tensor};
-    /// use firefly_models::LearnedWelchPeaksConfig;
-    /// use firefly_ops::learned_welch_peaks;
-    ///
-    /// let device = Device::flex();
-    /// let model = LearnedWelchPeaksConfig::new().with_n_fft(64).init(&device);
-    /// let parameters = model.parameters(&model.hard_gates());
-    /// let (options, k) = (model.options_with(&model.hard_gates()), model.config().k);
-    /// for frames in [1, 7] {
-    ///     let signal = Tensor::<2>::ones([frames, options.frame()], &device);
-    ///     let peaks = learned_welch_peaks(signal, parameters.clone(), &options, k)?;
-    ///     assert_eq!(peaks.bins.dims(), [frames, k]);
-    /// }
-    /// # Ok::<(), firefly_ops::ArgumentError>(())
-    /// ```
-    ///
-    /// # Panics
-    /// With the message of [`try_parameters`](Self::try_parameters)'s error.
-    #[track_caller]
-    pub fn parameters(&self, gates: &Gates) -> LearnedParameters {
-        expect_valid(self.try_parameters(gates))
-    }
+    or_panic! { estimate = try_estimate(gates: &Gates) -> LearnedEstimate }
 
-    /// Arguments of the learned operations with these gates, as [`parameters`](Self::parameters).
+    /// The estimate with these gates.
     ///
     /// # Errors
-    /// [`ArgumentError`] if mean gates are given to a model whose gates train, and for gates that are not of this model.
-    pub fn try_parameters(&self, gates: &Gates) -> Result<LearnedParameters, ArgumentError> {
+    /// [`ArgumentError`] if mean gates are given to a model whose gates train, or butterflies have gates and the transform
+    /// is exact, or the other way round.
+    pub fn try_estimate(&self, gates: &Gates) -> Result<LearnedEstimate, ArgumentError> {
         self.check(gates)?;
-        if gates.halved() {
-            return self.parameters_of_sums(gates);
-        }
-        Ok(LearnedParameters::new(
-            self.taper.val(),
-            self.twiddles.val(),
-            gates.butterflies().clone(),
-            gates.weights().clone(),
-            self.gated_gain(gates),
-        ))
-    }
-
-    /// Options of the operations with these gates.
-    pub fn options_with(&self, gates: &Gates) -> WelchOptions {
-        let halved = if gates.halved() { self.config.halved_options() } else { None };
-        halved.unwrap_or_else(|| self.options()).with_skip_closed_blocks(gates.blocks().is_some())
+        let weights = WelchWeights::new(self.taper.val()).with_gain(Some(self.gain()));
+        let butterflies = self
+            .transform
+            .as_ref()
+            .zip(gates.butterflies())
+            .map(|(transform, gates)| Butterflies { twiddles: transform.twiddles.val(), gates: gates.clone() });
+        let (options, k) = (self.options(), self.config.k);
+        // Open segments of an exact transform are averaged by the operation; everything else is weighted.
+        let (options, segment_weights) = match (gates.open_segments(), &butterflies) {
+            (Some(open), None) if open.count() == options.segments => (options, None),
+            (Some(open), None) => (options.with_chosen(Some(open)), None),
+            _ => (options, Some(gates.weights())),
+        };
+        Ok(LearnedEstimate { weights, segment_weights, butterflies, options, k })
     }
 
     /// Checks that gates may be used with this model.
@@ -292,19 +227,136 @@ impl LearnedWelchPeaks {
         if gates.kind() == GateKind::Mean && self.trains_gates() {
             let expected =
                 "sampled gates to train them, or hard gates (those that are exactly 0 or 1 have no gradient)";
-            return Err(wrong_gates("mean gates of a model in training", expected));
+            let got = "mean gates of a model in training";
+            return Err(ArgumentError::new("LearnedWelchPeaks", "gates", got, expected));
         }
-        let blocks = self.block_logits.as_ref().map_or(0, |logits| logits.val().dims()[0]);
-        match gates.blocks().map(|blocks| blocks.dims()[0]) {
-            Some(found) if found != blocks => {
-                Err(wrong_gates(format!("of {found} blocks of bins"), format!("gates of {blocks} blocks")))
+        let (segments, expected) = (gates.segments().dims(), [self.config.segments]);
+        if segments != expected {
+            let [got, expected] = [segments, expected].map(|shape| format!("{shape:?} of segments"));
+            return Err(ArgumentError::new("LearnedWelchPeaks", "gates", got, expected));
+        }
+        match (&self.transform, gates.butterflies()) {
+            (Some(_), None) => {
+                Err(ArgumentError::new("LearnedWelchPeaks", "gates", "of segments alone", "gates of butterflies too"))
+            }
+            (None, Some(_)) => {
+                let expected = "of segments alone: the transform is exact";
+                Err(ArgumentError::new("LearnedWelchPeaks", "gates", "of butterflies", expected))
             }
             _ => Ok(()),
         }
     }
 }
 
-/// Error of gates that a model can't use.
-pub(super) fn wrong_gates(got: impl ToString, expected: impl ToString) -> ArgumentError {
-    ArgumentError::new("LearnedWelchPeaks", "gates", got.to_string(), expected.to_string())
+impl LearnedWelchPeaks {
+    /// Gains from the bin below, the bin itself and the bin above to each bin, `[bins, 3]`, and from the products with
+    /// both neighbours if there are any, `[bins, 5]`. With products the gains act on two-sided spectra: those at the ends
+    /// of the spectrum, and beside them, are half or twice the parameters.
+    pub fn gain(&self) -> Tensor<2> {
+        let power = self.log_gain.val().exp();
+        let of_bins = |gain: Tensor<2>| {
+            let ([gains, taps], bins) = (gain.dims(), self.options().bins());
+            match gains {
+                1 => gain.expand([bins, taps]),
+                _ if gains == bins => gain,
+                _ => gain.select(0, self.gain_of_bins.clone()),
+            }
+        };
+        let (Some(weights), Some(two_sided)) = (&self.product_weights, &self.two_sided) else { return of_bins(power) };
+        let [below, own, above] = [0, 1, 2].map(|tap| self.log_gain.val().narrow(1, tap, 1));
+        let largest = ((Tensor::cat(vec![below, above], 1) + own) / 2.0).exp() * SQRT_2;
+        // Weights beyond their range keep a gradient, so that they may come back.
+        let weights = weights.val();
+        let products = (weights.clone() + (weights.clone().clamp(-1.0, 1.0) - weights).detach()) * largest;
+        of_bins(Tensor::cat(vec![power, products], 1)) * two_sided.clone()
+    }
+}
+
+/// Factors with which gains on one-sided power and products act on two-sided ones, `[bins, 5]`: the ends of the spectrum
+/// count once in one-sided power, and have one neighbour twice.
+fn two_sided_factors(bins: usize, device: &Device) -> Tensor<2> {
+    let mut factors = vec![[1.0f32; 5]; bins];
+    factors[0] = [0.5, 1.0, 0.5, 0.5, 0.5];
+    factors[bins - 1] = factors[0];
+    factors[1][0] = 2.0;
+    factors[bins - 2][2] = 2.0;
+    Tensor::from_data(TensorData::new(factors.concat(), [bins, 5]), device)
+}
+
+impl LearnedWelchPeaks {
+    /// Expected number of open butterflies per frame, `[1]`, differentiable in the logits: expected open segments times
+    /// expected open gates.
+    pub fn expected_butterflies(&self) -> Tensor<1> {
+        self.expected_open_gates() * self.expected_open_segments()
+    }
+
+    /// Expected number of open butterfly gates per segment, `[1]`, differentiable in the logits; all butterflies of the
+    /// exact transform.
+    pub fn expected_open_gates(&self) -> Tensor<1> {
+        match &self.transform {
+            Some(transform) => HardConcrete::PAPER.open_probability(transform.gate_logits.val()).sum(),
+            None => {
+                let all = self.options().with_segments(1).butterflies();
+                Tensor::full([1], all as f64, &self.segment_logits.val().device())
+            }
+        }
+    }
+
+    /// Expected number of open segments per frame, at least one of which is always open: `[1]`, differentiable in the
+    /// logits.
+    pub fn expected_open_segments(&self) -> Tensor<1> {
+        let open = HardConcrete::PAPER.open_probability(self.segment_logits.val());
+        let none = (-open.clone() + 1.0).log().sum().exp();
+        open.sum() + none
+    }
+
+    /// Number of butterflies per frame that hard gates leave open: open gates times open segments. Reads the gates
+    /// back, which waits for the device.
+    ///
+    /// ```
+    /// use burn::module::Param;
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_models::LearnedWelchPeaksConfig;
+    ///
+    /// // One of two segments is closed.
+    /// let device = Device::flex();
+    /// let mut model = LearnedWelchPeaksConfig::new().with_n_fft(16).with_k(4).init(&device);
+    /// model.segment_logits = Param::from_tensor(Tensor::from_floats([-3.0, 3.0], &device));
+    /// assert_eq!((model.count_open_segments(), model.count_open_butterflies()), (1, 4 * 8));
+    /// assert_eq!(model.all_butterflies(), 2 * 4 * 8);
+    /// ```
+    pub fn count_open_butterflies(&self) -> usize {
+        let gates = self.hard_gates();
+        let segments = self.options().with_segments(gates.open_segments().map_or(0, SegmentSet::count));
+        match gates.butterflies() {
+            Some(butterflies) => count(butterflies.clone().sum()) * segments.segments,
+            None => segments.butterflies(),
+        }
+    }
+
+    /// Number of segments per frame that hard gates leave open. Reads the gates back, which waits for the device.
+    pub fn count_open_segments(&self) -> usize {
+        self.hard_gates().open_segments().map_or(0, SegmentSet::count)
+    }
+
+    /// Number of butterflies per frame with every gate open.
+    pub fn all_butterflies(&self) -> usize {
+        self.options().butterflies()
+    }
+
+    /// What the time of the model depends on, besides its options. Reads gates back, which waits for the device.
+    pub fn size(&self) -> LearnedSize {
+        LearnedSize {
+            open: self.count_open_butterflies(),
+            all: self.all_butterflies(),
+            segments: self.count_open_segments(),
+            exact: self.transform.is_none(),
+            products: self.product_weights.is_some(),
+        }
+    }
+}
+
+/// The number in a tensor of one.
+fn count(sum: Tensor<1>) -> usize {
+    sum.into_data().convert::<f64>().iter::<f64>().sum::<f64>() as usize
 }

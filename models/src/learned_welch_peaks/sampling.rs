@@ -2,6 +2,7 @@
 
 use burn::tensor::{Distribution, Int, Tensor};
 use firefly_ops::ArgumentError;
+use firefly_ops::options::SegmentSet;
 
 use super::gates::{GateKind, Gates, HardConcrete};
 use super::module::LearnedWelchPeaks;
@@ -14,20 +15,20 @@ impl LearnedWelchPeaks {
     /// One draw of every gate, differentiable in the logits: for training. The noise is Burn's, so that
     /// [`Device::seed`](burn::tensor::Device::seed) makes the draw repeatable.
     ///
-    /// A draw whose segment gates sum to less than 1 is filled up to 1 with the segment of the greatest logit. Blocks of
-    /// bins are not drawn, but as [`hard_gates`](Self::hard_gates) has them, and so is whether the transform is halved:
-    /// their effect on a loss is known without a draw (see [`open_blocks`](Self::open_blocks) and
-    /// [`halving`](Self::halving)). Waits for the device if the model has a gate that halves the transform.
+    /// A draw whose segment gates sum to less than 1 is filled up to 1 with the segment of the greatest logit.
     pub fn sample_gates(&self) -> Gates {
         let uniform = Distribution::Uniform(0.0, 1.0);
-        self.sample(
-            self.gate_logits.val().inner().random_like(uniform),
-            self.segment_logits.val().inner().random_like(uniform),
-        )
+        let butterflies = self.gate_logits().map(|logits| logits.inner().random_like(uniform));
+        self.sample(butterflies, self.segment_logits.val().inner().random_like(uniform))
+    }
+
+    or_panic! {
+        sample_gates_from = try_sample_gates_from(butterflies: Option<Tensor<2>>, segments: Tensor<1>) -> Gates
     }
 
     /// One draw of every gate, as [`sample_gates`](Self::sample_gates), from the caller's noise: uniform numbers from
-    /// 0 to 1, of the shapes of [`gate_logits`](Self::gate_logits) and [`segment_logits`](Self::segment_logits).
+    /// 0 to 1, of the shapes of [`gate_logits`](super::LearnedTransform::gate_logits), if the transform is learned, and
+    /// of [`segment_logits`](Self::segment_logits).
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -35,37 +36,36 @@ impl LearnedWelchPeaks {
     ///
     /// let device = Device::flex();
     /// let model = LearnedWelchPeaksConfig::new().with_n_fft(16).with_k(4).with_segments(2).init(&device);
-    /// let noise = (Tensor::full([4, 8], 0.5, &device), Tensor::full([2], 0.5, &device));
-    /// let gates = model.sample_gates_from(noise.0, noise.1);
-    /// assert_eq!(gates.butterflies().dims(), [4, 8]);
+    /// let gates = model.sample_gates_from(None, Tensor::full([2], 0.5, &device));
+    /// assert_eq!(gates.segments().dims(), [2]);
     /// ```
-    ///
-    /// # Panics
-    /// With the message of [`try_sample_gates_from`](Self::try_sample_gates_from)'s error.
-    #[track_caller]
-    pub fn sample_gates_from(&self, butterflies: Tensor<2>, segments: Tensor<1>) -> Gates {
-        expect_valid(self.try_sample_gates_from(butterflies, segments))
-    }
-
-    /// One draw of every gate, as [`sample_gates_from`](Self::sample_gates_from).
     ///
     /// # Errors
     /// [`ArgumentError`] for noise of another shape or on another device.
-    pub fn try_sample_gates_from(&self, butterflies: Tensor<2>, segments: Tensor<1>) -> Result<Gates, ArgumentError> {
-        check_noise("butterflies", &butterflies, &self.gate_logits.val())?;
+    pub fn try_sample_gates_from(
+        &self,
+        butterflies: Option<Tensor<2>>,
+        segments: Tensor<1>,
+    ) -> Result<Gates, ArgumentError> {
+        match (&butterflies, self.gate_logits()) {
+            (Some(noise), Some(logits)) => check_noise("butterflies", noise, &logits)?,
+            (None, None) => {}
+            (given, _) => {
+                let [got, expected] = ["none", "one per butterfly"];
+                let (got, expected) = if given.is_none() { (got, expected) } else { (expected, got) };
+                return Err(ArgumentError::new("sample_gates_from", "butterflies", got, expected));
+            }
+        }
         check_noise("segments", &segments, &self.segment_logits.val())?;
         Ok(self.sample(butterflies, segments))
     }
 
-    fn sample(&self, butterflies: Tensor<2>, segments: Tensor<1>) -> Gates {
-        let butterflies = HardConcrete::PAPER.sample(self.gate_logits.val(), inside_unit_interval(butterflies));
+    fn sample(&self, butterflies: Option<Tensor<2>>, segments: Tensor<1>) -> Gates {
+        let of_butterflies = |(logits, noise)| HardConcrete::PAPER.sample(logits, inside_unit_interval(noise));
+        let butterflies = self.gate_logits().zip(butterflies).map(of_butterflies);
         let segments = HardConcrete::PAPER.sample(self.segment_logits.val(), inside_unit_interval(segments));
         let shortfall = (-segments.clone().sum() + 1.0).clamp_min(0.0);
-        self.with_chosen(Gates::of_kind(
-            GateKind::Sampled,
-            butterflies,
-            segments + self.likeliest_segment() * shortfall,
-        ))
+        Gates::of_kind(GateKind::Sampled, segments + self.likeliest_segment() * shortfall, butterflies)
     }
 
     /// Every gate without noise, in `[0, 1]`, for inspection. They are not for training, because a gate whose logit is
@@ -84,39 +84,33 @@ impl LearnedWelchPeaks {
     /// assert_eq!(gates, [0.5, 1.0]);
     /// ```
     pub fn mean_gates(&self) -> Gates {
-        self.with_chosen(Gates::of_kind(
-            GateKind::Mean,
-            HardConcrete::PAPER.mean(self.gate_logits.val()),
-            HardConcrete::PAPER.mean(self.segment_logits.val()),
-        ))
+        let mean = HardConcrete::PAPER;
+        let butterflies = self.gate_logits().map(|logits| mean.mean(logits));
+        Gates::of_kind(GateKind::Mean, mean.mean(self.segment_logits.val()), butterflies)
     }
 
     /// Every gate as 0 or 1, open where its logit is not negative, which is where its mean is at least a half. At least
-    /// one segment stays open, that of the greatest logit, and as many blocks of bins as have the peaks, those of equal
-    /// logits together. Without gradient in the logits. Waits for the device if the model has a gate that halves the transform.
+    /// one segment stays open, that of the greatest logit. Without gradient in the logits.
+    ///
+    /// Reads the logits of segments back, which waits for the device: an estimate computes open segments alone.
     pub fn hard_gates(&self) -> Gates {
-        let open = |logits: Tensor<2>| logits.detach().greater_equal_elem(0.0).float();
-        let segments = open(self.segment_logits.val().unsqueeze()).squeeze_dim(0);
-        let segments = segments.max_pair(self.likeliest_segment());
-        self.with_chosen(Gates::of_kind(GateKind::Hard, open(self.gate_logits.val()), segments))
+        let logits = self.segment_logits.val().inner();
+        let device = logits.device();
+        let logits: Vec<f32> = logits.into_data().convert::<f32>().iter().collect();
+        // The first of the greatest logits.
+        let likeliest = (0..logits.len()).rev().max_by(|&a, &b| logits[a].total_cmp(&logits[b])).unwrap_or(0);
+        let open = (0..logits.len()).filter(|&segment| segment == likeliest || logits[segment] >= 0.0);
+        let open = expect_valid(SegmentSet::new(open));
+        let mut segments = vec![0.0f32; logits.len()];
+        open.indices().for_each(|segment| segments[segment] = 1.0);
+        let butterflies = self.gate_logits().map(|logits| logits.detach().greater_equal_elem(0.0).float());
+        let segments = Tensor::from_floats(segments.as_slice(), &device);
+        Gates::of_kind(GateKind::Hard, segments, butterflies).with_chosen(open)
     }
 
-    /// Gates with hard gates of blocks of bins and of a halved transform.
-    fn with_chosen(&self, gates: Gates) -> Gates {
-        let gates = gates.with_halved(self.is_halved());
-        let Some(logits) = &self.block_logits else { return gates };
-        // Open are logits that are not negative, and of the blocks that the transform has the greatest as many as have the
-        // peaks.
-        let (logits, options) = (logits.val().detach(), self.options_with(&gates));
-        let needed = self.config().k.div_ceil(options.block_len()).min(options.blocks());
-        let of_transform = logits.clone().narrow(0, 0, options.blocks());
-        let least = of_transform.sort_descending(0).narrow(0, needed - 1, 1).clamp_max(0.0);
-        gates.with_blocks(logits.clone().greater_equal(least.expand(logits.dims())).float())
-    }
-
-    /// Whether hard gates halve the transform: whether there is a logit for it, and it is not negative.
-    pub(super) fn is_halved(&self) -> bool {
-        self.halving_logit.as_ref().is_some_and(|logit| logit.val().into_scalar::<f32>() >= 0.0)
+    /// Logits of the gates of butterflies, of a model whose transform is learned.
+    fn gate_logits(&self) -> Option<Tensor<2>> {
+        self.transform.as_ref().map(|transform| transform.gate_logits.val())
     }
 
     /// 1 at the segment of the greatest logit, the first of several, and 0 elsewhere: `[segments]`.
@@ -128,12 +122,12 @@ impl LearnedWelchPeaks {
 }
 
 /// Uniform noise, kept away from 0 and 1.
-pub(crate) fn inside_unit_interval<const D: usize>(uniform: Tensor<D>) -> Tensor<D> {
+fn inside_unit_interval<const D: usize>(uniform: Tensor<D>) -> Tensor<D> {
     uniform.clamp(NOISE_MARGIN, 1.0 - NOISE_MARGIN)
 }
 
 /// Checks that noise has the shape and the device of the logits of its gates.
-pub(crate) fn check_noise<const D: usize>(
+fn check_noise<const D: usize>(
     argument: &'static str,
     noise: &Tensor<D>,
     logits: &Tensor<D>,

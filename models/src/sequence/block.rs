@@ -6,11 +6,10 @@ use burn::tensor::activation::{gelu, glu};
 use burn::tensor::{Device, Tensor};
 use firefly_ops::ArgumentError;
 
-use super::diagonal::DiagonalStateSpace;
-use super::direct::DirectKernel;
 use super::hyena::HyenaOperator;
+use super::kernels::{DiagonalStateSpace, DirectKernel};
 use crate::channel_linear::ChannelLinear;
-use crate::{ensure_channels, expect_valid};
+use crate::ensure_channels;
 
 /// Hidden channels of linear layers behind a Hyena operator, per channel of it.
 const FEED_FORWARD_FACTOR: usize = 4;
@@ -51,7 +50,8 @@ pub enum Channels {
 ///
 /// ```
 /// use burn::tensor::Device;
-/// use firefly_models::{Channels, HyenaConfig};
+/// use firefly_models::sequence::Channels;
+/// use firefly_models::HyenaConfig;
 ///
 /// let model = HyenaConfig::new().with_width(8).init(&Device::flex());
 /// let Channels::FeedForward(layers) = &model.stack.blocks[0].channels else { panic!("{}", model.config()) };
@@ -107,16 +107,9 @@ impl SequenceBlock {
         Self { norm: norm(), mixer, channels }
     }
 
-    /// The block on a signal `[batch, width, n]`.
-    ///
-    /// # Panics
-    /// With the message of [`try_forward`](Self::try_forward)'s error.
-    #[track_caller]
-    pub fn forward(&self, signal: Tensor<3>) -> Tensor<3> {
-        expect_valid(self.try_forward(signal))
-    }
+    or_panic! { forward = try_forward(signal: Tensor<3>) -> Tensor<3> }
 
-    /// A signal after the block, as [`forward`](Self::forward).
+    /// The block on a signal `[batch, width, n]`.
     ///
     /// # Errors
     /// As [`long_conv`](firefly_ops::long_conv); for a signal of another number of channels.

@@ -3,13 +3,13 @@
 use burn::config::Config;
 use firefly_ops::ArgumentError;
 
-use crate::least::ensure_least;
+use crate::{MAX_DEPTH, ensure_least, ensure_most};
 
 /// Declares a configuration with the fields that all sequence models have, and its checks.
 macro_rules! sequence_config {
     (
         $(#[$doc:meta])* $config:ident;
-        $($(#[$field_doc:meta])* $field:ident: $type:ty = $default:literal, $least:literal;)*
+        $($(#[$field_doc:meta])* $field:ident: $type:ty = $default:literal, $least:literal $(, $most:literal)?;)*
     ) => {
         $(#[$doc])*
         #[non_exhaustive]
@@ -51,7 +51,9 @@ macro_rules! sequence_config {
                     ("length", self.length as f64, 2.0),
                     $((stringify!($field), self.$field as f64, $least),)*
                 ];
-                ensure_least(stringify!($config), fields)
+                ensure_least(stringify!($config), fields)?;
+                $($(ensure_most(stringify!($config), stringify!($field), self.$field, $most)?;)?)*
+                ensure_most(stringify!($config), "layers", self.layers, MAX_DEPTH)
             }
         }
     };
@@ -98,8 +100,8 @@ sequence_config! {
     /// assert!(config.with_order(1).validate().unwrap_err().to_string().contains("`order` is 1"));
     /// ```
     HyenaConfig;
-    /// Products by a projection of the input: one more than there are long convolutions.
-    order: usize = 2, 2.0;
+    /// Products by a projection of the input, at most 64: one more than there are long convolutions.
+    order: usize = 2, 2.0, 64;
     /// Number of frequencies whose sine and cosine at the position are inputs of the filters' network.
     frequencies: usize = 1, 1.0;
     /// Hidden units of the filters' network.

@@ -7,11 +7,9 @@ use firefly_ops::ArgumentError;
 
 use super::block::{Mixer, SequenceBlock, over_channels};
 use super::config::{HyenaConfig, LongConvConfig, S4dConfig};
-use super::diagonal::DiagonalStateSpace;
-use super::direct::DirectKernel;
 use super::hyena::HyenaOperator;
+use super::kernels::{DiagonalStateSpace, DirectKernel};
 use crate::channel_linear::ChannelLinear;
-use crate::expect_valid;
 
 /// Stack of residual blocks between a linear layer over channels and a linear layer on the mean over samples.
 ///
@@ -80,14 +78,7 @@ macro_rules! sequence_model {
         }
 
         impl $config {
-            /// The untrained model on `device`.
-            ///
-            /// # Panics
-            /// With the message of [`try_init`](Self::try_init)'s error.
-            #[track_caller]
-            pub fn init(&self, device: &Device) -> $model {
-                expect_valid(self.try_init(device))
-            }
+            or_panic! { init = try_init(device: &Device) -> $model }
 
             /// The untrained model on `device`.
             ///
@@ -104,16 +95,9 @@ macro_rules! sequence_model {
         }
 
         impl $model {
-            /// Outputs `[batch, outputs]` for signals `[batch, in_channels, n]`.
-            ///
-            /// # Panics
-            /// With the message of [`try_forward`](Self::try_forward)'s error.
-            #[track_caller]
-            pub fn forward(&self, signal: Tensor<3>) -> Tensor<2> {
-                expect_valid(self.try_forward(signal))
-            }
+            or_panic! { forward = try_forward(signal: Tensor<3>) -> Tensor<2> }
 
-            /// Outputs, as [`forward`](Self::forward).
+            /// Outputs `[batch, outputs]` for signals `[batch, in_channels, n]`.
             ///
             /// # Errors
             /// [`ArgumentError`] for a signal of other channels, without samples, or longer than the model takes.
@@ -122,16 +106,9 @@ macro_rules! sequence_model {
                 self.stack.try_forward(signal)
             }
 
-            /// Values of every sample before the mean, `[batch, width, n]`: each a function of the samples up to it.
-            ///
-            /// # Panics
-            /// With the message of [`try_features`](Self::try_features)'s error.
-            #[track_caller]
-            pub fn features(&self, signal: Tensor<3>) -> Tensor<3> {
-                expect_valid(self.try_features(signal))
-            }
+            or_panic! { features = try_features(signal: Tensor<3>) -> Tensor<3> }
 
-            /// Values of every sample, as [`features`](Self::features).
+            /// Values of every sample before the mean, `[batch, width, n]`: each a function of the samples up to it.
             ///
             /// # Errors
             /// As [`try_forward`](Self::try_forward).

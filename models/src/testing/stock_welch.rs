@@ -1,7 +1,7 @@
 //! Welch peaks by Burn's own operations.
 
 use burn::signal::rfft;
-use burn::tensor::{Device, FloatDType, Tensor};
+use burn::tensor::{Device, FloatDType, Int, Tensor};
 use firefly_ops::{ArgumentError, Detrend, Peaks, Scaling, WelchOptions};
 
 use super::one_sided;
@@ -69,8 +69,8 @@ impl StockWelchPeaks {
     /// The model of a configuration, in a formulation.
     ///
     /// # Errors
-    /// [`ArgumentError`] for a configuration that is out of range, scales other than by `power` or detrends, or whose
-    /// segments don't overlap by half where the formulation requires it.
+    /// [`ArgumentError`] for a configuration that is out of range, scales other than by `power` or detrends, whose
+    /// segments don't overlap by half where the formulation requires it, or are placed where it takes adjacent ones.
     pub fn new(config: &WelchPeaksConfig, formulation: Formulation, device: &Device) -> Result<Self, ArgumentError> {
         const NAME: &str = "StockWelchPeaks";
         config.validate()?;
@@ -81,6 +81,9 @@ impl StockWelchPeaks {
         }
         if options.detrend != Detrend::None {
             return refuse("detrend", options.detrend.to_string(), "none");
+        }
+        if let (Some(placement), true) = (config.placement, formulation != Formulation::Unfold) {
+            return refuse("placement", placement.to_string(), "none in this formulation");
         }
         let needs_half_overlap = matches!(formulation, Formulation::Reshape | Formulation::Blocks);
         if needs_half_overlap && options.hop * 2 != options.n_fft {
@@ -139,7 +142,11 @@ impl StockWelchPeaks {
         let frame = self.options.frame();
         // A slice of the whole frame would be a copy on some devices.
         let signal = if signal.dims()[1] == frame { signal } else { signal.narrow(1, 0, frame) };
-        let segments: Tensor<3> = signal.unfold(1, n_fft, hop);
+        let mut segments: Tensor<3> = signal.unfold(1, n_fft, hop);
+        if self.options.chosen.is_some() {
+            let indices: Vec<i64> = self.options.indices().into_iter().map(|index| index as i64).collect();
+            segments = segments.clone().select(1, Tensor::<1, Int>::from_data(&indices[..], &segments.device()));
+        }
         let (re, im) = rfft(segments * self.window.clone().unsqueeze(), 2, None);
         let power = (re.square() + im.square()).mean_dim(1);
         power.squeeze_dim::<2>(1) * self.one_sided.clone().unsqueeze()

@@ -3,7 +3,7 @@
 use burn::config::Config;
 use firefly_ops::ArgumentError;
 
-use crate::least::ensure_least;
+use crate::{MAX_DEPTH, ensure_least, ensure_most};
 
 /// Declares a configuration with the fields that all image classifiers have, and its checks.
 macro_rules! vision_config {
@@ -66,6 +66,7 @@ macro_rules! vision_config {
                     $((stringify!($field), self.$field as f64, $least),)*
                 ];
                 ensure_least(NAME, fields)?;
+                ensure_most(NAME, "layers", self.layers, MAX_DEPTH)?;
                 if !self.image.is_multiple_of(self.patch) {
                     let expected = format!("a divisor of `image`, {}", self.image);
                     return Err(ArgumentError::new(NAME, "patch", self.patch, expected));

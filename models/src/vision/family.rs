@@ -1,6 +1,5 @@
 //! Image classifiers in the zoo.
 
-use burn::tensor::Device;
 use firefly_framework::graph::{AnyTensor, Input};
 use firefly_ops::ArgumentError;
 
@@ -15,7 +14,7 @@ const MACHINE: &str = "NVIDIA H200, 2026-11-24; one run, seed 1";
 macro_rules! vision_family {
     ($model:ident, $config:ident, $name:literal, $summary:literal, $paper:expr, $results:expr, $variants:expr) => {
         impl Family for $model {
-            type Config = $config;
+            configured_by! { $config }
 
             const CARD: FamilyCard = FamilyCard {
                 name: $name,
@@ -32,14 +31,6 @@ macro_rules! vision_family {
 
             fn variants() -> Vec<Variant<$config>> {
                 $variants
-            }
-
-            fn from_config(config: &$config, device: &Device) -> Result<Self, ArgumentError> {
-                config.try_init(device)
-            }
-
-            fn config(&self) -> $config {
-                $model::config(self).clone()
             }
 
             fn inputs(&self, batch: usize) -> Vec<Input> {

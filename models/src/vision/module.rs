@@ -6,10 +6,9 @@ use burn::tensor::activation::gelu;
 use burn::tensor::{Device, Tensor};
 use firefly_ops::ArgumentError;
 
-use super::afno_mixer::AfnoMixer;
 use super::config::{AfnoConfig, GfNetConfig};
-use super::global_filter::GlobalFilter;
-use crate::{ensure_channels, expect_valid};
+use super::mixers::{AfnoMixer, GlobalFilter};
+use crate::ensure_channels;
 
 /// Standard deviation of weights at first.
 const DEVIATION: f64 = 0.02;
@@ -53,16 +52,9 @@ pub struct VisionBlock {
 }
 
 impl VisionBlock {
-    /// The block on `patches` `[batch, rows, columns, width]`.
-    ///
-    /// # Panics
-    /// With the message of [`try_forward`](Self::try_forward)'s error.
-    #[track_caller]
-    pub fn forward(&self, patches: Tensor<4>) -> Tensor<4> {
-        expect_valid(self.try_forward(patches))
-    }
+    or_panic! { forward = try_forward(patches: Tensor<4>) -> Tensor<4> }
 
-    /// Patches after the block, as [`forward`](Self::forward).
+    /// The block on `patches` `[batch, rows, columns, width]`.
     ///
     /// # Errors
     /// As [`rfft2`](firefly_ops::fft::rfft2); for patches of another number of channels.
@@ -142,7 +134,7 @@ impl VisionStack {
         };
         Self {
             // A convolution of as many pixels as a patch has.
-            patches: LinearConfig::new(in_channels * patch * patch, width).init(device),
+            patches: LinearConfig::new(in_channels.saturating_mul(patch * patch), width).init(device),
             positions: normal.init([1, side, side, width], device),
             blocks: (0..layers).map(block).collect(),
             norm: norm(),
@@ -184,14 +176,7 @@ macro_rules! vision_model {
         }
 
         impl $config {
-            /// The untrained classifier on `device`.
-            ///
-            /// # Panics
-            /// With the message of [`try_init`](Self::try_init)'s error.
-            #[track_caller]
-            pub fn init(&self, device: &Device) -> $model {
-                expect_valid(self.try_init(device))
-            }
+            or_panic! { init = try_init(device: &Device) -> $model }
 
             /// The untrained classifier on `device`.
             ///
@@ -209,16 +194,9 @@ macro_rules! vision_model {
         }
 
         impl $model {
-            /// Scores `[batch, classes]` of images `[batch, in_channels, image, image]`.
-            ///
-            /// # Panics
-            /// With the message of [`try_forward`](Self::try_forward)'s error.
-            #[track_caller]
-            pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
-                expect_valid(self.try_forward(images))
-            }
+            or_panic! { forward = try_forward(images: Tensor<4>) -> Tensor<2> }
 
-            /// Scores, as [`forward`](Self::forward).
+            /// Scores `[batch, classes]` of images `[batch, in_channels, image, image]`.
             ///
             /// # Errors
             /// [`ArgumentError`] for images of another size or of other channels.

@@ -8,7 +8,7 @@ use firefly_framework::graph::GraphError;
 use firefly_ops::ArgumentError;
 use thiserror::Error;
 
-use super::format::WEIGHTS_FORMAT;
+use super::store::WEIGHTS_FORMAT;
 use crate::weights::ParameterMismatch;
 
 /// Reason why a model of the zoo can't be created, run, saved or loaded.
@@ -71,37 +71,20 @@ pub enum ZooError {
         trained: Vec<&'static str>,
     },
     /// A file can't be read or written.
-    #[error("{path}: {error}")]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The error of the file system.
-        error: io::Error,
-    },
+    #[error("{0}: {1}")]
+    File(PathBuf, io::Error),
     /// The file is no saved model of this layout.
-    #[error("{path}: no model of the zoo in format {WEIGHTS_FORMAT}: {reason}")]
-    Format {
-        /// The file.
-        path: PathBuf,
-        /// First difference.
-        reason: String,
-    },
+    #[error("{0}: no model of the zoo in format {WEIGHTS_FORMAT}: {1}")]
+    Format(PathBuf, String),
+    /// The file is no safetensors file, or not the whole of one.
+    #[error("{0}: damaged or cut short: {1}")]
+    Damaged(PathBuf, String),
     /// The weights can't be serialised.
-    #[error("{path}: {error}")]
-    Weights {
-        /// The file.
-        path: PathBuf,
-        /// The first thing that does not fit.
-        error: SafetensorsStoreError,
-    },
+    #[error("{0}: {1}")]
+    Weights(PathBuf, SafetensorsStoreError),
     /// The weights are not those of the configuration.
-    #[error("{path}: {mismatch}")]
-    OtherModel {
-        /// The file.
-        path: PathBuf,
-        /// The first parameter that does not fit.
-        mismatch: ParameterMismatch,
-    },
+    #[error("{0}: {1}")]
+    OtherModel(PathBuf, ParameterMismatch),
 }
 
 impl ZooError {

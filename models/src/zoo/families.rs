@@ -10,10 +10,9 @@ use super::entry::FamilyEntry;
 use super::error::ZooError;
 use super::family::AnyFamily;
 use super::settings::Settings;
-use crate::expect_valid;
 use crate::{
-    AdaptiveWelchPeaks, Afno, Butterfly, FNet, Fits, Fno1d, Fno2d, Fno3d, GfNet, Hyena, LearnedFft, LearnedWelchPeaks,
-    LogMel, LongConv, MelClassifier, Mfcc, S4d, SpectralDenoiser, TimesNet, WelchPeaks,
+    Afno, Butterfly, FNet, Fits, Fno1d, Fno2d, Fno3d, GfNet, Hyena, LearnedWelchPeaks, LogMel, LongConv, MelClassifier,
+    Mfcc, S4d, SpectralDenoiser, TimesNet, WelchPeaks,
 };
 
 macro_rules! families {
@@ -63,10 +62,8 @@ macro_rules! families {
 families! {
     /// Exact Welch peaks.
     WelchPeaks,
-    /// Welch peaks with learned taper, twiddles, gates and gain.
+    /// Welch peaks with learned taper, gates of segments and gain, and perhaps a learned transform.
     LearnedWelchPeaks,
-    /// Welch peaks that add segments to a frame until the order around rank K is settled.
-    AdaptiveWelchPeaks,
     /// Learned fast transform.
     Butterfly,
     /// Forecasting by interpolation in the frequency domain.
@@ -79,8 +76,6 @@ families! {
     MelClassifier,
     /// Denoising by a mask on the short-time spectrum.
     SpectralDenoiser,
-    /// Gated butterfly transform before power, mel bands or peaks.
-    LearnedFft,
     /// Forecasting by convolutions over pictures of a series' periods.
     TimesNet,
     /// Fourier neural operator in one dimension.
@@ -119,14 +114,7 @@ impl ZooModel {
         self.any().inputs(batch)
     }
 
-    /// Outputs of `inputs`, in the order of the card.
-    ///
-    /// # Panics
-    /// With the message of [`try_forward`](Self::try_forward)'s error.
-    #[track_caller]
-    pub fn forward(&self, inputs: Vec<AnyTensor>) -> Vec<AnyTensor> {
-        expect_valid(self.try_forward(inputs))
-    }
+    or_panic! { forward = try_forward(inputs: Vec<AnyTensor>) -> Vec<AnyTensor> }
 
     /// Outputs of `inputs`, in the order of the card.
     ///

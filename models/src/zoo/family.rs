@@ -8,8 +8,8 @@ use firefly_framework::graph::{AnyTensor, Input};
 use firefly_ops::ArgumentError;
 
 use super::card::FamilyCard;
-use super::format::HEADER;
 use super::settings::Settings;
+use super::store::HEADER;
 use crate::weights;
 
 /// Named configuration of a family.

@@ -25,7 +25,6 @@ mod entry;
 mod error;
 mod families;
 mod family;
-mod format;
 mod settings;
 mod store;
 
@@ -36,9 +35,8 @@ pub use card::{Card, FamilyCard, Measurement, Paper, Signature};
 pub use error::ZooError;
 pub use families::ZooModel;
 pub use family::{Family, Variant, exactly};
-pub use format::WEIGHTS_FORMAT;
-pub use settings::Settings;
-pub use store::{from_bytes, load};
+pub use settings::{Settings, largest_whole};
+pub use store::{WEIGHTS_FORMAT, from_bytes, load};
 
 use entry::FamilyEntry;
 use families::FAMILIES;

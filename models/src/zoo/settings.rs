@@ -3,20 +3,23 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::error::ZooError;
+
+/// Largest whole number of a setting. Products of larger ones have no meaning as sizes of tensors.
+const MAX_WHOLE: u64 = 1 << 24;
 
 /// Settings of a configuration: values by key, in the form that its fields have in JSON or TOML.
 ///
 /// ```
 /// use firefly_models::zoo::Settings;
 ///
-/// let settings: Settings = "n_fft = 512, tier = reference".parse()?;
-/// assert_eq!(settings, Settings::new().with("n_fft", 512).with("tier", "reference"));
-/// assert_eq!(settings.to_string(), "n_fft = 512, tier = \"reference\"");
+/// let settings: Settings = "n_fft = 512, window = hamming".parse()?;
+/// assert_eq!(settings, Settings::new().with("n_fft", 512).with("window", "hamming"));
+/// assert_eq!(settings.to_string(), "n_fft = 512, window = \"hamming\"");
 /// assert!("n_fft".parse::<Settings>().is_err());
 /// # Ok::<(), firefly_models::zoo::ZooError>(())
 /// ```
@@ -69,15 +72,34 @@ impl Settings {
                 return Err(ZooError::UnknownSetting { model: model.into(), key: key.clone(), accepted });
             }
             settings.insert(key.clone(), value.clone());
+            // JSON has no NaN and no infinity.
+            let shown = if value.is_null() { "null, NaN or infinity".into() } else { value.to_string() };
+            let refused =
+                |error| ZooError::Setting { model: model.into(), key: key.clone(), value: shown.clone(), error };
             // One after the other, so that an error is that of this key.
-            config = serde_json::from_value(Value::Object(settings.clone())).map_err(|error| ZooError::Setting {
-                model: model.into(),
-                key: key.clone(),
-                value: value.to_string(),
-                error,
-            })?;
+            config = serde_json::from_value(Value::Object(settings.clone())).map_err(refused)?;
+            // A field that holds a fraction takes whole numbers too, of any size.
+            let Self(taken) = Self::of(&config);
+            if taken.get(key).and_then(largest_whole).is_some_and(|largest| largest > MAX_WHOLE) {
+                return Err(refused(serde_json::Error::custom("a whole number is at most 16,777,216")));
+            }
         }
         Ok(config)
+    }
+}
+
+/// The largest whole number in the value of a setting, in lists too; `None` where there is none.
+///
+/// ```
+/// use firefly_models::zoo::largest_whole;
+///
+/// let values = [serde_json::json!([3, 16]), serde_json::json!(0.5)];
+/// assert_eq!(values.map(|value| largest_whole(&value)), [Some(16), None]);
+/// ```
+pub fn largest_whole(value: &Value) -> Option<u64> {
+    match value {
+        Value::Array(values) => values.iter().filter_map(largest_whole).max(),
+        value => value.as_u64(),
     }
 }
 

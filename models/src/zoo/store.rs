@@ -11,8 +11,15 @@ use serde::{Deserialize, Serialize};
 use super::entry::RestoreError;
 use super::error::ZooError;
 use super::families::{FAMILIES, ZooModel};
-use super::format::{HEADER, WEIGHTS_FORMAT};
 use super::settings::Settings;
+use crate::checksum::is_intact;
+use crate::weights::ParameterMismatch;
+
+/// Version of the file's layout; files of another version are refused.
+pub const WEIGHTS_FORMAT: u32 = 1;
+
+/// Name of the metadata entry that describes the model.
+pub(super) const HEADER: &str = "firefly";
 
 /// Description of a model in its file.
 #[derive(Serialize, Deserialize)]
@@ -24,7 +31,7 @@ struct ModelHeader {
 
 impl ZooModel {
     /// Writes the model to the safetensors file `path`, in place of a file that is there: parameters under their names
-    /// in the module, family and settings in the metadata. The file appears as a whole.
+    /// in the module; family, settings and a [checksum](crate::checksum) in the metadata. The file appears as a whole.
     ///
     /// ```
     /// use burn::tensor::Device;
@@ -42,7 +49,7 @@ impl ZooModel {
     /// [`ZooError::File`] if the file can't be written.
     pub fn save(&self, path: &Path) -> Result<(), ZooError> {
         let bytes = self.bytes(path)?;
-        write_atomically(path, &bytes).map_err(|error| ZooError::File { path: path.into(), error })
+        write_atomically(path, &bytes).map_err(|error| ZooError::File(path.into(), error))
     }
 
     /// The bytes of the file that [`save`](Self::save) writes. Equal models have equal bytes.
@@ -66,9 +73,9 @@ impl ZooModel {
     fn bytes(&self, path: &Path) -> Result<Vec<u8>, ZooError> {
         let (family, settings) = (self.family().name.into(), self.settings());
         let header = ModelHeader { format: WEIGHTS_FORMAT, family, settings };
-        let format = |error: serde_json::Error| ZooError::Format { path: path.into(), reason: error.to_string() };
+        let format = |error: serde_json::Error| ZooError::Format(path.into(), error.to_string());
         let header = serde_json::to_string(&header).map_err(format)?;
-        self.any().serialize(&header).map_err(|error| ZooError::Weights { path: path.into(), error })
+        self.any().serialize(&header).map_err(|error| ZooError::Weights(path.into(), error))
     }
 }
 
@@ -89,7 +96,7 @@ impl ZooModel {
 /// [`ZooError`] for a file that can't be read, is damaged, of another version, or whose parameters are not those of
 /// its settings.
 pub fn load(path: &Path, device: &Device) -> Result<ZooModel, ZooError> {
-    let bytes = fs::read(path).map_err(|error| ZooError::File { path: path.into(), error })?;
+    let bytes = fs::read(path).map_err(|error| ZooError::File(path.into(), error))?;
     from_bytes(path, bytes, device)
 }
 
@@ -111,18 +118,22 @@ pub fn load(path: &Path, device: &Device) -> Result<ZooModel, ZooError> {
 /// # Errors
 /// As [`load`], but for the file.
 pub fn from_bytes(path: &Path, bytes: Vec<u8>, device: &Device) -> Result<ZooModel, ZooError> {
-    let refused = |reason: String| ZooError::Format { path: path.into(), reason };
-    let (_, metadata) = SafeTensors::read_metadata(&bytes).map_err(|error| refused(error.to_string()))?;
+    let refused = |reason: String| ZooError::Format(path.into(), reason);
+    let (_, metadata) =
+        SafeTensors::read_metadata(&bytes).map_err(|error| ZooError::Damaged(path.into(), error.to_string()))?;
     let header = metadata.metadata().as_ref().and_then(|entries| entries.get(HEADER));
     let header = header.ok_or_else(|| refused(format!("its metadata has no entry `{HEADER}`")))?;
     let header: ModelHeader = serde_json::from_str(header).map_err(|error| refused(error.to_string()))?;
     if header.format != WEIGHTS_FORMAT {
         return Err(refused(format!("it has format {}", header.format)));
     }
+    if !is_intact(&bytes) {
+        return Err(ZooError::OtherModel(path.into(), ParameterMismatch::Checksum));
+    }
     let family = FAMILIES.iter().find(|family| family.name == header.family);
     let family = family.ok_or_else(|| refused(format!("there is no family `{}`", header.family)))?;
     (family.restore)(&header.settings, bytes, device).map_err(|error| match error {
         RestoreError::Settings(error) => refused(error.to_string()),
-        RestoreError::Weights(mismatch) => ZooError::OtherModel { path: path.into(), mismatch },
+        RestoreError::Weights(mismatch) => ZooError::OtherModel(path.into(), mismatch),
     })
 }

@@ -2,8 +2,7 @@
 
 use burn::tensor::{DType, Device, Tensor};
 use firefly_models::{
-    AdaptiveWelchPeaksConfig, FnoConfig, GfNetConfig, LearnedWelchPeaksConfig, LogMelConfig, MfccConfig, S4dConfig,
-    WelchPeaksConfig,
+    FnoConfig, GfNetConfig, LearnedWelchPeaksConfig, LogMelConfig, MfccConfig, S4dConfig, WelchPeaksConfig,
 };
 use firefly_ops::{ArgumentError, Window};
 
@@ -14,7 +13,6 @@ fn windows_out_of_range_are_refused() {
     let refused = |error: Option<ArgumentError>| assert_eq!(error.unwrap().argument, "std");
     refused(WelchPeaksConfig::new().with_window(window).try_init(&device).err());
     refused(LearnedWelchPeaksConfig::new().with_window(window).try_init(&device).err());
-    refused(AdaptiveWelchPeaksConfig::new().with_window(window).try_init(&device).err());
     // Of 64 coefficients, which text alone does not say.
     let window: Window = "dpss(40)".parse().unwrap();
     let error = WelchPeaksConfig::new().with_n_fft(64).with_window(window).try_init(&device).err();

@@ -8,7 +8,7 @@ mod gains;
 mod gates;
 mod mutated_files;
 mod nested;
+mod placement;
 mod rewrite;
-mod skipped_work;
 mod store;
 mod zoo;

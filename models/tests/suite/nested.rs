@@ -3,7 +3,7 @@
 use burn::module::{Module, Param};
 use burn::optim::{GradientsParams, SgdConfig};
 use burn::tensor::{Device, Tensor, TensorData};
-use firefly_models::{LearnedWelchPeaks, LearnedWelchPeaksConfig, Tier, WelchPeaks, WelchPeaksConfig};
+use firefly_models::{LearnedWelchPeaks, LearnedWelchPeaksConfig, WelchPeaks, WelchPeaksConfig};
 
 #[path = "../../examples/embed.rs"]
 mod embed;
@@ -17,8 +17,8 @@ struct NestedModel {
 
 fn detector(device: &Device) -> NestedModel {
     NestedModel {
-        exact: WelchPeaksConfig::new().with_n_fft(32).with_k(3).with_tier(Tier::Ultra).init(device),
-        learned: LearnedWelchPeaksConfig::new().with_n_fft(32).with_k(3).init(device),
+        exact: WelchPeaksConfig::new().with_n_fft(32).with_k(3).with_segments(1).init(device),
+        learned: LearnedWelchPeaksConfig::new().with_n_fft(32).with_k(3).with_learned_transform(true).init(device),
         threshold: Param::from_tensor(Tensor::ones([1], device)),
     }
 }
@@ -46,8 +46,9 @@ fn every_parameter_trains_inside_a_users_module() {
     assert!(moved(values(before.threshold.val()), values(after.threshold.val())));
     let (before, after) = (before.learned, after.learned);
     assert!(moved(values(before.taper.val()), values(after.taper.val())));
-    assert!(moved(values(before.twiddles.val()), values(after.twiddles.val())));
-    assert!(moved(values(before.gate_logits.val()), values(after.gate_logits.val())));
+    let (old, new) = (before.transform.unwrap(), after.transform.unwrap());
+    assert!(moved(values(old.twiddles.val()), values(new.twiddles.val())));
+    assert!(moved(values(old.gate_logits.val()), values(new.gate_logits.val())));
     assert!(moved(values(before.segment_logits.val()), values(after.segment_logits.val())));
     assert!(moved(values(before.log_gain.val()), values(after.log_gain.val())));
 }

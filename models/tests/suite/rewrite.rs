@@ -4,20 +4,20 @@ use burn::backend::Flex;
 use burn::signal::rfft;
 use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
 use firefly_framework::graph::{CustomOperations, Graph, Input, Outputs, Replay, capture};
-use firefly_framework::movement::MovementOptions;
 use firefly_framework::profile::{DeviceProfile, Preset};
-use firefly_framework::rewrite::{Rewriter, Rewritten, WelchPeaksRule, register_costs};
+use firefly_framework::rewrite::{Rewriter, Rewritten, Rule};
 use firefly_models::testing::{ButterflyWelchPeaks, Formulation, StockWelchPeaks, one_sided};
-use firefly_models::{Tier, WelchPeaksConfig, Window, WindowSymmetry};
+use firefly_models::{WelchPeaksConfig, Window, WindowSymmetry};
 use firefly_ops::{Direction, Norm, butterfly, exact_twiddles, fft};
 
 const ROWS: usize = 5;
 const N_FFT: usize = 64;
 const K: usize = 6;
+const SEGMENTS: [usize; 3] = [1, 2, 8];
 const BINS: usize = N_FFT / 2 + 1;
 
-fn config(tier: Tier) -> WelchPeaksConfig {
-    WelchPeaksConfig::new().with_n_fft(N_FFT).with_k(K).with_tier(tier)
+fn config(segments: usize) -> WelchPeaksConfig {
+    WelchPeaksConfig::new().with_n_fft(N_FFT).with_k(K).with_segments(segments)
 }
 
 fn record<O: Outputs>(frame: usize, model: impl FnOnce(Tensor<2>, &Device) -> O) -> Graph {
@@ -25,11 +25,7 @@ fn record<O: Outputs>(frame: usize, model: impl FnOnce(Tensor<2>, &Device) -> O)
 }
 
 fn rewrite(graph: &Graph, device: &DeviceProfile) -> Rewritten {
-    let mut options = MovementOptions::default();
-    register_costs(&mut options.costs);
-    let mut rewriter = Rewriter::new(options);
-    rewriter.register(WelchPeaksRule);
-    rewriter.run(graph, device)
+    Rewriter::new(&[Rule::WelchPeaks]).run(graph, device)
 }
 
 /// Tones of different strength in noise, so that no two bins are nearly equal.
@@ -84,30 +80,30 @@ fn stays(name: &str, graph: &Graph) {
 }
 
 #[test]
-fn every_formulation_of_every_tier_is_recognised() {
-    for tier in Tier::ALL {
+fn every_formulation_is_recognised() {
+    for segments in SEGMENTS {
         for formulation in Formulation::ALL {
             // More samples than the segments span: the rest must not be read.
-            let frame = config(tier).options().frame() + 9;
+            let frame = config(segments).options().frame() + 9;
             let graph = record(frame, |signal, device| {
-                let peaks = StockWelchPeaks::new(&config(tier), formulation, device).unwrap().forward(signal);
+                let peaks = StockWelchPeaks::new(&config(segments), formulation, device).unwrap().forward(signal);
                 (peaks.bins, peaks.power)
             });
-            becomes_welch_peaks(&format!("{tier} {formulation:?}"), &graph, frame, 0);
+            becomes_welch_peaks(&format!("{segments} segments, {formulation:?}"), &graph, frame, 0);
         }
     }
 }
 
 #[test]
 fn a_transform_by_butterflies_is_recognised() {
-    for tier in Tier::ALL {
-        let frame = config(tier).options().frame();
+    for segments in SEGMENTS {
+        let frame = config(segments).options().frame();
         let graph = record(frame, |signal, device| {
-            let model = ButterflyWelchPeaks::new(&config(tier), device).unwrap();
+            let model = ButterflyWelchPeaks::new(&config(segments), device).unwrap();
             let peaks = model.peaks(model.spectra(signal).unwrap());
             (peaks.bins, peaks.power)
         });
-        becomes_welch_peaks(&format!("{tier} butterfly"), &graph, frame, 0);
+        becomes_welch_peaks(&format!("{segments} segments, butterfly"), &graph, frame, 0);
     }
     let whole = record(N_FFT, |signal, device| {
         let twiddles = exact_twiddles(N_FFT, Direction::Forward, FloatDType::F32, device).unwrap();
@@ -261,7 +257,7 @@ fn operations_before_the_window_are_kept_as_the_signal() {
         let (re, im) = rfft(signal * hann(device) * hann(device), 1, None);
         ((re.powi_scalar(2) + im.powi_scalar(2)) * sides(device)).topk(K, 1)
     });
-    becomes_welch_peaks("two windows", &twice, N_FFT, 2);
+    becomes_welch_peaks("two windows", &twice, N_FFT, 1);
     let rows = record(N_FFT, |signal, device| {
         let strength = Tensor::<1>::from_data([1.0, 2.0, 3.0, 4.0, 5.0], device).reshape([ROWS, 1]);
         let (re, im) = rfft(signal * strength * hann(device), 1, None);

@@ -7,7 +7,10 @@
 //! | file | definition |
 //! | --- | --- |
 //! | [`dft`] | discrete Fourier transform as its sum, at all bins or at chosen ones |
+//! | [`fast_dft`] | the same in O(n log n), for long rows |
 //! | [`fft`] | transforms of complex and real rows, with length, direction and factors |
+//! | [`fftn`] | transforms of shapes of several dimensions, and their gradients |
+//! | [`dct`] | discrete cosine transforms of types II and III |
 //! | [`window`] | the four windows, periodic and symmetric |
 //! | [`welch`] | averaged one-sided power of rows |
 //! | [`peaks`] | the K strongest bins of a row |
@@ -31,8 +34,11 @@ pub mod adam;
 pub mod butterfly;
 pub mod butterfly_gradient;
 pub mod complex;
+pub mod dct;
 pub mod dft;
+pub mod fast_dft;
 pub mod fft;
+pub mod fftn;
 pub mod learned;
 pub mod local_maxima;
 pub mod long_conv;

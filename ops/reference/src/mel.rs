@@ -3,7 +3,7 @@
 //! filters of librosa and torchaudio.
 
 use super::Complex;
-use super::dft::dft;
+use super::fast_dft::fast_dft;
 
 /// Formula of the mel scale.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -112,7 +112,7 @@ impl MelDefinition {
         let mut bands = vec![0.0; self.bands * frames];
         for t in 0..frames {
             let frame = padded[t * self.hop..][..self.n_fft].iter().zip(window).map(|(x, w)| Complex::from(x * w));
-            let spectrum = dft(&frame.collect::<Vec<_>>());
+            let spectrum = fast_dft(&frame.collect::<Vec<_>>());
             let norm = if self.normalized { 1.0 / self.n_fft as f64 } else { 1.0 };
             let power = spectrum.iter().map(|x| norm * x.norm_sqr());
             let bins: Vec<f64> = power.map(|p| if self.squared { p } else { p.sqrt() }).collect();

@@ -6,7 +6,7 @@ use burn::tensor::Tensor;
 use super::check;
 use super::leading_dimensions::Leading;
 use crate::error::ArgumentError;
-use crate::ops::{ButterflyTensors, SpectralOps};
+use crate::op::inputs;
 use crate::options::validate_n_fft;
 
 /// Radix-2 decimation-in-time butterfly transform with a twiddle factor and a gate of its own for every butterfly.
@@ -49,13 +49,13 @@ pub fn butterfly<const D: usize>(
     let (leading, n) = Leading::of(&re);
     validate_n_fft(NAME, "re", n)?;
     let mut inputs = check::InputCheck::of(NAME, "re", &re)?;
-    inputs.transforms(["re", "re"], &re, [n, 1], gates.is_some())?;
+    inputs.transforms(["re", "re"], &re, [n, 1], Some(gates.is_some()))?;
     let stages = n.trailing_zeros() as usize;
     let im = leading.flatten(inputs.next("im", im, re.dims())?);
     let twiddles = inputs.next("twiddles", twiddles, [stages, n / 2, 2])?.into_dispatch();
     let gates = gates.map(|gates| inputs.next("gates", gates, [stages, n / 2])).transpose()?;
     let re = leading.flatten(inputs.first(re));
-    let gates = gates.map(Tensor::into_dispatch).into();
-    let (re, im) = Dispatch::butterfly(ButterflyTensors { re, im, twiddles, gates });
+    let gates = gates.map(Tensor::into_dispatch);
+    let [re, im] = inputs::Butterfly { re, im, twiddles, gates }.apply::<Dispatch>();
     Ok((leading.unflatten(re, n), leading.unflatten(im, n)))
 }

@@ -1,16 +1,18 @@
 //! The checks that every operation shares.
 
-use burn::backend::DispatchDevice;
+use burn::backend::{DispatchDevice, DispatchTensor};
 #[cfg(feature = "autodiff")]
 use burn::tensor::GradientCheckpointingStrategy;
+use burn::tensor::kind::Basic;
 use burn::tensor::{DType, Device, IntDType, Tensor};
 #[cfg(feature = "cube")]
 use burn_cubecl::CubeDevice;
 
 use super::leading_dimensions::Leading;
+use super::samples::{SampleKind, is_read};
 use crate::error::{ArgumentError, ensure};
 #[cfg(feature = "cube")]
-use crate::gpu::{self, DeviceLimit, DeviceLimitError, Requirement};
+use crate::gpu::{self, DeviceLimit, DeviceLimitError, RequiredTransform, Requirement};
 use crate::options::{MelOptions, WelchOptions};
 #[cfg(feature = "cube")]
 use crate::spectral_shape::SpectralShape;
@@ -29,10 +31,10 @@ pub(super) struct InputCheck {
 
 impl InputCheck {
     /// The operation runs where `first` is, in f64 for f64 and in f32 for every smaller float.
-    pub fn of<const D: usize>(
+    pub fn of<const D: usize, K: Basic>(
         operation: &'static str,
         argument: &'static str,
-        first: &Tensor<D>,
+        first: &Tensor<D, K>,
     ) -> Result<Self, ArgumentError> {
         let device = first.device();
         let plain = device.clone().inner();
@@ -48,18 +50,19 @@ impl InputCheck {
     /// backward.
     ///
     /// `arguments` are the names of `first` and of the argument that `n` is taken from; `per_row` is the number of
-    /// transforms per row.
-    pub fn transforms<const D: usize>(
+    /// transforms per row, and `gated` says of butterflies whether they have gates; `None` is an exact transform.
+    pub fn transforms<const D: usize, K: Basic>(
         &self,
         arguments: [&'static str; 2],
-        first: &Tensor<D>,
+        first: &Tensor<D, K>,
         [n, per_row]: [usize; 2],
-        gated: bool,
+        gated: Option<bool>,
     ) -> Result<(), ArgumentError> {
         #[cfg(feature = "cube")]
         return self.within_limits(arguments, first, n, |device, dims| {
             let (rows, row_len) = (dims[..D - 1].iter().product(), dims[D - 1]);
-            gpu::check(device, &Requirement { n, gated, rows, row_len, transforms: per_row })
+            let transform = gated.map_or(RequiredTransform::Exact, |gated| RequiredTransform::Butterflies { gated });
+            gpu::check(device, &Requirement { n, transform, rows, row_len, transforms: per_row })
         });
         #[cfg(not(feature = "cube"))]
         self.without_limits((arguments, first, n, per_row, gated))
@@ -83,9 +86,9 @@ impl InputCheck {
     }
 
     /// Checks that the device can compute the bands of `frames` frames of every row of `signal`.
-    pub fn mel<const D: usize>(
+    pub fn mel<const D: usize, K: Basic>(
         &self,
-        signal: &Tensor<D>,
+        signal: &Tensor<D, K>,
         options: &MelOptions,
         frames: usize,
     ) -> Result<(), ArgumentError> {
@@ -128,10 +131,10 @@ impl InputCheck {
 
     /// Runs a check where kernels of CubeCL run: `arguments` are the names of `first` and of its length `n`.
     #[cfg(feature = "cube")]
-    fn within_limits<const D: usize>(
+    fn within_limits<const D: usize, K: Basic>(
         &self,
         arguments: [&'static str; 2],
-        first: &Tensor<D>,
+        first: &Tensor<D, K>,
         n: usize,
         check: impl FnOnce(&CubeDevice, [usize; D]) -> Result<(), DeviceLimitError>,
     ) -> Result<(), ArgumentError> {
@@ -171,6 +174,12 @@ impl InputCheck {
     /// The first input in the type the operation computes in.
     pub fn first<const D: usize>(&self, tensor: Tensor<D>) -> Tensor<D> {
         tensor.cast(self.dtype)
+    }
+
+    /// The rows of a signal, the first input, in a type that kernels read.
+    pub fn samples<const D: usize, K: SampleKind>(&self, signal: Tensor<D, K>) -> DispatchTensor {
+        let is_read = is_read(signal.dtype()) && self.checkpointing.is_none() && reads_samples(&self.device);
+        K::rows(signal, (!is_read).then_some(self.dtype))
     }
 
     /// Ones in the type that the operation computes in.
@@ -231,6 +240,18 @@ fn has_adapter(device: &Device) -> bool {
     }
 }
 
+/// Whether kernels of a device read the samples of a signal in another type than they compute in.
+fn reads_samples(device: &Device) -> bool {
+    match device.as_dispatch() {
+        #[cfg(feature = "flex")]
+        DispatchDevice::Flex(_) => true,
+        #[cfg(feature = "cube")]
+        DispatchDevice::Cube(_) => true,
+        #[allow(unreachable_patterns, reason = "which others there are depends on Burn's features")]
+        _ => false,
+    }
+}
+
 /// The device that CubeCL's kernels run on, if it is one.
 #[cfg(feature = "cube")]
 fn cube_device(device: &Device) -> Option<&CubeDevice> {
@@ -253,9 +274,9 @@ fn has_only_f32(device: &Device) -> bool {
 }
 
 /// Checks the options, and that a frame holds their segments.
-pub(super) fn signal<const D: usize>(
+pub(super) fn signal<const D: usize, K: Basic>(
     operation: &'static str,
-    signal: &Tensor<D>,
+    signal: &Tensor<D, K>,
     options: &WelchOptions,
 ) -> Result<(), ArgumentError> {
     options.validate(operation)?;
@@ -266,11 +287,10 @@ pub(super) fn signal<const D: usize>(
         "signal",
         format_args!("{frame} samples per row"),
         format_args!(
-            "at least {}: {} segments of {} {}, {} apart",
+            "at least {}: {} segments of {} samples, {} apart",
             options.frame(),
             options.segments,
             options.n_fft,
-            if options.halvings == 0 { "samples".into() } else { format!("sums of {} samples", 1 << options.halvings) },
             options.hop
         ),
     )

@@ -5,11 +5,12 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-use burn::tensor::{DType, Device, Element, Tensor, TensorData, Transaction, read_sync};
+use burn::tensor::{DType, Device, Element, Int, Tensor, TensorData, Transaction, bf16, f16, read_sync};
 use rayon::prelude::*;
 use thiserror::Error;
 
 use super::peaks::{Peaks, welch_peaks};
+use super::samples::is_read;
 use crate::error::{ArgumentError, ensure};
 use crate::options::WelchOptions;
 use crate::pinned_memory::pinned_values;
@@ -29,7 +30,8 @@ const COPIED_VALUES: usize = 1 << 19;
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
-/// use firefly_ops::{WelchOptions, host_chunks, welch_peaks_from_host};
+/// use firefly_ops::from_host::{host_chunks, welch_peaks_from_host};
+/// use firefly_ops::WelchOptions;
 ///
 /// // Two frames, of an impulse and of a constant.
 /// let device = Device::flex();
@@ -37,7 +39,7 @@ const COPIED_VALUES: usize = 1 << 19;
 /// let chunks = host_chunks(&samples, 8, &device)?;
 /// let peaks = welch_peaks_from_host(chunks, Tensor::ones([8], &device), &WelchOptions::new(8, 1), 2)?;
 /// assert!(peaks.bins.chunks(2).eq([[1, 2], [0, 1]]));
-/// # Ok::<(), firefly_ops::HostError>(())
+/// # Ok::<(), firefly_ops::from_host::HostError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct HostPeaks {
@@ -51,7 +53,7 @@ pub struct HostPeaks {
 ///
 /// ```
 /// use burn::tensor::Device;
-/// use firefly_ops::{HostError, host_chunks};
+/// use firefly_ops::from_host::{HostError, host_chunks};
 ///
 /// let error = host_chunks(&[0.0; 10], 8, &Device::flex()).map_err(HostError::from).err();
 /// let message = "host_chunks: `samples` is 10 samples, but must be whole frames of 8 samples";
@@ -68,6 +70,15 @@ pub enum HostError {
     Device(String),
 }
 
+/// Types of samples in host memory, which are uploaded as they are.
+pub trait HostSample: Element {}
+
+macro_rules! host_samples {
+    ($($type:ty),*) => { $(impl HostSample for $type {})* };
+}
+
+host_samples!(f32, f16, bf16, i32, i16, u16, i8, u8);
+
 /// Frames in host memory in chunks of whole rows of up to 16 MiB, `[rows, frame]` each, as [`welch_peaks_from_host`] takes
 /// them.
 ///
@@ -75,12 +86,12 @@ pub enum HostError {
 /// has such memory (CUDA), else to ordinary memory. The device reads pinned memory by itself, and the memory is
 /// used again for a later chunk. Chunks that are collected before they are used keep as much memory pinned as they take.
 ///
-/// - `samples`: `[batch, frame]` in row-major order.
+/// - `samples`: `[batch, frame]` in row-major order, of any [type](HostSample).
 /// - `device`: the device that takes the chunks: that of the `window` of [`welch_peaks_from_host`].
 ///
 /// ```
 /// use burn::tensor::Device;
-/// use firefly_ops::host_chunks;
+/// use firefly_ops::from_host::host_chunks;
 ///
 /// let (samples, device) = (vec![0.0; 3 * 3_000_000], Device::flex()); // three frames of 12 MB each
 /// let chunks = host_chunks(&samples, 3_000_000, &device)?;
@@ -91,20 +102,20 @@ pub enum HostError {
 ///
 /// # Errors
 /// If `samples` are not whole frames.
-pub fn host_chunks<'a>(
-    samples: &'a [f32],
+pub fn host_chunks<'a, S: HostSample>(
+    samples: &'a [S],
     frame: usize,
     device: &Device,
-) -> Result<impl Iterator<Item = TensorData> + use<'a>, ArgumentError> {
+) -> Result<impl Iterator<Item = TensorData> + use<'a, S>, ArgumentError> {
     let whole = frame > 0 && samples.len().is_multiple_of(frame);
     let expected = format_args!("whole frames of {frame} samples");
     ensure(whole, "host_chunks", "samples", format_args!("{} samples", samples.len()), expected)?;
-    let rows = (CHUNK_BYTES / size_of::<f32>() / frame).max(1);
+    let rows = (CHUNK_BYTES / size_of::<S>() / frame).max(1);
     // None once the device was found to have no pinned memory: each question waits for its queue.
     let mut pinning = Some(device.clone());
     Ok(samples.chunks(rows * frame).map(move |chunk| {
         let shape = [chunk.len() / frame, frame];
-        let pinned = pinning.as_ref().and_then(|device| pinned_values(device, shape));
+        let pinned = pinning.as_ref().and_then(|device| pinned_values(device, shape, S::dtype()));
         match pinned {
             Some(values) => copied(chunk, values),
             None => {
@@ -116,8 +127,8 @@ pub fn host_chunks<'a>(
 }
 
 /// `samples` in the memory of `chunk`.
-fn copied(samples: &[f32], mut chunk: TensorData) -> TensorData {
-    let values = chunk.as_mut_slice::<f32>().expect("pinned values are f32");
+fn copied<S: HostSample>(samples: &[S], mut chunk: TensorData) -> TensorData {
+    let values = chunk.as_mut_slice::<S>().expect("pinned values are of the samples' type");
     let parts = values.par_chunks_mut(COPIED_VALUES).zip(samples.par_chunks(COPIED_VALUES));
     parts.for_each(|(values, samples)| values.copy_from_slice(samples));
     chunk
@@ -128,19 +139,20 @@ fn copied(samples: &[f32], mut chunk: TensorData) -> TensorData {
 /// Each chunk is uploaded and computed while the next is being made, and peaks are read back for 64 MiB of chunks at a
 /// time, so a batch may be larger than the device's memory.
 ///
-/// - `chunks`: f32 `[rows, frame]` each, as [`host_chunks`] makes them.
+/// - `chunks`: `[rows, frame]` each, as [`host_chunks`] makes them.
 /// - `window`: `[n_fft]`; `k`: from 1 to the number of bins.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
-/// use firefly_ops::{WelchOptions, host_chunks, welch_peaks_from_host};
+/// use firefly_ops::from_host::{host_chunks, welch_peaks_from_host};
+/// use firefly_ops::WelchOptions;
 ///
 /// let (options, device) = (WelchOptions::new(8, 1), Device::flex());
 /// let samples = [[1.0f32; 8], [-1.0; 8]].concat();
 /// let chunks = host_chunks(&samples, 8, &device)?;
 /// let peaks = welch_peaks_from_host(chunks, Tensor::ones([8], &device), &options, 1)?;
 /// assert_eq!((peaks.bins, peaks.power), (vec![0, 0], vec![64.0, 64.0]));
-/// # Ok::<(), firefly_ops::HostError>(())
+/// # Ok::<(), firefly_ops::from_host::HostError>(())
 /// ```
 ///
 /// # Errors
@@ -175,9 +187,11 @@ fn peaks_by_groups(
     let (mut group, mut bytes) = (Vec::new(), 0);
     for chunk in chunks {
         let shape: &[usize] = chunk.shape();
-        let fits = chunk.dtype() == DType::F32 && shape.len() == 2;
-        let got = format_args!("{:?} {shape:?}", chunk.dtype());
-        ensure(fits, "welch_peaks_from_host", "chunks", got, "F32 [rows, frame]")?;
+        let dtype = chunk.dtype();
+        let fits = (dtype == DType::F32 || is_read(dtype)) && shape.len() == 2;
+        let got = format_args!("{dtype:?} {shape:?}");
+        let expected = "[rows, frame] of F32, F16, BF16, or integers of up to 32 bits";
+        ensure(fits, "welch_peaks_from_host", "chunks", got, expected)?;
         let size = chunk.bytes().len();
         if bytes > 0 && bytes + size > group_bytes {
             if in_flight.len() == IN_FLIGHT {
@@ -187,7 +201,12 @@ fn peaks_by_groups(
             bytes = 0;
         }
         bytes += size;
-        group.push(welch_peaks(Tensor::<2>::from_data(chunk, &device), window.clone(), options, k)?);
+        let (on_device, window) = ((&device, dtype), window.clone());
+        group.push(if dtype.is_float() {
+            welch_peaks(Tensor::<2>::from_data(chunk, on_device), window, options, k)?
+        } else {
+            welch_peaks(Tensor::<2, Int>::from_data(chunk, on_device), window, options, k)?
+        });
     }
     if !group.is_empty() {
         in_flight.push_back(Reading::start(group));
@@ -201,13 +220,14 @@ impl HostPeaks {
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
-    /// use firefly_ops::{HostPeaks, WelchOptions, welch_peaks};
+    /// use firefly_ops::from_host::HostPeaks;
+    /// use firefly_ops::{WelchOptions, welch_peaks};
     ///
     /// let device = Device::flex();
     /// let frames = Tensor::<2>::ones([2, 8], &device);
     /// let peaks = welch_peaks(frames, Tensor::ones([8], &device), &WelchOptions::new(8, 1), 1)?;
     /// assert_eq!(HostPeaks::read(peaks)?, HostPeaks { bins: vec![0, 0], power: vec![64.0, 64.0] });
-    /// # Ok::<(), firefly_ops::HostError>(())
+    /// # Ok::<(), firefly_ops::from_host::HostError>(())
     /// ```
     ///
     /// # Errors

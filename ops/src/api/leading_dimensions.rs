@@ -2,6 +2,7 @@
 
 use burn::backend::ops::{FloatTensorOps, IntTensorOps};
 use burn::backend::{Dispatch, DispatchTensor};
+use burn::tensor::kind::Basic;
 use burn::tensor::{Int, Shape, Tensor};
 
 /// The dimensions that precede the last one: what the results of an operation share with its input.
@@ -12,7 +13,7 @@ pub(super) struct Leading<const D: usize> {
 
 impl<const D: usize> Leading<D> {
     /// The leading dimensions of `tensor`, and the length of its rows.
-    pub fn of(tensor: &Tensor<D>) -> (Self, usize) {
+    pub fn of<K: Basic>(tensor: &Tensor<D, K>) -> (Self, usize) {
         const { assert!(D >= 1, "a scalar has no rows") };
         let dims = tensor.dims();
         (Self { dims }, dims[D - 1])
@@ -29,6 +30,13 @@ impl<const D: usize> Leading<D> {
         let tensor = tensor.into_dispatch();
         // A graph that is being captured records no reshape that changes nothing.
         if D == 2 { tensor } else { Dispatch::float_reshape(tensor, Shape::from([self.rows(), length])) }
+    }
+
+    /// Integers `[.., length]` as `[rows, length]`.
+    pub fn flatten_integers(&self, tensor: Tensor<D, Int>) -> DispatchTensor {
+        let length = tensor.dims()[D - 1];
+        let tensor = tensor.into_dispatch();
+        if D == 2 { tensor } else { Dispatch::int_reshape(tensor, Shape::from([self.rows(), length])) }
     }
 
     /// Rows `[rows, length]` as `[.., length]`.

@@ -7,7 +7,7 @@ use super::check;
 use super::leading_dimensions::Leading;
 use super::top_k::MAX_TOP_K_LENGTH;
 use crate::error::{ArgumentError, ensure};
-use crate::ops::SpectralOps;
+use crate::op::inputs;
 use crate::options::{Interpolation, LocalMaximaOptions};
 
 /// The `k` strongest local maxima of each row, strongest first.
@@ -54,9 +54,8 @@ pub struct LocalMaxima<const D: usize> {
 ///
 /// ```
 /// use burn::tensor::{Device, FloatDType, Int, Tensor};
-/// use firefly_ops::{
-///     Interpolation, LocalMaximaOptions, WelchOptions, Window, WindowSymmetry, local_maxima, welch_psd,
-/// };
+/// use firefly_ops::options::Interpolation;
+/// use firefly_ops::{LocalMaximaOptions, WelchOptions, Window, WindowSymmetry, local_maxima, welch_psd};
 ///
 /// // A tone between two bins, at 10.3 of 64.
 /// let device = Device::flex();
@@ -92,8 +91,8 @@ pub fn local_maxima<const D: usize>(
     let dtype = check::bin_dtype(&power.device(), length);
 
     let power = inputs.first(power);
-    let (bins, bases) = Dispatch::local_maxima(leading.flatten(power.clone()), *options, k, dtype);
-    let [bins, bases] = [bins, bases].map(|bins| leading.unflatten_bins(bins, k));
+    let inputs = inputs::LocalMaxima { values: leading.flatten(power.clone()) };
+    let [bins, bases] = inputs.apply::<Dispatch>(*options, k, dtype).map(|bins| leading.unflatten_bins(bins, k));
     // The floats follow from the bins by operations of Burn's, which are differentiable.
     let at = |bins: Tensor<D, Int>| power.clone().gather(D - 1, bins.clamp_min(0));
     let missing = bins.clone().lower_elem(0);

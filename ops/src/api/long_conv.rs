@@ -5,7 +5,7 @@ use burn::tensor::Tensor;
 
 use super::check;
 use crate::error::{ArgumentError, ensure};
-use crate::ops::{LongConvTensors, SpectralOps};
+use crate::op::inputs;
 
 /// Causal convolution of every channel with its kernel, times a gate: y_t = gate_t Σ_(s ≤ t) kernel_s signal_(t−s).
 ///
@@ -46,7 +46,8 @@ pub fn long_conv(signal: Tensor<3>, kernel: Tensor<2>, gate: Option<Tensor<3>>) 
     let mut inputs = check::InputCheck::of(NAME, "signal", &signal)?;
     inputs.long_conv(&signal, taps)?;
     let kernel = inputs.next("kernel", kernel, [channels, taps])?.into_dispatch();
-    let gate = gate.map(|gate| inputs.next("gate", gate, shape)).transpose()?.map(Tensor::into_dispatch).into();
+    let gate = gate.map(|gate| inputs.next("gate", gate, shape)).transpose()?.map(Tensor::into_dispatch);
     let signal = inputs.first(signal).into_dispatch();
-    Ok(Tensor::from_dispatch(Dispatch::long_conv(LongConvTensors { signal, kernel, gate })))
+    let [convolved] = inputs::LongConv { signal, kernel, gate }.apply::<Dispatch>();
+    Ok(Tensor::from_dispatch(convolved))
 }

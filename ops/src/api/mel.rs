@@ -7,9 +7,10 @@ use burn::tensor::{Shape, Tensor};
 use super::check;
 use super::fft::full_window;
 use super::leading_dimensions::Leading;
+use super::samples::SampleKind;
 use crate::error::{ArgumentError, ensure};
 use crate::mel_filters::{MelFilter, cached_filters};
-use crate::ops::SpectralOps;
+use crate::op::inputs;
 use crate::options::{Logarithm, MelBands, MelOptions};
 
 /// Power or amplitude of windowed frames in mel bands: [`stft`](crate::fft::stft), squared magnitudes and the product
@@ -24,7 +25,8 @@ use crate::options::{Logarithm, MelBands, MelOptions};
 ///
 /// ```
 /// use burn::tensor::{Device, FloatDType, Tensor};
-/// use firefly_ops::{MelBands, MelOptions, StftOptions, Window, WindowSymmetry, mel};
+/// use firefly_ops::options::MelBands;
+/// use firefly_ops::{MelOptions, StftOptions, Window, WindowSymmetry, mel};
 ///
 /// let device = Device::flex();
 /// let options = MelOptions::new(StftOptions::new(400).with_hop(160), MelBands::new(16_000.0, 80));
@@ -37,8 +39,8 @@ use crate::options::{Logarithm, MelBands, MelOptions};
 /// # Errors
 /// [`ArgumentError`] for options out of range, a signal shorter than a frame or than its padding takes, a window of
 /// another length, or frames beyond the limits of the device.
-pub fn mel<const D: usize, const E: usize>(
-    signal: Tensor<D>,
+pub fn mel<const D: usize, const E: usize, K: SampleKind>(
+    signal: Tensor<D, K>,
     window: Tensor<1>,
     options: &MelOptions,
 ) -> Result<Tensor<E>, ArgumentError> {
@@ -59,9 +61,8 @@ pub fn mel<const D: usize, const E: usize>(
 ///
 /// ```
 /// use burn::tensor::{Device, FloatDType, Tensor};
-/// use firefly_ops::{
-///     LogUnit, Logarithm, MelBands, MelOptions, StftOptions, Window, WindowSymmetry, log_mel,
-/// };
+/// use firefly_ops::options::{LogUnit, Logarithm, MelBands};
+/// use firefly_ops::{MelOptions, StftOptions, Window, WindowSymmetry, log_mel};
 ///
 /// let device = Device::flex();
 /// let options = MelOptions::new(StftOptions::new(400).with_hop(160), MelBands::new(16_000.0, 80));
@@ -75,8 +76,8 @@ pub fn mel<const D: usize, const E: usize>(
 ///
 /// # Errors
 /// As [`mel`]; an offset or floor that is not positive.
-pub fn log_mel<const D: usize, const E: usize>(
-    signal: Tensor<D>,
+pub fn log_mel<const D: usize, const E: usize, K: SampleKind>(
+    signal: Tensor<D, K>,
     window: Tensor<1>,
     options: &MelOptions,
     logarithm: &Logarithm,
@@ -91,7 +92,8 @@ pub fn log_mel<const D: usize, const E: usize>(
 /// transposed, for an even `n_fft`). A band that is too narrow to hold a bin has weights of 0.
 ///
 /// ```
-/// use firefly_ops::{MelBands, MelNorm, MelScale, mel_filters};
+/// use firefly_ops::options::{MelBands, MelNorm, MelScale};
+/// use firefly_ops::mel_filters;
 ///
 /// let bands = MelBands::new(8_000.0, 2).with_scale(MelScale::Htk).with_norm(MelNorm::None);
 /// let filters = mel_filters(8, &bands)?;
@@ -116,27 +118,28 @@ pub fn mel_filters(n_fft: usize, bands: &MelBands) -> Result<Vec<Vec<f64>>, Argu
 }
 
 /// Checks the arguments, and runs the operation on rows.
-fn dispatch<const D: usize, const E: usize>(
+fn dispatch<const D: usize, const E: usize, K: SampleKind>(
     operation: &'static str,
-    signal: Tensor<D>,
+    signal: Tensor<D, K>,
     window: Tensor<1>,
     options: &MelOptions,
     logarithm: Option<Logarithm>,
 ) -> Result<Tensor<E>, ArgumentError> {
     const { assert!(E == D + 1, "bands have one dimension more than the signal") };
     options.validate(operation)?;
-    let (leading, samples) = Leading::of(&signal);
+    let (_, samples) = Leading::of(&signal);
     options.stft.validate_signal(operation, samples)?;
     let mut inputs = check::InputCheck::of(operation, "signal", &signal)?;
     let frames = options.stft.frames(samples);
     inputs.mel(&signal, options, frames)?;
     let window = full_window(&mut inputs, window, &options.stft)?;
     let dims = signal.dims();
-    let signal = leading.flatten(inputs.first(signal));
+    let signal = inputs.samples(signal);
     // The window has been padded to a frame.
     let mut rows_options = *options;
     rows_options.stft.window_length = None;
-    let bands = Dispatch::mel(signal, window.into_dispatch(), rows_options, logarithm);
+    let inputs = inputs::Mel { signal, window: window.into_dispatch() };
+    let [bands] = inputs.apply::<Dispatch>(rows_options, logarithm);
     let mut shape = [0; E];
     shape[..D - 1].copy_from_slice(&dims[..D - 1]);
     shape[E - 2..].copy_from_slice(&[options.bands.count, frames]);

@@ -3,10 +3,12 @@
 use burn::backend::{Dispatch, DispatchTensor};
 use burn::tensor::{Int, Tensor};
 
+use super::check;
 use super::leading_dimensions::Leading;
-use super::{check, psd};
+use super::samples::SampleKind;
+use super::welch_weights::WelchWeights;
 use crate::error::ArgumentError;
-use crate::ops::SpectralOps;
+use crate::op::inputs;
 use crate::options::WelchOptions;
 
 /// The `k` strongest bins of each row, strongest first.
@@ -39,7 +41,8 @@ impl<const D: usize> Peaks<D> {
 
 /// The `k` strongest bins of [`welch_psd`](crate::welch_psd), of all bins or of those of the options' band.
 ///
-/// - `signal`: `[.., frame]`, of any rank from 1; `window`: `[n_fft]`; `k`: from 1 to the number of bins searched.
+/// - `signal`: `[.., frame]`, of any rank from 1 and [type of samples](SampleKind); `weights`: the window `[n_fft]`, or
+///   [`WelchWeights`] with a gain of the bins too; `k`: from 1 to the number of bins searched.
 /// - returns bins and power, `[.., k]`.
 ///
 /// ```
@@ -49,7 +52,7 @@ impl<const D: usize> Peaks<D> {
 /// // An impulse: DC and Nyquist have power 1, the bins between them 2.
 /// let device = Device::flex();
 /// let signal = Tensor::<1>::from_floats([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], &device);
-/// let peaks = welch_peaks(signal, Tensor::ones([8], &device), &WelchOptions::new(8, 1), 4)?;
+/// let peaks = welch_peaks(signal, Tensor::<1>::ones([8], &device), &WelchOptions::new(8, 1), 4)?;
 /// assert_eq!(peaks.bins.into_data().iter::<i64>().collect::<Vec<_>>(), [1, 2, 3, 0]);
 /// assert_eq!(peaks.power.into_data().iter::<f32>().collect::<Vec<_>>(), [2.0, 2.0, 2.0, 1.0]);
 /// # Ok::<(), firefly_ops::ArgumentError>(())
@@ -57,16 +60,16 @@ impl<const D: usize> Peaks<D> {
 ///
 /// # Errors
 /// As [`welch_psd`](crate::welch_psd), and for `k` out of range.
-pub fn welch_peaks<const D: usize>(
-    signal: Tensor<D>,
-    window: Tensor<1>,
+pub fn welch_peaks<const D: usize, K: SampleKind>(
+    signal: Tensor<D, K>,
+    weights: impl Into<WelchWeights>,
     options: &WelchOptions,
     k: usize,
 ) -> Result<Peaks<D>, ArgumentError> {
     let (leading, _) = Leading::of(&signal);
     let bins = check::bin_dtype(&signal.device(), options.bins());
-    let inputs = psd::prepare("welch_peaks", signal, window, options)?;
+    let inputs::WelchPsd { signal, window, gain } = weights.into().prepare("welch_peaks", signal, options)?;
     options.validate_k("welch_peaks", k)?;
-    let (bins, power) = Dispatch::welch_peaks(inputs, *options, k, bins);
+    let (bins, power) = inputs::WelchPeaks { signal, window, gain }.apply::<Dispatch>(*options, k, bins);
     Ok(Peaks::of_rows(&leading, bins, power, k))
 }

@@ -5,6 +5,8 @@ use burn::tensor::Tensor;
 use super::check;
 use super::leading_dimensions::Leading;
 use super::psd::welch_psd_of;
+use super::samples::SampleKind;
+use super::welch_weights::WelchWeights;
 use crate::error::{ArgumentError, ensure};
 use crate::options::{PowerSpectrumOptions, WelchOptions};
 
@@ -33,8 +35,8 @@ use crate::options::{PowerSpectrumOptions, WelchOptions};
 /// # Errors
 /// [`ArgumentError`] for rows without samples, a window of another length, a sample rate that is not positive, or
 /// tensors on different devices.
-pub fn power_spectrum<const D: usize>(
-    signal: Tensor<D>,
+pub fn power_spectrum<const D: usize, K: SampleKind>(
+    signal: Tensor<D, K>,
     window: Option<Tensor<1>>,
     options: &PowerSpectrumOptions,
 ) -> Result<Tensor<D>, ArgumentError> {
@@ -46,5 +48,5 @@ pub fn power_spectrum<const D: usize>(
         Some(window) => window,
         None => check::InputCheck::of(NAME, "signal", &signal)?.ones([n]),
     };
-    welch_psd_of(NAME, signal, window, &welch)
+    welch_psd_of(NAME, signal, WelchWeights::new(window), &welch)
 }

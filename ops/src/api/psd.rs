@@ -1,21 +1,22 @@
 //! Welch's averaged periodogram.
 
 use burn::backend::Dispatch;
-use burn::tensor::Tensor;
+use burn::tensor::{Int, Tensor};
 
-use super::check;
+use super::check::InputCheck;
+use super::fft::{ComplexTensor, fft, frames};
 use super::leading_dimensions::Leading;
-use crate::error::ArgumentError;
-use crate::halved::halved;
-use crate::ops::{SpectralOps, WelchTensors};
-use crate::options::WelchOptions;
+use super::samples::SampleKind;
+use super::welch_weights::WelchWeights;
+use crate::error::{ArgumentError, ensure};
+use crate::options::{Detrend, Norm, Scaling, WelchOptions};
 
 /// Averaged one-sided power of each row, after P. D. Welch, "The use of fast Fourier transform for the estimation of
 /// power spectra", IEEE Trans. Audio Electroacoust. 15 (1967).
 ///
-/// - `signal`: `[.., frame]`, of any rank from 1, in any unit; `frame` at least
+/// - `signal`: `[.., frame]`, of any rank from 1, in any unit and [type of samples](SampleKind); `frame` at least
 ///   [`options.frame()`](WelchOptions::frame).
-/// - `window`: `[n_fft]`.
+/// - `weights`: the window `[n_fft]`, or [`WelchWeights`] with a gain of the bins too.
 /// - returns power `[.., bins]`, in the unit squared (per hertz with density scaling).
 ///
 /// ```
@@ -32,39 +33,171 @@ use crate::options::WelchOptions;
 /// ```
 ///
 /// # Errors
-/// [`ArgumentError`] for options out of range, a frame that is too short, a window of another length, or tensors on
-/// different devices.
-pub fn welch_psd<const D: usize>(
-    signal: Tensor<D>,
+/// [`ArgumentError`] for options out of range, a frame that is too short, a window or a gain of another shape, or tensors
+/// on different devices.
+pub fn welch_psd<const D: usize, K: SampleKind>(
+    signal: Tensor<D, K>,
+    weights: impl Into<WelchWeights>,
+    options: &WelchOptions,
+) -> Result<Tensor<D>, ArgumentError> {
+    welch_psd_of("welch_psd", signal, weights.into(), options)
+}
+
+/// Averaged two-sided power of each row of a complex signal, by Welch's method.
+///
+/// - `signal`: `[.., frame]`, in any unit; `frame` at least [`options.frame()`](WelchOptions::frame).
+/// - `window`: `[n_fft]`.
+/// - returns power `[.., n_fft]` in the order of [`fftfreq`](crate::fft::fftfreq), in the unit squared (per hertz with
+///   density scaling): no bin is doubled, as no two of them are the same frequency.
+///
+/// ```
+/// use burn::tensor::{Device, FloatDType, Tensor};
+/// use firefly_ops::fft::ComplexTensor;
+/// use firefly_ops::{WelchOptions, Window, WindowSymmetry, welch_psd_complex};
+///
+/// let device = Device::flex();
+/// let options = WelchOptions::new(64, 2);
+/// let window = Window::Hann.tensor(64, WindowSymmetry::Periodic, FloatDType::F32, &device);
+/// let part = || Tensor::<2>::ones([4, options.frame()], &device);
+/// let power = welch_psd_complex(ComplexTensor::new(part(), part()), window, &options)?;
+/// assert_eq!(power.dims(), [4, 64]);
+/// # Ok::<(), firefly_ops::ArgumentError>(())
+/// ```
+///
+/// # Errors
+/// [`ArgumentError`] for options out of range, a frame that is too short, a window of another shape, or parts of
+/// different shapes or devices.
+pub fn welch_psd_complex<const D: usize>(
+    signal: ComplexTensor<D>,
     window: Tensor<1>,
     options: &WelchOptions,
 ) -> Result<Tensor<D>, ArgumentError> {
-    welch_psd_of("welch_psd", signal, window, options)
+    const NAME: &str = "welch_psd_complex";
+    options.validate(NAME)?;
+    let &WelchOptions { n_fft, hop, segments, scaling, detrend, .. } = options;
+    let dims = signal.dims();
+    let (frame, needed) = (dims[D - 1], options.frame());
+    ensure(frame >= needed, NAME, "signal", format_args!("{frame} samples"), format_args!("at least {needed}"))?;
+    let mut inputs = InputCheck::of(NAME, "signal.re", &signal.re)?;
+    let im = inputs.next("signal.im", signal.im, dims)?;
+    let window = inputs.next("window", window, [n_fft])?;
+    let rows = dims[..D - 1].iter().product();
+    let windowed = |part: Tensor<D>| -> Result<Tensor<3>, ArgumentError> {
+        let part: Tensor<2> = part.reshape([rows, frame]).slice([0..rows, 0..needed]);
+        let mut part: Tensor<3> = frames(part, n_fft, hop)?;
+        if let Some(chosen) = options.chosen {
+            let indices: Vec<i64> =
+                chosen.indices().filter(|index| *index < segments).map(|index| index as i64).collect();
+            part = part.clone().select(1, Tensor::<1, Int>::from_data(&indices[..], &part.device()));
+        }
+        if detrend == Detrend::Constant {
+            part = part.clone() - part.mean_dim(2);
+        }
+        Ok(part * window.clone().reshape([1, 1, n_fft]))
+    };
+    let parts = ComplexTensor { re: windowed(inputs.first(signal.re))?, im: windowed(im)? };
+    let spectra = fft(parts, None, 2, Norm::Backward)?;
+    let power: Tensor<2> = (spectra.re.square() + spectra.im.square()).mean_dim(1).reshape([rows, n_fft]);
+    let factor = match scaling {
+        Scaling::Power => None,
+        Scaling::Spectrum => Some(window.sum().square()),
+        Scaling::Density { sample_rate } => Some(window.square().sum() * sample_rate),
+    };
+    let power = match factor {
+        Some(factor) => power / factor.reshape([1, 1]),
+        None => power,
+    };
+    let mut shape = dims;
+    shape[D - 1] = n_fft;
+    Ok(power.reshape(shape))
 }
 
 /// [`welch_psd`] for `operation`, which errors name.
-pub(super) fn welch_psd_of<const D: usize>(
+pub(super) fn welch_psd_of<const D: usize, K: SampleKind>(
     operation: &'static str,
-    signal: Tensor<D>,
-    window: Tensor<1>,
+    signal: Tensor<D, K>,
+    weights: WelchWeights,
     options: &WelchOptions,
 ) -> Result<Tensor<D>, ArgumentError> {
     let (leading, _) = Leading::of(&signal);
-    let WelchTensors { signal, window } = prepare(operation, signal, window, options)?;
-    let inputs = WelchTensors { signal: halved::<Dispatch>(signal, options.halvings), window };
-    Ok(leading.unflatten(Dispatch::welch_psd(inputs, options.with_halvings(0)), options.bins()))
+    let [power] = weights.prepare(operation, signal, options)?.apply::<Dispatch>(*options);
+    Ok(leading.unflatten(power, options.bins()))
 }
 
-/// The checked inputs of an exact Welch operation, in one type and as rows.
-pub(super) fn prepare<const D: usize>(
-    operation: &'static str,
-    signal: Tensor<D>,
-    window: Tensor<1>,
-    options: &WelchOptions,
-) -> Result<WelchTensors<Dispatch>, ArgumentError> {
-    check::signal(operation, &signal, options)?;
-    let mut inputs = check::InputCheck::of(operation, "signal", &signal)?;
-    inputs.transforms(["signal", "n_fft"], &signal, [options.n_fft, options.segments], false)?;
-    let window = inputs.next("window", window, [options.n_fft])?;
-    Ok(WelchTensors { signal: Leading::of(&signal).0.flatten(inputs.first(signal)), window: window.into_dispatch() })
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{Device, FloatDType};
+
+    use super::*;
+    use crate::options::{SegmentSet, Window, WindowSymmetry};
+
+    /// Signal of row `row`, from a congruential generator.
+    fn sample(row: usize, time: usize, part: usize) -> f64 {
+        let state = ((row * 1_009 + time * 17 + part * 7) as u32).wrapping_mul(2_654_435_761) >> 8;
+        f64::from(state) / f64::from(1 << 23) - 1.0
+    }
+
+    #[test]
+    fn two_sided_power_is_that_of_its_definition() {
+        let device = Device::flex();
+        for (n, hop, scaling, detrend, chosen) in [
+            (16, 8, Scaling::Power, Detrend::None, None),
+            (15, 4, Scaling::Spectrum, Detrend::Constant, None),
+            (16, 16, Scaling::Density { sample_rate: 2.5 }, Detrend::Constant, Some(vec![0, 2])),
+        ] {
+            let mut options = WelchOptions::new(n, 3).with_hop(hop).with_scaling(scaling).with_detrend(detrend);
+            options.chosen = chosen.clone().map(|chosen| SegmentSet::new(chosen).unwrap());
+            let frame = options.frame() + 3;
+            let part = |part: usize| {
+                let values: Vec<f32> = (0..2 * frame).map(|i| sample(i / frame, i % frame, part) as f32).collect();
+                Tensor::<1>::from_floats(&values[..], &device).reshape([1, 2, frame])
+            };
+            let window = Window::Hann.tensor(n, WindowSymmetry::Periodic, FloatDType::F32, &device);
+            let power = welch_psd_complex(ComplexTensor::new(part(0), part(1)), window, &options).unwrap();
+            assert_eq!(power.dims(), [1, 2, n]);
+            let found: Vec<f32> = power.into_data().iter().collect();
+            let weights = Window::Hann.coefficients(n, WindowSymmetry::Periodic);
+            let factor = match scaling {
+                Scaling::Power => 1.0,
+                Scaling::Spectrum => weights.iter().sum::<f64>().powi(2),
+                Scaling::Density { sample_rate } => weights.iter().map(|w| w * w).sum::<f64>() * sample_rate,
+            };
+            let used = chosen.unwrap_or_else(|| vec![0, 1, 2]);
+            for row in 0..2 {
+                for bin in 0..n {
+                    let mut expected = 0.0;
+                    for segment in &used {
+                        let value = |time: usize, part| f64::from(sample(row, segment * hop + time, part) as f32);
+                        let mean = |part| match detrend {
+                            Detrend::Constant => (0..n).map(|time| value(time, part)).sum::<f64>() / n as f64,
+                            Detrend::None => 0.0,
+                        };
+                        let (means, mut sum) = ([mean(0), mean(1)], [0.0; 2]);
+                        for (time, weight) in weights.iter().enumerate() {
+                            let (re, im) = (value(time, 0) - means[0], value(time, 1) - means[1]);
+                            let (sin, cos) = (-std::f64::consts::TAU * (bin * time % n) as f64 / n as f64).sin_cos();
+                            sum[0] += weight * (re * cos - im * sin);
+                            sum[1] += weight * (re * sin + im * cos);
+                        }
+                        expected += sum[0] * sum[0] + sum[1] * sum[1];
+                    }
+                    expected /= used.len() as f64 * factor;
+                    let error = (f64::from(found[row * n + bin]) - expected).abs();
+                    assert!(error <= 1e-5 * (expected + 1.0 / factor), "n {n}, bin {bin}: {error} of {expected}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn signals_that_are_too_short_are_refused() {
+        let device = Device::flex();
+        let part = || Tensor::<1>::ones([15], &device);
+        let error = welch_psd_complex(
+            ComplexTensor::new(part(), part()),
+            Tensor::ones([16], &device),
+            &WelchOptions::new(16, 1),
+        );
+        assert!(error.unwrap_err().to_string().contains("at least 16"));
+    }
 }

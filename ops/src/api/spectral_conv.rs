@@ -6,7 +6,7 @@ use burn::tensor::Tensor;
 use super::check;
 use super::fft::ComplexTensor;
 use crate::error::{ArgumentError, ensure};
-use crate::ops::{SpectralConvTensors, SpectralOps};
+use crate::op::inputs;
 
 const NAME: &str = "spectral_conv";
 
@@ -60,16 +60,17 @@ pub fn spectral_conv<const D: usize>(input: Tensor<D>, weights: ComplexTensor<D>
     check_sizes(&dims, &kept)?;
     let mut inputs = check::InputCheck::of(NAME, "input", &input)?;
     inputs.spectral_conv(&input, kept)?;
-    let tensors = SpectralConvTensors {
+    let inputs = inputs::SpectralConv {
         weights_re: inputs.next("weights.re", weights.re, kept)?.into_dispatch(),
         weights_im: inputs.next("weights.im", weights.im, kept)?.into_dispatch(),
         input: inputs.first(input).into_dispatch(),
     };
-    Ok(Tensor::from_dispatch(Dispatch::spectral_conv(tensors)))
+    let [output] = inputs.apply::<Dispatch>();
+    Ok(Tensor::from_dispatch(output))
 }
 
 /// Checks the shapes of the input and of the weights.
-fn check_sizes(input: &[usize], weights: &[usize]) -> Result<(), ArgumentError> {
+pub(crate) fn check_sizes(input: &[usize], weights: &[usize]) -> Result<(), ArgumentError> {
     let has_values = !input[1..].contains(&0);
     let expected = "a tensor with at least 1 channel, and at least 1 value along each dimension";
     ensure(has_values, NAME, "input", format_args!("{input:?}"), expected)?;

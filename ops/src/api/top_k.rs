@@ -7,7 +7,7 @@ use super::check;
 use super::leading_dimensions::Leading;
 use super::peaks::Peaks;
 use crate::error::{ArgumentError, ensure};
-use crate::ops::SpectralOps;
+use crate::op::inputs;
 
 /// The longest row that [`top_k`] accepts.
 pub const MAX_TOP_K_LENGTH: usize = 1 << 20;
@@ -53,6 +53,7 @@ pub fn top_k<const D: usize>(values: Tensor<D>, k: usize) -> Result<Peaks<D>, Ar
     ensure((1..=length).contains(&k), NAME, "k", k, format_args!("from 1 to the length of a row, {length}"))?;
     let inputs = check::InputCheck::of(NAME, "values", &values)?;
     let bins = check::bin_dtype(&values.device(), length);
-    let (bins, largest) = Dispatch::top_k(leading.flatten(inputs.first(values)), k, bins);
+    let values = leading.flatten(inputs.first(values));
+    let (bins, largest) = inputs::TopK { values }.apply::<Dispatch>(k, bins);
     Ok(Peaks::of_rows(&leading, bins, largest, k))
 }

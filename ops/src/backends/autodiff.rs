@@ -1,25 +1,17 @@
 //! Reverse-mode differentiation: each operation runs on the inner backend and leaves its backward pass on the tape.
 
+use burn::backend::ops::IntTensorOps;
 use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::backend::{AutodiffBackend, Backend, TensorMetadata, get_device_settings};
-use burn::tensor::{IndexingUpdateOp, IntDType};
+use burn::tensor::{IndexingUpdateOp, Slice};
 use burn_autodiff::checkpoint::base::Checkpointer;
 use burn_autodiff::checkpoint::strategy::CheckpointStrategy;
 use burn_autodiff::grads::Gradients;
 use burn_autodiff::ops::{Backward, Ops, OpsKind};
 use burn_autodiff::{Autodiff, NodeId};
 
-use super::linear;
 use super::parts::PartGradients;
-use super::recorded::operations_as_data;
-use crate::descriptor::{OpDescriptor, OperationOutputs, take};
-use crate::ops::{
-    AdamTensors, ButterflyTensors, LearnedTensors, LongConvTensors, PeakLossTensors, SpectralConvTensors, SpectralOps,
-    WelchTensors,
-};
-use crate::options::{
-    AdamOptions, FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions,
-};
+use crate::op::{Gradient, Needed, OpDescriptor, SpectralOps, TensorList};
 
 /// Backward pass of an operation.
 #[derive(Debug)]
@@ -29,10 +21,12 @@ struct SpectralBackward;
 #[derive(Debug, Clone)]
 struct BackwardState<B: Backend> {
     operation: OpDescriptor,
+    /// Values per row of the first input.
+    width: usize,
     /// Inputs that the gradients depend on, saved or recomputed as the checkpointing strategy decides.
     inputs: Vec<NodeId>,
-    /// Selected bins, and the number of bins that they were selected from.
-    selected: Option<(IntTensor<B>, usize)>,
+    /// Selected bins.
+    selected: Option<IntTensor<B>>,
     /// Gradients of the outputs, of an operation that has two.
     parts: Option<PartGradients<B>>,
 }
@@ -41,52 +35,35 @@ impl<B: SpectralOps, const N: usize> Backward<B, N> for SpectralBackward {
     type State = BackwardState<B>;
 
     fn backward(self, ops: Ops<Self::State, N>, grads: &mut Gradients, checkpointer: &mut Checkpointer) {
-        let BackwardState { operation, inputs, selected, parts } = ops.state;
-        let mut inputs: Vec<FloatTensor<B>> =
-            inputs.into_iter().map(|node| checkpointer.retrieve_node_output(node)).collect();
-        if let Some(parts) = parts {
-            inputs.extend(parts.take());
-        } else {
-            let grad = grads.consume::<B>(&ops.node);
-            inputs.push(match selected {
-                Some((bins, length)) => scatter::<B>(grad, bins, length),
-                None => grad,
-            });
-        }
-        let gradients = match operation {
-            OpDescriptor::WelchPsd { options } | OpDescriptor::WelchPeaks { options, .. } => {
-                OpDescriptor::WelchPsdBackward { options }.run::<B>(inputs).into_floats()
-            }
-            OpDescriptor::Butterfly { gated } => {
-                OpDescriptor::ButterflyBackward { gated }.run::<B>(inputs).into_floats()
-            }
-            OpDescriptor::LearnedWelchPsd { options } | OpDescriptor::LearnedWelchPeaks { options, .. } => {
-                let requires_grad = std::array::from_fn(|input| ops.parents[input].is_some());
-                OpDescriptor::LearnedWelchPsdBackward { options, requires_grad }.run::<B>(inputs).into_floats()
-            }
-            OpDescriptor::SpectralConv {} => {
-                let requires_grad = std::array::from_fn(|input| ops.parents[input].is_some());
-                OpDescriptor::SpectralConvBackward { requires_grad }.run::<B>(inputs).into_floats()
-            }
-            OpDescriptor::LongConv { gated } => {
-                let requires_grad = std::array::from_fn(|input| ops.parents.get(input).is_some_and(Option::is_some));
-                OpDescriptor::LongConvBackward { gated, requires_grad }.run::<B>(inputs).into_floats()
-            }
-            OpDescriptor::PeakLoss { options } => {
-                // The first parent is the power; targets have no gradient.
-                OpDescriptor::PeakLossBackward { options }.run::<B>(inputs).into_floats()
-            }
-            OpDescriptor::TopK { .. } => inputs.into_iter(),
-            OpDescriptor::Mel { options, logarithm } => {
-                let requires_grad = std::array::from_fn(|input| ops.parents[input].is_some());
-                OpDescriptor::MelBackward { options, logarithm, requires_grad }.run::<B>(inputs).into_floats()
-            }
-            _ => unreachable!("{operation:?} is not on the tape"),
+        let BackwardState { operation, width, inputs, selected, parts } = ops.state;
+        let outputs = match parts {
+            Some(parts) => parts.take().into(),
+            None => vec![grads.consume::<B>(&ops.node)],
         };
-        for (parent, gradient) in ops.parents.into_iter().zip(gradients) {
-            if let Some(parent) = parent {
-                grads.register::<B>(parent.id, gradient);
+        let inputs = inputs.into_iter().map(|node| -> FloatTensor<B> { checkpointer.retrieve_node_output(node) });
+        let apply = |operation: OpDescriptor, floats: Vec<FloatTensor<B>>| {
+            B::apply(operation, TensorList::of_floats(floats)).floats
+        };
+        let needed = Needed::of(ops.parents.iter().map(Option::is_some));
+        let gradients: Vec<FloatTensor<B>> = match operation.gradient(needed, width) {
+            Gradient::Adjoint(adjoint) => {
+                let gradients = apply(adjoint, outputs).into_iter().map(|gradient| resized::<B>(gradient, width));
+                // The adjoint returns every gradient; the operations below, those that are needed.
+                gradients.enumerate().filter(|(input, _)| needed.has(*input)).map(|(_, gradient)| gradient).collect()
             }
+            Gradient::Backward(backward) => apply(backward, inputs.chain(outputs).collect()),
+            Gradient::Selected { length, backward } => {
+                let selected = selected.expect("an operation that selects has bins");
+                let grads = outputs.into_iter().map(|grad| scatter::<B>(grad, selected.clone(), length));
+                match backward {
+                    Some(backward) => apply(backward, inputs.chain(grads).collect()),
+                    None => grads.collect(),
+                }
+            }
+            Gradient::Discrete | Gradient::Unsupported => unreachable!("{operation:?} is not on the tape"),
+        };
+        for (parent, gradient) in ops.parents.into_iter().flatten().zip(gradients) {
+            grads.register::<B>(parent.id, gradient);
         }
     }
 }
@@ -101,83 +78,83 @@ fn scatter<B: Backend>(grad: FloatTensor<B>, bins: IntTensor<B>, length: usize) 
     B::float_scatter(1, zeros, B::int_clamp_min(bins, 0.into()), grad, IndexingUpdateOp::Add)
 }
 
-/// Runs an operation on the inner backend, and puts its backward pass on the tape.
-///
-/// # Panics
-/// For a backward pass: it is not differentiable.
-fn apply<B: SpectralOps, C: CheckpointStrategy>(
-    operation: OpDescriptor,
-    inputs: Vec<FloatTensor<Autodiff<B, C>>>,
-) -> OperationOutputs<Autodiff<B, C>> {
-    if let OpDescriptor::LocalMaxima { .. } = operation {
-        // Bin numbers have no gradient: nothing goes on the tape.
-        let inputs = inputs.into_iter().map(|input| input.into_primitive()).collect();
-        let (maxima, bases) = operation.run::<B>(inputs).into_bins();
-        return OperationOutputs::Bins([maxima, bases]);
+/// A tensor cut or padded with zeros to `width` values along its last dimension.
+fn resized<B: Backend>(tensor: FloatTensor<B>, width: usize) -> FloatTensor<B> {
+    let mut shape = tensor.shape();
+    let last = shape.num_dims() - 1;
+    let length = shape[last];
+    let within: Vec<_> =
+        (0..=last).map(|dim| Slice::from(0..if dim == last { width.min(length) } else { shape[dim] })).collect();
+    if width <= length {
+        return if width == length { tensor } else { B::float_slice(tensor, &within) };
     }
-    if let Some(adjoint) = operation.adjoint() {
-        return linear::apply::<B, C>(operation, adjoint, inputs);
-    }
-    // The tape counts an operation's inputs at compile time.
-    match inputs.len() {
-        1 => apply_to::<B, C, 1>(operation, inputs),
-        2 => apply_to::<B, C, 2>(operation, inputs),
-        3 => apply_to::<B, C, 3>(operation, inputs),
-        4 => apply_to::<B, C, 4>(operation, inputs),
-        5 => apply_to::<B, C, 5>(operation, inputs),
-        _ => apply_to::<B, C, 6>(operation, inputs),
+    shape[last] = width;
+    let zeros = B::float_zeros(shape, &tensor.device(), tensor.dtype().into());
+    B::float_slice_assign(zeros, &within, tensor)
+}
+
+impl<B: SpectralOps, C: CheckpointStrategy> SpectralOps for Autodiff<B, C> {
+    /// Runs an operation on the inner backend, and puts its backward pass on the tape.
+    ///
+    /// # Panics
+    /// For an operation without a gradient: a backward pass, or a step of an optimizer.
+    fn apply(operation: OpDescriptor, tensors: TensorList<Self>) -> TensorList<Self> {
+        // Nothing is differentiable in integers: they are floats of which no gradient is needed.
+        let dtype = tensors.floats[0].dtype();
+        let of_integers = tensors.ints.into_iter().map(|integers| Self::int_into_float(integers, dtype.into()));
+        let inputs: Vec<_> = of_integers.chain(tensors.floats).collect();
+        // The tape counts an operation's inputs at compile time.
+        match inputs.len() {
+            1 => apply_to::<B, C, 1>(operation, inputs),
+            2 => apply_to::<B, C, 2>(operation, inputs),
+            3 => apply_to::<B, C, 3>(operation, inputs),
+            4 => apply_to::<B, C, 4>(operation, inputs),
+            _ => apply_to::<B, C, 5>(operation, inputs),
+        }
     }
 }
 
 fn apply_to<B: SpectralOps, C: CheckpointStrategy, const N: usize>(
     operation: OpDescriptor,
     inputs: Vec<FloatTensor<Autodiff<B, C>>>,
-) -> OperationOutputs<Autodiff<B, C>> {
-    let length = match operation {
-        OpDescriptor::TopK { .. } => inputs[0].shape()[1],
-        OpDescriptor::WelchPeaks { options, .. } | OpDescriptor::LearnedWelchPeaks { options, .. } => options.bins(),
-        OpDescriptor::WelchPsd { .. }
-        | OpDescriptor::Butterfly { .. }
-        | OpDescriptor::LearnedWelchPsd { .. }
-        | OpDescriptor::Mel { .. }
-        | OpDescriptor::PeakLoss { .. }
-        | OpDescriptor::SpectralConv {}
-        | OpDescriptor::LongConv { .. } => 0,
-        backward => panic!("{}: second derivatives are not supported", backward.name()),
+) -> TensorList<Autodiff<B, C>> {
+    let run = |inputs: Vec<FloatTensor<Autodiff<B, C>>>| {
+        let inputs = inputs.into_iter().map(|input| input.into_primitive()).collect();
+        B::apply(operation, TensorList::of_floats(inputs))
+    };
+    let untracked = |TensorList { ints, floats }: TensorList<B>| TensorList {
+        ints,
+        floats: floats.into_iter().map(Autodiff::<B, C>::from_inner).collect(),
+    };
+    let width = inputs[0].shape().last().copied().unwrap_or(0);
+    // The gradient of a linear operation, or of a selection among the inputs, does not depend on the inputs.
+    let saves_inputs = match operation.gradient(Needed::default(), width) {
+        Gradient::Discrete => return untracked(run(inputs)),
+        Gradient::Unsupported => panic!("{}: gradients through it are not supported", operation.name()),
+        Gradient::Adjoint(_) | Gradient::Selected { backward: None, .. } => false,
+        Gradient::Backward(_) | Gradient::Selected { backward: Some(_), .. } => true,
     };
     let nodes: [_; N] = std::array::from_fn(|input| inputs[input].node());
-    let primitives = |inputs: Vec<FloatTensor<Autodiff<B, C>>>| inputs.into_iter().map(|input| input.into_primitive());
     match SpectralBackward.prepare::<C>(nodes).compute_bound().stateful() {
         OpsKind::Tracked(mut prep) => {
-            // The gradient of a selection depends on the bins alone.
-            let saved = if matches!(operation, OpDescriptor::TopK { .. }) { &[][..] } else { &inputs[..] };
+            let saved = if saves_inputs { &inputs[..] } else { &[] };
             let saved = saved.iter().map(|input| prep.checkpoint(input)).collect();
-            let mut state = BackwardState { operation, inputs: saved, selected: None, parts: None };
-            match operation.run::<B>(primitives(inputs).collect()) {
-                OperationOutputs::Peaks(bins, power) => {
-                    state.selected = Some((bins.clone(), length));
-                    OperationOutputs::Peaks(bins, prep.finish(state, power))
+            let TensorList { ints, floats } = run(inputs);
+            let mut state =
+                BackwardState { operation, width, inputs: saved, selected: ints.first().cloned(), parts: None };
+            let floats = match <[_; 2]>::try_from(floats) {
+                Ok(outputs) => {
+                    let parts = state.parts.insert(PartGradients::default()).clone();
+                    parts.outputs::<C>(&prep.finish(state, outputs[0].clone()), outputs)
                 }
-                OperationOutputs::Floats(floats) => OperationOutputs::Floats(match <[_; 2]>::try_from(floats) {
-                    Ok(outputs) => {
-                        let parts = state.parts.insert(PartGradients::default()).clone();
-                        parts.outputs::<C>(&prep.finish(state, outputs[0].clone()), outputs)
-                    }
-                    Err(floats) => vec![prep.finish(state, take(&mut floats.into_iter()))],
-                }),
-                OperationOutputs::Bins(_) => unreachable!("{operation:?} has no float output"),
-            }
+                Err(floats) => {
+                    let float =
+                        floats.into_iter().next().expect("an operation on the tape has one or two float outputs");
+                    vec![prep.finish(state, float)]
+                }
+            };
+            TensorList { ints, floats }
         }
-        OpsKind::UnTracked(_) => match operation.run::<B>(primitives(inputs).collect()) {
-            OperationOutputs::Peaks(bins, power) => OperationOutputs::Peaks(bins, Autodiff::<B, C>::from_inner(power)),
-            OperationOutputs::Floats(floats) => {
-                OperationOutputs::Floats(floats.into_iter().map(Autodiff::<B, C>::from_inner).collect())
-            }
-            OperationOutputs::Bins(bins) => OperationOutputs::Bins(bins),
-        },
+        OpsKind::UnTracked(_) => untracked(run(inputs)),
     }
-}
-
-impl<B: SpectralOps, C: CheckpointStrategy> SpectralOps for Autodiff<B, C> {
-    operations_as_data!(apply::<B, C>);
 }

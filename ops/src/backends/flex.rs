@@ -36,6 +36,10 @@ impl Host for Flex {
         Contiguous(tensor.to_contiguous())
     }
 
+    fn samples(integers: IntTensor<Self>) -> FloatTensor<Self> {
+        integers
+    }
+
     fn tensor(array: Contiguous) -> FloatTensor<Self> {
         array.0
     }

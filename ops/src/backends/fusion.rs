@@ -4,19 +4,9 @@ use std::marker::PhantomData;
 
 use burn::backend::fusion::custom::{Operation, StreamId};
 use burn::backend::ir::{CustomOpIr, HandleContainer, OperationIr};
-use burn::backend::tensor::{FloatTensor, IntTensor};
-use burn::tensor::IntDType;
 use burn_fusion::{ExecutionError, Fusion, FusionBackend, FusionRuntime, FusionTensor};
 
-use super::recorded::{operations_as_data, outputs};
-use crate::descriptor::{OpDescriptor, OperationOutputs, execute, take};
-use crate::ops::{
-    AdamTensors, ButterflyTensors, LearnedTensors, LongConvTensors, PeakLossTensors, SpectralConvTensors, SpectralOps,
-    WelchTensors,
-};
-use crate::options::{
-    AdamOptions, FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions,
-};
+use crate::op::{OpDescriptor, SpectralOps, TensorList, execute};
 
 #[derive(Debug)]
 struct Queued<B> {
@@ -34,19 +24,14 @@ impl<B: FusionBackend + SpectralOps> Operation<B::FusionRuntime> for Queued<B> {
     }
 }
 
-fn queue<B: FusionBackend + SpectralOps>(
-    operation: OpDescriptor,
-    inputs: Vec<FusionTensor<B::FusionRuntime>>,
-) -> OperationOutputs<Fusion<B>> {
-    let client = inputs[0].client.clone();
-    let inputs: Vec<_> = inputs.into_iter().map(FusionTensor::into_ir).collect();
-    let record = operation.record(&inputs, || client.create_empty_handle());
-    let queued = Queued::<B> { record: record.clone(), backend: PhantomData };
-    outputs(operation, client.register(StreamId::current(), OperationIr::Custom(record), queued))
-}
-
 impl<B: FusionBackend + SpectralOps> SpectralOps for Fusion<B> {
-    operations_as_data!(queue::<B>);
+    fn apply(operation: OpDescriptor, tensors: TensorList<Self>) -> TensorList<Self> {
+        let client = tensors.floats[0].client.clone();
+        let inputs: Vec<_> = tensors.ints.into_iter().chain(tensors.floats).map(FusionTensor::into_ir).collect();
+        let record = operation.record(&inputs, || client.create_empty_handle());
+        let queued = Queued::<B> { record: record.clone(), backend: PhantomData };
+        TensorList::of_record(client.register(StreamId::current(), OperationIr::Custom(record), queued))
+    }
 }
 
 #[cfg(all(test, feature = "cube"))]

@@ -1,13 +1,12 @@
-//! Adapters, one per backend: how each of them runs the operations of [`SpectralOps`](crate::SpectralOps).
+//! Adapters, one per backend: how each of them runs the operations of the [table](crate::op).
 //!
 //! [`host`] serves the backends whose tensors are in host memory, with results in memory that is
-//! [reused](crate::memory). [`recorded`] serves those that treat operations as data: differentiation, fusion and
-//! capture share the table in [`descriptor`](crate::descriptor).
+//! [reused](crate::memory). Differentiation, fusion and capture treat operations as data and read the table alone.
 
 #[cfg(feature = "autodiff")]
 mod autodiff;
 #[cfg(any(feature = "flex", feature = "ndarray", feature = "cube"))]
-mod columns_as_rows;
+mod composed;
 #[cfg(feature = "cube")]
 mod cube;
 #[cfg(feature = "flex")]
@@ -16,13 +15,9 @@ mod flex;
 mod fusion;
 #[cfg(any(feature = "flex", feature = "ndarray"))]
 mod host;
-#[cfg(feature = "autodiff")]
-mod linear;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 #[cfg(feature = "autodiff")]
 mod parts;
-#[cfg(any(feature = "autodiff", feature = "fusion", feature = "router"))]
-mod recorded;
 #[cfg(feature = "router")]
 mod router;

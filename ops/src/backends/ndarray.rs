@@ -4,7 +4,7 @@
 use burn::backend::NdArray;
 use burn::backend::ops::{FloatTensorOps, IntTensorOps};
 use burn::backend::tensor::{FloatTensor, IntTensor};
-use burn::tensor::{DType, Element, IntDType, Shape, TensorData, try_read_sync};
+use burn::tensor::{DType, Element, FloatDType, IntDType, Shape, TensorData, try_read_sync};
 
 use super::host::{AsArray, Host};
 
@@ -33,6 +33,10 @@ impl Host for NdArray {
     fn array(tensor: FloatTensor<Self>) -> TensorData {
         let data = try_read_sync(Self::float_into_data(tensor)).expect("host memory is read at once");
         data.expect("host memory can be read")
+    }
+
+    fn samples(integers: IntTensor<Self>) -> FloatTensor<Self> {
+        Self::int_into_float(integers, FloatDType::F32)
     }
 
     fn tensor(array: TensorData) -> FloatTensor<Self> {

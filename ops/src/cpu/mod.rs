@@ -6,26 +6,28 @@
 //! | `isa/` | registers of each instruction set, the tokens that prove its detection, and the choice at run time |
 //! | `fft/` | passes of power-of-two transforms inside a row, which the families share |
 //! | `transform/`, `butterfly/` | Fourier transforms of any length; gated butterfly transforms |
-//! | `welch/`, `learned/`, `mel/` | exact, learned and mel spectra |
+//! | `welch/`, `mel/` | Welch and mel spectra |
 //! | `top_k/`, `local_maxima/`, `peak_loss/` | searches for peaks, and the losses of power against peaks |
 //! | `spectral_conv/`, `long_conv/` | convolutions by transforms |
 //! | `adam/` | steps of Adam |
 //! | `elementary.rs` | logarithms and exponentials of many f32 |
-//! | `scalar/` | the engine for f64, and for f32 where no instruction set was detected |
+//! | `samples.rs` | signals of other types than f32 |
 //!
 //! In each family, `mod.rs` has the entry functions, which choose the kernel. Files of one name have one role in every
 //! family that has them:
 //!
 //! | file | role | families |
 //! | --- | --- | --- |
-//! | `forward.rs` | results in f32 by butterflies or passes, and peaks | `butterfly`, `learned`, `top_k`, `welch` |
-//! | `backward.rs` | gradients in f32 by butterflies | `butterfly`, `learned` |
+//! | `forward.rs` | results in f32 by butterflies or passes, and peaks | `butterfly`, `top_k`, `welch` |
+//! | `backward.rs` | gradients: in f32 by butterflies, of power by planned transforms | `butterfly`, `welch` |
 //! | `lanes.rs` | rows or frames in f32, one per lane | `long_conv`, `mel`, `transform`, `welch` |
-//! | `planned.rs` | rows or frames one by one, by plans of rustfft and realfft | `long_conv`, `mel`, `transform` |
-//! | `row.rs` | one row, in any type | `local_maxima`, `peak_loss`, `top_k` |
+//! | `planned.rs` | rows or frames one by one, by plans of rustfft and realfft | `long_conv`, `mel`, `transform`, `welch` |
+//! | `plain.rs` | rows one by one, by butterflies in plain loops | `butterfly` |
+//! | `row.rs` | one row, in any type | `peak_loss` |
 //!
-//! `adam` is one loop, in its `mod.rs`, and `spectral_conv` has a file per step. Where there is no `backward.rs`,
-//! gradients are in the files of the forward pass; those of exact Welch power are in `scalar/`.
+//! `adam` and `local_maxima` are in their `mod.rs`, as is the search of one row in `top_k`, and `spectral_conv` has a file per step. Where there is no `backward.rs`,
+//! gradients are in the files of the forward pass. `planned.rs`, `plain.rs` and `row.rs` compute everything in f64, and in f32
+//! in builds with debug assertions.
 //!
 //! Every entry function takes row-major slices whose lengths its caller has checked, runs its rows on rayon's
 //! current pool when there is enough to do, and gives the same bits whatever the number of threads: rows do not
@@ -37,14 +39,13 @@ mod butterfly;
 mod elementary;
 mod fft;
 mod isa;
-mod learned;
 mod local_maxima;
 mod long_conv;
 mod mel;
 mod peak_loss;
 mod real;
 mod runtime;
-mod scalar;
+mod samples;
 mod spectral_conv;
 #[cfg(test)]
 mod tests;
@@ -57,16 +58,16 @@ pub use butterfly::{ButterflyGradients, ButterflyTransform, butterfly, butterfly
 pub use isa::instruction_set;
 #[cfg(feature = "testing")]
 pub use isa::{InstructionSet, welch_instruction_set};
-pub use learned::{LearnedGradients, LearnedWelch, learned_welch_peaks, learned_welch_psd, learned_welch_psd_backward};
 pub use local_maxima::local_maxima;
 pub use long_conv::{LongConvGradients, LongConvOperands, long_conv, long_conv_backward};
 pub use mel::{MelCall, mel, mel_backward};
 pub use peak_loss::{PeakLossInputs, peak_loss, peak_loss_backward};
 pub use real::Real;
+pub use samples::NarrowSamples;
 pub use spectral_conv::SpectralConvGradients;
 pub(crate) use spectral_conv::{spectral_conv, spectral_conv_backward, workspace_len};
 pub use top_k::top_k;
 pub use transform::{
     columns_fill_lanes, complex_fft, complex_fft_columns, complex_fft_in_place, inverse_real_fft, real_fft,
 };
-pub use welch::{welch_peaks, welch_psd, welch_psd_backward};
+pub use welch::{Estimate, EstimateGradients, welch_peaks, welch_psd, welch_psd_backward};

@@ -2,16 +2,14 @@
 
 use std::cell::Cell;
 use std::fmt::Debug;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use num_traits::{Float, NumAssign};
-use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
-use rustfft::{Fft, FftDirection, FftNum, FftPlanner};
 
 use crate::cpu::runtime::scratch::Scratch;
+use crate::rustfft_plans::Planned;
 
-/// `f32` or `f64`, with planned transforms, per-thread buffers, and integer keys that order power.
-pub trait Real: FftNum + Float + NumAssign + Default + Into<f64> {
+/// `f32` or `f64`, with per-thread buffers and integer keys that order power.
+pub trait Real: Planned + Float + NumAssign + Default + Into<f64> {
     /// (power, bin) as one integer; see [`Real::key`].
     type Key: Copy + Ord + Default + Debug + Send;
 
@@ -31,25 +29,8 @@ pub trait Real: FftNum + Float + NumAssign + Default + Into<f64> {
     /// `values` if they are f32.
     fn as_f32_mut(values: &mut [Self]) -> Option<&mut [f32]>;
 
-    /// The planned transform of length `n`, computed once per process.
-    fn plan(n: usize, direction: FftDirection) -> Arc<dyn Fft<Self>>;
-
-    /// The planned one-sided transform of `n` real values, computed once per process.
-    fn real_plan(n: usize) -> Arc<dyn RealToComplex<Self>>;
-
-    /// The planned inverse of [`real_plan`](Self::real_plan), computed once per process.
-    fn inverse_real_plan(n: usize) -> Arc<dyn ComplexToReal<Self>>;
-
     /// Runs `body` with this thread's buffers.
     fn with_scratch<R>(body: impl FnOnce(&mut Scratch<Self, Self::Key>) -> R) -> R;
-}
-
-/// A plan from the planner of the process, of type `$planner`: the result of the closure `$plan`.
-macro_rules! planned {
-    ($planner:ty, $plan:expr) => {{
-        static PLANNER: LazyLock<Mutex<$planner>> = LazyLock::new(|| Mutex::new(<$planner>::new()));
-        $plan(&mut *PLANNER.lock().unwrap_or_else(PoisonError::into_inner))
-    }};
 }
 
 macro_rules! real {
@@ -85,18 +66,6 @@ macro_rules! real {
 
             fn as_f32_mut(values: &mut [Self]) -> Option<&mut [f32]> {
                 $as_f32(values)
-            }
-
-            fn plan(n: usize, direction: FftDirection) -> Arc<dyn Fft<Self>> {
-                planned!(FftPlanner<$float>, |planner: &mut FftPlanner<$float>| planner.plan_fft(n, direction))
-            }
-
-            fn real_plan(n: usize) -> Arc<dyn RealToComplex<Self>> {
-                planned!(RealFftPlanner<$float>, |planner: &mut RealFftPlanner<$float>| planner.plan_fft_forward(n))
-            }
-
-            fn inverse_real_plan(n: usize) -> Arc<dyn ComplexToReal<Self>> {
-                planned!(RealFftPlanner<$float>, |planner: &mut RealFftPlanner<$float>| planner.plan_fft_inverse(n))
             }
 
             fn with_scratch<R>(body: impl FnOnce(&mut Scratch<Self, Self::Key>) -> R) -> R {

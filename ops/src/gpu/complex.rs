@@ -1,4 +1,5 @@
-//! Complex numbers: one type and its arithmetic for kernels, and complex rows in device memory.
+//! Complex numbers: one type and its arithmetic for kernels, complex rows in device memory, and real samples that are read
+//! as pairs.
 //!
 //! Products are written with `fma`, because not every compiler contracts them.
 
@@ -158,6 +159,16 @@ pub(super) struct ComplexBuffers {
     pub im: Box<[f32]>,
 }
 
+/// Real samples as a kernel argument: the variant is known when the kernel is compiled.
+#[derive(CubeType, CubeLaunch)]
+#[expect(dead_code, reason = "variants are constructed as the generated kernel arguments")]
+pub(super) enum Samples {
+    /// One by one.
+    Single(Box<[f32]>),
+    /// Two side by side.
+    Pairs(Box<[Complex]>),
+}
+
 /// |z|² of value `at`.
 #[cube]
 pub(super) fn square(z: &ComplexBuffers, at: usize) -> f32 {
@@ -183,6 +194,11 @@ impl ComplexRows {
     /// Rows of both parts.
     pub fn new(re: Handle, im: Handle) -> Self {
         Self { re, im: Some(im) }
+    }
+
+    /// Rows of real values.
+    pub fn real(values: Handle) -> Self {
+        Self { re: values, im: None }
     }
 
     /// New rows of `values` values, uninitialised.

@@ -1,22 +1,22 @@
 //! Kernels for CubeCL's devices: CUDA, Vulkan, WebGPU and Metal, from one source.
 //!
 //! Functions take a [`GpuDevice`] and handles of buffers; Burn's tensors stay in `backends/cube`. Each operation family
-//! has a folder: `kernel` is the device code, and `launch.rs` binds buffers and launches. Where shapes and limits leave
-//! a choice, `plan.rs` decides, as plain data, which `tests` check without a device; `top_k`, `local_maxima`,
-//! `peak_loss`, `learned` and `adam` have none. Where gradients take launches of their own, those of `welch`,
-//! `learned`, `mel` and `long_conv` are in `backward.rs`, all others in `launch.rs`.
+//! has a folder, or a file where it is short: `kernel` is the device code, and `launch.rs` binds buffers and launches.
+//! Where shapes and limits leave a choice, `plan.rs` decides, as plain data, which `tests` check without a device. Where
+//! gradients take launches of their own, those of `welch`, `mel` and `long_conv` are in `backward.rs`, all others in
+//! `launch.rs`.
 //!
 //! - `device`: limits, grids, buffers, cached tables and the check before dispatch.
 //! - `butterfly`: the butterfly transform of any length, forward and backward.
 //! - `transform`: discrete Fourier transforms of any length, complex and real.
 //! - `long_conv`: causal convolutions with a kernel per channel, in one launch where a row fits a cube.
-//! - `segments`: windowing, power and their gradients, in one launch each, around a butterfly transform.
-//! - `welch`: exact Welch power and peaks, in one launch where a row fits a cube, else by `segments`.
-//! - `learned`: learned Welch power, by `segments` and a gain.
-//! - `mel`: mel spectra, in one launch where a frame fits a cube, else around `transform`.
+//! - `segments`: windowed segments of rows, their spectra and the gradients of both, in a launch per step.
+//! - `welch`: Welch power and peaks, in one launch where a row fits a cube, else from the spectra of `segments`.
+//! - `mel`: mel spectra, in one launch where a frame fits a cube, else from the spectra of `segments`.
 //! - `peak_loss`: losses of power against target peaks.
 //! - `spectral_conv`: transforms that keep few modes, products per mode, and transforms back.
 //! - `adam`: steps of Adam, in place.
+//! - `signal`: samples of signals in the type that they have in memory.
 //! - `top_k`, `local_maxima`, `reduce`: the strongest bins and the local maxima of rows in device memory; sums over
 //!   rows.
 #![allow(
@@ -32,7 +32,6 @@ mod adam;
 pub mod butterfly;
 mod complex;
 mod device;
-pub mod learned;
 mod local_maxima;
 pub mod long_conv;
 pub mod mel;
@@ -42,6 +41,7 @@ mod reduce;
 mod requirement;
 mod segments;
 mod short_transform;
+mod signal;
 pub mod spectral_conv;
 #[cfg(test)]
 mod tests;
@@ -54,6 +54,9 @@ pub use complex::ComplexRows;
 pub use device::{DeviceLimit, DeviceLimitError, GpuDevice, MAX_ELEMENTS};
 pub use local_maxima::{MaximaBuffers, local_maxima};
 pub use peak_loss::{PeakLossBuffers, peak_loss, peak_loss_backward};
-pub use requirement::{Requirement, check, check_fft, check_long_conv, check_mel, check_spectral_conv};
+pub use requirement::{
+    RequiredTransform, Requirement, check, check_fft, check_long_conv, check_mel, check_spectral_conv,
+};
 pub use segments::DeviceFrames;
+pub use signal::{SampleType, from_word};
 pub use top_k::{PeakBuffers, SearchedRows, top_k};

@@ -10,7 +10,6 @@ use super::device::{ALIGNMENT, DeviceLimit, DeviceLimitError, Limits, MAX_ELEMEN
 use super::transform::plan::{TransformKind, TransformProblem};
 use super::transform::plan_cache::planned;
 use super::{long_conv, mel, spectral_conv};
-use crate::options::has_butterflies;
 use crate::spectral_shape::SpectralShape;
 
 /// Units of the largest cube whose size does not follow from the device's limits.
@@ -21,14 +20,26 @@ const FIXED_UNITS: usize = 256;
 pub struct Requirement {
     /// Points of a transform.
     pub n: usize,
-    /// Whether the butterflies have gates.
-    pub gated: bool,
+    /// The transform.
+    pub transform: RequiredTransform,
     /// Rows of the batch.
     pub rows: usize,
     /// Values of a row.
     pub row_len: usize,
     /// Transforms per row.
     pub transforms: usize,
+}
+
+/// A transform that an operation needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequiredTransform {
+    /// Fourier transforms of segments, and their adjoints.
+    Exact,
+    /// Butterflies of twiddles that are given, without gates or with gates.
+    Butterflies {
+        /// Whether there are gates.
+        gated: bool,
+    },
 }
 
 /// Whether the device can run the kernels of an operation, forward and backward.
@@ -48,7 +59,7 @@ pub fn check_fft(device: &CubeDevice, points: usize, rows: usize, row_len: usize
     let limits = limits(device);
     let mut largest = row_len.max(points);
     for kind in [TransformKind::Complex, TransformKind::RealForward] {
-        let prepared = planned(&limits, TransformProblem { points, kind, is_padded: false, conjugates: false })?;
+        let prepared = planned(&limits, TransformProblem::new(points, kind))?;
         largest = largest.max(prepared.scratch().0);
     }
     DeviceLimitError::unless(DeviceLimit::LaunchElements, rows.min(ALIGNMENT).saturating_mul(largest), MAX_ELEMENTS)
@@ -110,19 +121,22 @@ fn limits(device: &CubeDevice) -> Limits {
 }
 
 pub(super) fn check_limits(limits: &Limits, requirement: &Requirement) -> Result<(), DeviceLimitError> {
-    let Requirement { n, gated, rows, row_len, transforms } = *requirement;
+    let Requirement { n, transform, rows, row_len, transforms } = *requirement;
     DeviceLimitError::unless(DeviceLimit::UnitsPerCube, FIXED_UNITS, limits.units as usize)?;
     // Sums over the units of a cube exchange one value per unit.
     DeviceLimitError::unless(DeviceLimit::SharedMemory, FIXED_UNITS * size_of::<f32>(), limits.shared)?;
-    if has_butterflies(n) {
-        for propagation in [Propagation::Forward, Propagation::Backward] {
-            butterfly::launches(n.ilog2(), gated, limits, propagation)?;
+    match transform {
+        RequiredTransform::Exact => {
+            for kind in [TransformKind::RealForward, TransformKind::RealInverse] {
+                let conjugates = kind == TransformKind::RealInverse;
+                planned(limits, TransformProblem { conjugates, ..TransformProblem::new(n, kind) })?;
+            }
         }
-    } else {
-        planned(
-            limits,
-            TransformProblem { points: n, kind: TransformKind::Complex, is_padded: false, conjugates: false },
-        )?;
+        RequiredTransform::Butterflies { gated } => {
+            for propagation in [Propagation::Forward, Propagation::Backward] {
+                butterfly::launches(n.ilog2(), gated, limits, propagation)?;
+            }
+        }
     }
     // Batches are split, but never below `ALIGNMENT` rows, whose inputs and transforms a launch counts.
     let largest = row_len.max(transforms.saturating_mul(n));

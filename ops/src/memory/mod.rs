@@ -65,7 +65,7 @@ pub fn pool_limit() -> usize {
 /// // 4,096 spectra of 129 bins, 2 MB.
 /// let device = Device::flex();
 /// let signal = Tensor::<2>::ones([4_096, 256], &device);
-/// let power = welch_psd(signal, Tensor::ones([256], &device), &WelchOptions::new(256, 1))?;
+/// let power = welch_psd(signal, Tensor::<1>::ones([256], &device), &WelchOptions::new(256, 1))?;
 /// assert_eq!(pooled_bytes(), 0);
 /// drop(power);
 /// assert!(pooled_bytes() >= 4_096 * 129 * 4);

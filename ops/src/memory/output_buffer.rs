@@ -28,6 +28,11 @@ impl<T: Element + bytemuck::Pod> OutputBuffer<T> {
         }
     }
 
+    /// `len` zeros.
+    pub fn zeros(len: usize) -> Self {
+        Self::Allocated(vec![T::zeroed(); len])
+    }
+
     /// The values as a tensor's data of that shape.
     pub fn into_data(self, shape: impl Into<Shape>) -> TensorData {
         match self {

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{ArgumentError, ensure};
 
-/// Parameters of [`adam_step`](crate::adam_step).
+/// Parameters of [`adam_step`](crate::training::adam_step).
 ///
 /// ```
-/// use firefly_ops::{AdamOptions, WeightDecay};
+/// use firefly_ops::options::{AdamOptions, WeightDecay};
 ///
 /// let options = AdamOptions::new(1e-3, 1).with_betas([0.9, 0.95]).with_weight_decay(WeightDecay::Decoupled(0.01));
 /// assert_eq!((options.learning_rate, options.step, options.betas), (1e-3, 1, [0.9, 0.95]));
@@ -28,10 +28,10 @@ pub struct AdamOptions {
     pub weight_decay: WeightDecay,
 }
 
-/// Weight decay of [`adam_step`](crate::adam_step).
+/// Weight decay of [`adam_step`](crate::training::adam_step).
 ///
 /// ```
-/// use firefly_ops::{AdamOptions, WeightDecay};
+/// use firefly_ops::options::{AdamOptions, WeightDecay};
 ///
 /// assert_eq!(AdamOptions::new(1e-3, 1).weight_decay, WeightDecay::None);
 /// ```

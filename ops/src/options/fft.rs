@@ -1,6 +1,4 @@
-//! Parameters of a Fourier transform of rows.
-
-use super::Direction;
+//! Options of Fourier transforms and convolutions.
 
 /// Length, direction and factors of a Fourier transform of rows, as a backend gets them.
 ///
@@ -50,6 +48,102 @@ impl FftOptions {
     pub fn interior_bins(&self) -> std::ops::Range<usize> {
         1..self.length.div_ceil(2)
     }
+}
+
+/// Direction of a transform.
+///
+/// ```
+/// use firefly_ops::Direction;
+///
+/// assert_eq!(Direction::Forward.opposite(), Direction::Inverse);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Direction {
+    /// e^(−2πi jk/n), unnormalised.
+    #[default]
+    Forward,
+    /// e^(+2πi jk/n), unnormalised: divide by `n` to invert.
+    Inverse,
+}
+
+impl Direction {
+    /// The other direction.
+    pub fn opposite(self) -> Self {
+        match self {
+            Self::Forward => Self::Inverse,
+            Self::Inverse => Self::Forward,
+        }
+    }
+}
+
+/// Normalisation of a Fourier transform and its inverse, as in NumPy and PyTorch.
+///
+/// The forward transforms are `fft`, `rfft` and `hfft` with their forms in several dimensions; the inverse ones are
+/// `ifft`, `irfft` and `ihfft` with theirs. In several dimensions n is the product of the lengths.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_ops::Norm;
+/// use firefly_ops::fft::rfft;
+///
+/// // Bin 0 of four ones.
+/// let device = Device::flex();
+/// let bin = |norm| {
+///     let spectrum = rfft(Tensor::<1>::ones([4], &device), None, 0, norm)?;
+///     Ok::<f32, firefly_ops::ArgumentError>(spectrum.re.narrow(0, 0, 1).into_scalar())
+/// };
+/// assert_eq!((bin(Norm::Backward)?, bin(Norm::Ortho)?, bin(Norm::Forward)?), (4.0, 2.0, 1.0));
+/// # Ok::<(), firefly_ops::ArgumentError>(())
+/// ```
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub enum Norm {
+    /// Inverse transforms are divided by n.
+    #[default]
+    Backward,
+    /// Both are divided by √n, which makes them unitary.
+    Ortho,
+    /// Forward transforms are divided by n.
+    Forward,
+}
+
+impl Norm {
+    /// Factor of an `n`-point transform that is `forward` or inverse.
+    pub(crate) fn factor(self, forward: bool, n: usize) -> f64 {
+        match (self, forward) {
+            (Self::Backward, true) | (Self::Forward, false) => 1.0,
+            (Self::Ortho, _) => 1.0 / (n as f64).sqrt(),
+            (Self::Backward, false) | (Self::Forward, true) => 1.0 / n as f64,
+        }
+    }
+}
+
+/// Part of a convolution of n samples with a kernel of k taps that is returned.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_ops::ConvolveMode;
+/// use firefly_ops::fft::fft_convolve;
+///
+/// let device = Device::flex();
+/// let length = |mode| {
+///     let (signal, kernel) = (Tensor::<1>::ones([10], &device), Tensor::<1>::ones([3], &device));
+///     fft_convolve(signal, kernel, mode).map(|result| result.dims()[0])
+/// };
+/// assert_eq!((length(ConvolveMode::Full), length(ConvolveMode::Same)), (Ok(12), Ok(10)));
+/// assert_eq!((length(ConvolveMode::Valid), length(ConvolveMode::Circular)), (Ok(8), Ok(10)));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub enum ConvolveMode {
+    /// All n + k − 1 samples.
+    #[default]
+    Full,
+    /// The n samples in the middle of `Full`.
+    Same,
+    /// The n − k + 1 samples that depend on no sample outside the signal.
+    Valid,
+    /// The n samples of the circular convolution, in which the signal is repeated periodically.
+    Circular,
 }
 
 #[cfg(test)]

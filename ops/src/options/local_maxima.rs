@@ -32,7 +32,8 @@ impl std::fmt::Display for Interpolation {
 /// Conditions that local maxima must meet, applied in the order of the fields, as in `scipy.signal.find_peaks`.
 ///
 /// ```
-/// use firefly_ops::{Interpolation, LocalMaximaOptions};
+/// use firefly_ops::options::Interpolation;
+/// use firefly_ops::LocalMaximaOptions;
 ///
 /// let options = LocalMaximaOptions::new()
 ///     .with_height(0.1)

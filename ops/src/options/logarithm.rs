@@ -8,7 +8,8 @@ use crate::error::{ArgumentError, ensure};
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
-/// use firefly_ops::{LogUnit, Logarithm, MelBands, MelOptions, StftOptions, log_mel};
+/// use firefly_ops::options::{LogUnit, Logarithm, MelBands};
+/// use firefly_ops::{MelOptions, StftOptions, log_mel};
 ///
 /// // Silence is at the floor of 10⁻¹⁰: −100 decibels of power.
 /// let device = Device::flex();
@@ -33,7 +34,7 @@ pub enum LogUnit {
 /// Guard of a logarithm against values near 0.
 ///
 /// ```
-/// use firefly_ops::LogGuard;
+/// use firefly_ops::options::LogGuard;
 ///
 /// assert_eq!((LogGuard::Offset(1e-6).value(), LogGuard::Floor(1e-5).value()), (1e-6, 1e-5));
 /// ```
@@ -58,7 +59,7 @@ impl LogGuard {
 /// Logarithm of values from 0 on, guarded near 0.
 ///
 /// ```
-/// use firefly_ops::{LogGuard, LogUnit, Logarithm};
+/// use firefly_ops::options::{LogGuard, LogUnit, Logarithm};
 ///
 /// let logarithm = Logarithm::new(LogUnit::Natural).with_guard(LogGuard::Offset(1e-6));
 /// assert_eq!(Logarithm::new(LogUnit::Decibel).guard, LogGuard::Floor(1e-10));
@@ -101,8 +102,8 @@ impl Logarithm {
             LogGuard::Offset(_) => "offset",
             LogGuard::Floor(_) => "floor",
         };
-        let least = f64::from(f32::MIN_POSITIVE);
-        let holds = value.is_finite() && value >= least;
-        ensure(holds, operation, argument, value, format_args!("a finite number from {least:e} on"))
+        let [least, most] = [f32::MIN_POSITIVE, f32::MAX].map(f64::from);
+        let holds = (least..=most).contains(&value);
+        ensure(holds, operation, argument, value, format_args!("from {least:e} to {most:e}"))
     }
 }

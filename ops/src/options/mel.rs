@@ -8,7 +8,7 @@ use crate::error::{ArgumentError, ensure};
 /// Formula of the mel scale.
 ///
 /// ```
-/// use firefly_ops::MelScale;
+/// use firefly_ops::options::MelScale;
 ///
 /// // 1 kHz is about 1,000 mel on the one scale and 15 on the other.
 /// assert!((MelScale::Htk.mel(1_000.0) - 1_000.0).abs() < 0.1);
@@ -72,7 +72,7 @@ pub enum MelNorm {
 /// defaults are those of `librosa.filters.mel`; `torchaudio.functional.melscale_fbanks` has the HTK scale and no norm.
 ///
 /// ```
-/// use firefly_ops::{MelBands, MelNorm, MelScale};
+/// use firefly_ops::options::{MelBands, MelNorm, MelScale};
 ///
 /// let torchaudio = MelBands::new(16_000.0, 80).with_scale(MelScale::Htk).with_norm(MelNorm::None);
 /// assert_eq!((torchaudio.f_min, torchaudio.upper_edge()), (0.0, 8_000.0));
@@ -154,7 +154,8 @@ pub enum SpectrumKind {
 /// Mel spectra: the frames of a short-time transform, and the bands that their bins are summed into.
 ///
 /// ```
-/// use firefly_ops::{MelBands, MelOptions, StftOptions};
+/// use firefly_ops::options::MelBands;
+/// use firefly_ops::{MelOptions, StftOptions};
 ///
 /// // What Whisper takes: 25 ms of 16 kHz every 10 ms.
 /// let options = MelOptions::new(StftOptions::new(400).with_hop(160), MelBands::new(16_000.0, 80));

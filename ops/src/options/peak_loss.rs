@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{ArgumentError, ensure};
 
-/// Parameters of [`peak_loss`](crate::peak_loss).
+/// Parameters of [`peak_loss`](crate::training::peak_loss).
 ///
 /// ```
-/// use firefly_ops::PeakLossOptions;
+/// use firefly_ops::options::PeakLossOptions;
 ///
 /// let options = PeakLossOptions::new(16).with_temperature(0.5).with_offset(1e-9);
 /// assert_eq!((options.k, options.temperature, options.offset), (16, 0.5, 1e-9));

@@ -5,12 +5,12 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::band::Band;
+use super::segments::{SegmentPlacement, SegmentSet};
 use crate::error::{ArgumentError, ensure};
-use crate::open_blocks;
 
-/// The shortest butterfly transform, and so the shortest segment of learned estimates, in samples.
+/// The shortest butterfly transform, in values.
 pub const MIN_N_FFT: usize = 8;
-/// The longest butterfly transform, and so the longest segment of learned estimates, in samples.
+/// The longest butterfly transform, in values.
 pub const MAX_N_FFT: usize = 65_536;
 
 /// Scaling of one-sided power.
@@ -26,7 +26,7 @@ pub const MAX_N_FFT: usize = 65_536;
 /// let signal = Tensor::<1>::from_floats([2.0, 0.0, -2.0, 0.0, 2.0, 0.0, -2.0, 0.0], &device);
 /// let bin = |scaling| {
 ///     let options = WelchOptions::new(8, 1).with_scaling(scaling);
-///     let power = welch_psd(signal.clone(), Tensor::ones([8], &device), &options)?;
+///     let power = welch_psd(signal.clone(), Tensor::<1>::ones([8], &device), &options)?;
 ///     Ok::<f32, firefly_ops::ArgumentError>(power.narrow(0, 2, 1).into_scalar())
 /// };
 /// assert_eq!((bin(Scaling::Power)?, bin(Scaling::Spectrum)?), (128.0, 2.0));
@@ -67,7 +67,7 @@ impl std::fmt::Display for Scaling {
 /// // A constant is its mean.
 /// let device = Device::flex();
 /// let options = WelchOptions::new(8, 1).with_detrend(Detrend::Constant);
-/// let power = welch_psd(Tensor::<1>::ones([8], &device), Tensor::ones([8], &device), &options)?;
+/// let power = welch_psd(Tensor::<1>::ones([8], &device), Tensor::<1>::ones([8], &device), &options)?;
 /// assert_eq!(power.max().into_scalar::<f32>(), 0.0);
 /// # Ok::<(), firefly_ops::ArgumentError>(())
 /// ```
@@ -107,11 +107,11 @@ impl std::fmt::Display for Detrend {
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct WelchOptions {
-    /// Samples in a segment, at least 1; for learned estimates a power of two from [`MIN_N_FFT`] to [`MAX_N_FFT`].
+    /// Samples in a segment, at least 1.
     pub n_fft: usize,
     /// Samples from one segment's start to the next; at least 1.
     pub hop: usize,
-    /// Segments whose power is averaged; at least 1.
+    /// Segments of a frame, at least 1, whose power is averaged.
     pub segments: usize,
     /// Scaling of power.
     pub scaling: Scaling,
@@ -120,33 +120,16 @@ pub struct WelchOptions {
     /// Bins among which peaks are searched; all if `None`. Operations that return the power of every bin ignore it.
     #[serde(default)]
     pub band: Option<Band>,
-    /// Number of times that neighbouring samples are added up in pairs first: the estimate is that of the sums of
-    /// 2^halvings samples each, which the other lengths count. At most [`MAX_HALVINGS`].
+    /// Segments whose power is averaged, by their indices; all if `None`. Samples of the others are not read.
     #[serde(default)]
-    pub halvings: usize,
-    /// Whether a learned estimate leaves closed [blocks](Self::blocks) of bins out of the search for peaks: those whose gain
-    /// is 0 throughout. All are searched where the others have fewer bins than there are peaks.
-    #[serde(default)]
-    pub skip_closed_blocks: bool,
+    pub chosen: Option<SegmentSet>,
 }
-
-/// Most [halvings](WelchOptions::halvings) of an estimate.
-pub const MAX_HALVINGS: usize = 3;
 
 impl WelchOptions {
     /// An estimate from `segments` half-overlapping segments, scaling `power`, no detrending.
     pub const fn new(n_fft: usize, segments: usize) -> Self {
         let hop = if n_fft < 2 { 1 } else { n_fft / 2 };
-        Self {
-            n_fft,
-            hop,
-            segments,
-            scaling: Scaling::Power,
-            detrend: Detrend::None,
-            band: None,
-            halvings: 0,
-            skip_closed_blocks: false,
-        }
+        Self { n_fft, hop, segments, scaling: Scaling::Power, detrend: Detrend::None, band: None, chosen: None }
     }
 
     /// The same estimate with segments `hop` samples apart.
@@ -157,6 +140,47 @@ impl WelchOptions {
     /// The same estimate from another number of segments.
     pub const fn with_segments(self, segments: usize) -> Self {
         Self { segments, ..self }
+    }
+
+    /// The same estimate from some of its segments, or from all with `None`.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_ops::options::SegmentSet;
+    /// use firefly_ops::{WelchOptions, welch_psd};
+    ///
+    /// // Of three segments of four samples, the first and the last.
+    /// let device = Device::flex();
+    /// let signal = Tensor::<1>::from_floats([1.0, 1.0, 1.0, 1.0, 9.0, 9.0, 9.0, 9.0, 3.0, 3.0, 3.0, 3.0], &device);
+    /// let options = WelchOptions::new(4, 3).with_hop(4).with_chosen(Some(SegmentSet::new([0, 2])?));
+    /// let power = welch_psd(signal, Tensor::<1>::ones([4], &device), &options)?;
+    /// assert_eq!(power.into_data().iter::<f32>().next(), Some((16.0 + 144.0) / 2.0));
+    /// # Ok::<(), firefly_ops::ArgumentError>(())
+    /// ```
+    pub const fn with_chosen(self, chosen: Option<SegmentSet>) -> Self {
+        Self { chosen, ..self }
+    }
+
+    /// The same estimate with its segments placed in a frame, which may have more; adjacent, from its start, with `None`.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] for a frame of fewer segments or of more than 128, and for another number of segments than are
+    /// listed.
+    pub fn with_placement(self, placement: Option<SegmentPlacement>) -> Result<Self, ArgumentError> {
+        placement.map_or(Ok(self.with_chosen(None)), |placement| placement.place(self))
+    }
+
+    /// Number of segments whose power is averaged.
+    pub const fn averaged(&self) -> usize {
+        match self.chosen {
+            Some(chosen) => chosen.count(),
+            None => self.segments,
+        }
+    }
+
+    /// Indices of the segments whose power is averaged, ascending.
+    pub fn indices(&self) -> Vec<usize> {
+        self.chosen.map_or_else(|| (0..self.segments).collect(), Vec::from)
     }
 
     /// The same estimate with another scaling.
@@ -179,7 +203,7 @@ impl WelchOptions {
     /// let device = Device::flex();
     /// let signal = Tensor::<1>::from_floats([6.0, 5.0, 4.0, 5.0, 6.0, 5.0, 4.0, 5.0], &device);
     /// let strongest = |options: &WelchOptions| {
-    ///     let peaks = welch_peaks(signal.clone(), Tensor::ones([8], &device), options, 1)?;
+    ///     let peaks = welch_peaks(signal.clone(), Tensor::<1>::ones([8], &device), options, 1)?;
     ///     Ok::<i64, firefly_ops::ArgumentError>(peaks.bins.into_scalar())
     /// };
     /// let all = WelchOptions::new(8, 1);
@@ -190,34 +214,6 @@ impl WelchOptions {
         Self { band, ..self }
     }
 
-    /// The same estimate of sums of 2^`halvings` neighbouring samples. A segment of `n` samples then is one of
-    /// `n >> halvings` sums: its transform takes a part of the time, and has the bins below a part of the spectrum. A sum
-    /// passes frequency f, in cycles per sample, with the factor `sin(2^halvings π f) / sin(π f)`, and what is above the last
-    /// bin is mirrored to below it. Lengths count sums, and so does the sample rate of a density.
-    ///
-    /// ```
-    /// use burn::tensor::{Device, Tensor};
-    /// use firefly_ops::{WelchOptions, welch_peaks};
-    ///
-    /// // A slow tone has the same bin in a segment of 64 samples and in one of 32 pairs.
-    /// let device = Device::flex();
-    /// let tone: Vec<f32> = (0..64).map(|i| (std::f32::consts::TAU * 5.0 * i as f32 / 64.0).sin()).collect();
-    /// let signal = Tensor::<1>::from_floats(tone.as_slice(), &device);
-    /// for options in [WelchOptions::new(64, 1), WelchOptions::new(32, 1).with_halvings(1)] {
-    ///     let peaks = welch_peaks(signal.clone(), Tensor::ones([options.n_fft], &device), &options, 1)?;
-    ///     assert_eq!((options.frame(), peaks.bins.into_scalar::<i64>()), (64, 5));
-    /// }
-    /// # Ok::<(), firefly_ops::ArgumentError>(())
-    /// ```
-    pub const fn with_halvings(self, halvings: usize) -> Self {
-        Self { halvings, ..self }
-    }
-
-    /// The same estimate, whose search leaves closed blocks of bins out or not.
-    pub const fn with_skip_closed_blocks(self, skip_closed_blocks: bool) -> Self {
-        Self { skip_closed_blocks, ..self }
-    }
-
     /// The bins among which peaks are searched: those of the band, or all.
     pub const fn searched(&self) -> Range<usize> {
         match self.band {
@@ -226,50 +222,25 @@ impl WelchOptions {
         }
     }
 
-    /// Bins of a block: 16, or the least power of two with which the bins that are searched have no more than 128 blocks.
-    /// Blocks are what a learned estimate may leave out of the search: see [`LearnedParameters`](crate::LearnedParameters).
-    pub const fn block_len(&self) -> usize {
-        open_blocks::block_len(self.searched_len())
-    }
-
-    /// Blocks of the bins that are searched, from the first of them on. The last one has the bins behind whole blocks too.
-    ///
-    /// ```
-    /// use firefly_ops::{Band, WelchOptions};
-    ///
-    /// // Seven blocks of 16 bins, and one of 17.
-    /// let options = WelchOptions::new(256, 2);
-    /// assert_eq!((options.block_len(), options.blocks()), (16, 8));
-    /// assert_eq!(options.with_band(Some(Band::new(8..50))).blocks(), 2);
-    /// ```
-    pub const fn blocks(&self) -> usize {
-        open_blocks::blocks(self.searched_len())
-    }
-
-    const fn searched_len(&self) -> usize {
-        let Range { start, end } = self.searched();
-        end.saturating_sub(start)
-    }
-
     /// Bins of the one-sided spectrum: `n_fft / 2 + 1`.
     pub const fn bins(&self) -> usize {
         self.n_fft / 2 + 1
     }
 
-    /// Samples the segments span: `n_fft + (segments - 1) * hop`, or as many sums.
+    /// Samples the segments span: `n_fft + (segments - 1) * hop`.
     pub const fn frame(&self) -> usize {
-        let sums = self.n_fft.saturating_add(self.segments.saturating_sub(1).saturating_mul(self.hop));
-        sums.saturating_mul(if self.halvings <= MAX_HALVINGS { 1 << self.halvings } else { usize::MAX })
+        self.n_fft.saturating_add(self.segments.saturating_sub(1).saturating_mul(self.hop))
     }
 
-    /// log2 of an `n_fft` that is a power of two: stages of its butterfly transform.
+    /// log2 of `n_fft`, rounded up: stages of a butterfly transform of that length or of the next power of two.
     pub const fn stages(&self) -> usize {
-        self.n_fft.trailing_zeros() as usize
+        self.n_fft.next_power_of_two().trailing_zeros() as usize
     }
 
-    /// Butterflies per frame, each counted once per segment: `segments * log2(n_fft) * n_fft / 2`.
+    /// Butterflies per frame, each counted once per segment that is averaged: `averaged * stages * n_fft / 2`. Of an
+    /// `n_fft` that is no power of two, whose transform has other steps, an equivalent.
     pub const fn butterflies(&self) -> usize {
-        self.segments * self.stages() * self.n_fft / 2
+        self.averaged() * self.stages() * self.n_fft / 2
     }
 
     /// Checks every field; errors name `operation`.
@@ -281,19 +252,15 @@ impl WelchOptions {
         ensure(self.hop >= 1, operation, "hop", self.hop, "at least 1")?;
         ensure(self.segments >= 1, operation, "segments", self.segments, "at least 1")?;
         let spans = (self.segments - 1).checked_mul(self.hop).and_then(|rest| rest.checked_add(self.n_fft));
-        let spans = spans.and_then(|sums| sums.checked_mul(1 << MAX_HALVINGS));
-        ensure(
-            spans.is_some(),
-            operation,
-            "segments",
-            self.segments,
-            "few enough for the frame's length to be counted",
-        )?;
-        let expected = format_args!("at most {MAX_HALVINGS}");
-        ensure(self.halvings <= MAX_HALVINGS, operation, "halvings", self.halvings, expected)?;
+        // A frame that no memory holds: the fault of the greater of the two factors.
+        let (argument, factor) = if self.hop > self.segments { ("hop", self.hop) } else { ("segments", self.segments) };
+        ensure(spans.is_some(), operation, argument, factor, "small enough for the frame's length to be counted")?;
         if let Scaling::Density { sample_rate } = self.scaling {
             let positive = sample_rate.is_finite() && sample_rate > 0.0;
             ensure(positive, operation, "sample_rate", sample_rate, "a positive number of hertz")?;
+        }
+        if let Some(chosen) = self.chosen {
+            chosen.validate(operation, self.segments)?;
         }
         match self.band {
             Some(band) => band.validate(operation, self.bins()),
@@ -341,6 +308,7 @@ mod tests {
     fn lengths_follow_from_the_options() {
         let options = WelchOptions::new(256, 8);
         assert_eq!((options.hop, options.bins(), options.frame(), options.stages()), (128, 129, 1152, 8));
+        assert_eq!((WelchOptions::new(1000, 1).stages(), WelchOptions::new(1, 1).stages()), (10, 0));
         assert_eq!(options.validate("test"), Ok(()));
     }
 
@@ -358,11 +326,6 @@ mod tests {
         for (first, end) in [(4, 4), (5, 4), (0, 130), (usize::MAX, usize::MAX)] {
             assert_eq!(named(WelchOptions { band: Some(Band { first, end }), ..good }), "band");
         }
-        assert_eq!(named(good.with_halvings(MAX_HALVINGS + 1)), "halvings");
-        assert_eq!(good.with_halvings(MAX_HALVINGS).validate("welch_psd"), Ok(()));
-        // Before they are validated.
-        assert_eq!(good.with_halvings(64).frame(), usize::MAX);
-        assert_eq!(good.with_band(Some(Band { first: 50, end: 8 })).blocks(), 1);
         let in_band = good.with_band(Some(Band::new(9..12)));
         assert_eq!((in_band.validate_k("welch_peaks", 3), good.validate_k("welch_peaks", 129)), (Ok(()), Ok(())));
         let error = in_band.validate_k("welch_peaks", 4).unwrap_err().to_string();

@@ -1,9 +1,9 @@
 //! Every operation at one setting on one signal.
 
 use burn::tensor::{DType, Device, Tensor};
-use firefly_ops::{WelchOptions, butterfly, learned_welch_peaks, learned_welch_psd, welch_peaks, welch_psd};
+use firefly_ops::{WelchOptions, butterfly, welch_peaks, welch_psd};
 
-use super::learned::LearnedNumbers;
+use super::weights::{WeightNumbers, gained_peaks, gained_psd};
 use super::{integers, noise, tensor, values};
 
 /// A setting of every operation, with a signal.
@@ -51,8 +51,8 @@ impl Case {
         tensor(samples, [samples.len() / self.frame(), self.frame()], device, dtype)
     }
 
-    pub fn learned(&self) -> LearnedNumbers {
-        LearnedNumbers::perturbed(&self.options, self.seed + 1)
+    pub fn weights(&self) -> WeightNumbers {
+        WeightNumbers::perturbed(&self.options, self.seed + 1)
     }
 
     /// Every operation on a signal; the butterfly takes each row's first and last `n_fft` samples as its two parts.
@@ -62,7 +62,7 @@ impl Case {
         let device = signal.device();
         // Parameters are converted to the type of the signal; not every device has f64.
         let dtype = if device == Device::flex() { DType::F64 } else { DType::F32 };
-        let parameters = self.learned().tensors(options, &device, dtype);
+        let parameters = self.weights().tensors(options, &device, dtype);
         let window = parameters.window.clone();
         let mut outputs = Vec::new();
         let mut float = |name, tensor: Tensor<2>, degree| {
@@ -70,12 +70,12 @@ impl Case {
             outputs.push(Output { name, values: values(tensor), length, degree, dtype });
         };
         float("welch_psd", welch_psd(signal.clone(), window.clone(), options).expect("the arguments fit"), 2);
-        let learned = learned_welch_psd(signal.clone(), parameters.clone(), options).expect("the arguments fit");
-        float("learned_welch_psd", learned, 2);
+        let gained = gained_psd(signal.clone(), &parameters, options).expect("the arguments fit");
+        float("gained_psd", gained, 2);
         let exact = welch_peaks(signal.clone(), window, options, k).expect("the arguments fit");
         float("power of welch_peaks", exact.power, 2);
-        let learned = learned_welch_peaks(signal.clone(), parameters.clone(), options, k).expect("the arguments fit");
-        float("power of learned_welch_peaks", learned.power, 2);
+        let gained = gained_peaks(signal.clone(), &parameters, options, k).expect("the arguments fit");
+        float("power of gained_peaks", gained.power, 2);
         let (re, im) = (signal.clone().narrow(1, 0, n), signal.narrow(1, frame - self.extra - n, n));
         for gates in [None, Some(parameters.gates)] {
             let (re, im) =
@@ -83,7 +83,7 @@ impl Case {
             float("re of butterfly", re, 1);
             float("im of butterfly", im, 1);
         }
-        for (name, bins) in [("bins of welch_peaks", exact.bins), ("bins of learned_welch_peaks", learned.bins)] {
+        for (name, bins) in [("bins of welch_peaks", exact.bins), ("bins of gained_peaks", gained.bins)] {
             let (dtype, [_, length]) = (bins.dtype(), bins.dims());
             let values = integers(bins).into_iter().map(|bin| bin as f64).collect();
             outputs.push(Output { name, values, length, degree: 0, dtype });

@@ -1,13 +1,14 @@
-//! Shared parts of the integration tests: seeded numbers, tensors from them and back, and learned parameters.
+//! Shared parts of the integration tests: seeded numbers, tensors from them and back, and parameters of operations.
 #![allow(dead_code, reason = "every test binary uses a part of it")]
 #![allow(clippy::print_stdout, reason = "a test says what it ran on")]
 
 pub mod case;
 pub mod devices;
 pub mod fixtures;
-pub mod learned;
 pub mod maxima_cases;
+pub mod samples;
 pub mod tape;
+pub mod weights;
 
 use std::ops::Range;
 

@@ -1,11 +1,11 @@
 //! Operations on flat leaves, as gradient tests take them: each input is a leaf of its own, reshaped on the tape.
 
 use burn::tensor::{DType, Device, Tensor};
-use firefly_ops::{LearnedParameters, WelchOptions, butterfly, learned_welch_psd, welch_psd};
+use firefly_ops::{WelchOptions, WelchWeights, butterfly, welch_psd};
 use firefly_reference::butterfly::exact_twiddles;
 use firefly_reference::window::{Symmetry, WindowShape, window};
 
-use super::learned::LearnedNumbers;
+use super::weights::WeightNumbers;
 use super::{noise, tensor, uniform, values};
 
 /// An input of an operation, row-major.
@@ -77,33 +77,19 @@ pub fn run_psd(leaves: &[Tensor<1>], options: &WelchOptions) -> Vec<Tensor<2>> {
     vec![welch_psd(rows(&leaves[0], frame(options)), leaves[1].clone(), options).expect("the arguments fit")]
 }
 
-pub fn learned_inputs(signal: Vec<f64>, learned: LearnedNumbers) -> Vec<LeafInput> {
-    let LearnedNumbers { window, twiddles, gates, weights, gain } = learned;
-    vec![
-        input("signal", signal),
-        input("window", window),
-        input("twiddles", twiddles),
-        input("gates", gates),
-        input("weights", weights),
-        input("gain", gain),
-    ]
+pub fn gained_inputs(signal: Vec<f64>, weights: WeightNumbers) -> Vec<LeafInput> {
+    vec![input("signal", signal), input("window", weights.window), input("gain", weights.gain)]
 }
 
-pub fn learned_parameters(leaves: &[Tensor<1>], options: &WelchOptions) -> (Tensor<2>, LearnedParameters) {
-    let (half, stages) = (options.n_fft / 2, options.stages());
-    let parameters = LearnedParameters::new(
-        leaves[1].clone(),
-        leaves[2].clone().reshape([stages, half, 2]),
-        leaves[3].clone().reshape([stages, half]),
-        leaves[4].clone(),
-        leaves[5].clone().reshape([options.bins() as i32, -1]),
-    );
-    (rows(&leaves[0], frame(options)), parameters)
+/// The signal, and window and gain, of leaves in the order of [`gained_inputs`].
+pub fn gained_arguments(leaves: &[Tensor<1>], options: &WelchOptions) -> (Tensor<2>, WelchWeights) {
+    let gain = leaves[2].clone().reshape([options.bins() as i32, -1]);
+    (rows(&leaves[0], frame(options)), WelchWeights::new(leaves[1].clone()).with_gain(Some(gain)))
 }
 
-pub fn run_learned(leaves: &[Tensor<1>], options: &WelchOptions) -> Vec<Tensor<2>> {
-    let (signal, parameters) = learned_parameters(leaves, options);
-    vec![learned_welch_psd(signal, parameters, options).expect("the arguments fit")]
+pub fn run_gained(leaves: &[Tensor<1>], options: &WelchOptions) -> Vec<Tensor<2>> {
+    let (signal, weights) = gained_arguments(leaves, options);
+    vec![welch_psd(signal, weights, options).expect("the arguments fit")]
 }
 
 pub fn butterfly_inputs(rows: usize, n: usize, exact: bool, gates: Option<Vec<f64>>) -> Vec<LeafInput> {

@@ -2,7 +2,7 @@
 
 use burn::tensor::{DType, Device, FloatDType, Tensor};
 use firefly_ops::fft::{
-    ComplexTensor, fft, fft2, fftfreq, fftn, fftshift, hfft, hfft2, hfftn, ifft, ifft2, ifftn, ifftshift, ihfft,
+    ComplexTensor, dct, fft, fft2, fftfreq, fftn, fftshift, hfft, hfft2, hfftn, ifft, ifft2, ifftn, ifftshift, ihfft,
     ihfft2, ihfftn, irfft, irfft2, irfftn, rfft, rfft2, rfftfreq, rfftn,
 };
 use firefly_ops::{ArgumentError, Norm};
@@ -136,6 +136,8 @@ pub fn wrong_arguments_are_refused_by_name() {
     let device = Device::flex();
     let input = || Tensor::<2>::zeros([3, 4], &device);
     let norm = Norm::Backward;
+    let expected = "dct: `input` is [3, 0], but must be a tensor with at least 1 value along dimension 1";
+    refused(dct(Tensor::<2>::zeros([3, 0], &device), 1, norm), expected);
     refused(fft(input(), Some(0), 1, norm), "fft: `n` is 0, but must be at least 1 point");
     refused(rfft(input(), None, 2, norm), "rfft: `dim` is 2, but must be from -2 to 1 for a tensor of 2 dimensions");
     refused(

@@ -2,7 +2,8 @@
 
 use burn::tensor::{DType, Device, Tensor};
 use firefly_ops::fft::{
-    ComplexTensor, fft, fft2, fftshift, hfft, hfftn, ifft, ifftshift, ihfft, ihfftn, irfft, irfftn, rfft, rfft2,
+    ComplexTensor, dct, fft, fft2, fftshift, hfft, hfftn, idct, ifft, ifftshift, ihfft, ihfftn, irfft, irfftn, rfft,
+    rfft2,
 };
 use firefly_ops::{ArgumentError, Norm};
 
@@ -40,6 +41,8 @@ const SUBJECTS: &[TransformSubject] = &[
     TransformSubject { name: "irfftn", run: |x| irfftn(x, None, None, Norm::Ortho).map(|x| vec![x]) },
     TransformSubject { name: "hfftn", run: |x| hfftn(x, None, None, Norm::Ortho).map(|x| vec![x]) },
     TransformSubject { name: "ihfftn", run: |x| ihfftn(x.re, None, None, Norm::Ortho).map(parts) },
+    TransformSubject { name: "dct", run: |x| dct(x.re, 1, Norm::Backward).map(|x| vec![x]) },
+    TransformSubject { name: "idct", run: |x| idct(x.re, 2, Norm::Ortho).map(|x| vec![x]) },
     TransformSubject { name: "shifts", run: |x| Ok(vec![fftshift(x.re, None)?, ifftshift(x.im, Some(&[1]))?]) },
 ];
 

@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod conventions;
+mod cosine;
 mod gradients;
 mod long_fixtures;
 mod rows;
@@ -16,6 +17,7 @@ use conventions::{
     conventions_are_those_of_scipy_numpy_and_pytorch, frequencies_are_those_of_scipy,
     shifts_put_frequency_0_in_the_middle, wrong_arguments_are_refused_by_name,
 };
+use cosine::{columns_have_the_cosines_of_rows, cosine_transforms_match_the_definition};
 use gradients::{
     gradients_are_the_adjoint, gradients_match_those_in_float64, gradients_of_long_rows_are_the_adjoint,
     gradients_of_long_rows_match_those_in_float64,
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         any_number_of_rows_is_right_to_the_last,
         an_input_that_is_kept_stays_as_it_is,
         rows_are_cut_and_padded,
+        cosine_transforms_match_the_definition,
         gradients_match_those_in_float64,
         gradients_of_long_rows_match_those_in_float64,
         small_floats_compute_in_f32,
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         long_lengths_match_float64,
         long_transforms_are_those_of_scipy,
         conventions_are_those_of_scipy_numpy_and_pytorch,
+        columns_have_the_cosines_of_rows,
         gradients_are_the_adjoint,
         gradients_of_long_rows_are_the_adjoint,
         a_row_that_is_not_finite_changes_no_other,

@@ -3,10 +3,11 @@
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use firefly_ops::Norm;
 use firefly_ops::fft::{ComplexTensor, fft, ifft, irfft, rfft};
+use firefly_ops::rustfft_plans::Planned;
 use firefly_reference::Complex;
 use firefly_reference::dft::dft_bins;
 use firefly_reference::fft::FftDefinition;
-use rustfft::FftPlanner;
+use rustfft::FftDirection;
 
 use crate::common::devices::{computed, is_software};
 use crate::common::{relative_error, same, values};
@@ -93,10 +94,9 @@ pub fn primes_match_the_definition() {
 pub fn long_lengths_match_float64() {
     let smooth = (513..=20_000).filter(|&n| largest_factor(n) <= 7);
     let powers = (15..=20).map(|power| 1 << power);
-    let mut planner = FftPlanner::<f64>::new();
     for (index, n) in smooth.chain(powers).chain([19_999, 65_537, 100_003]).enumerate() {
         let rows = if n > 2048 { 1 } else { [1, 18][index % 5 / 4] };
-        let expected = LongRow::of(FftRows::noise(rows, n), FftRows::noise(rows, n / 2 + 1), n, &mut planner);
+        let expected = LongRow::of(FftRows::noise(rows, n), FftRows::noise(rows, n / 2 + 1), n);
         for dtype in [DType::F32, DType::F64] {
             expected.check(dtype, rows - 1);
         }
@@ -113,8 +113,8 @@ struct LongRow {
 }
 
 impl LongRow {
-    fn of(full: FftRows, half: FftRows, n: usize, planner: &mut FftPlanner<f64>) -> Self {
-        let plan = planner.plan_fft_forward(n);
+    fn of(full: FftRows, half: FftRows, n: usize) -> Self {
+        let plan = f64::plan(n, FftDirection::Forward);
         let transform = |row: &[Complex]| {
             let mut row: Vec<_> = row.iter().map(|z| rustfft::num_complex::Complex::new(z.re, z.im)).collect();
             plan.process(&mut row);

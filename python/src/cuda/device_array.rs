@@ -34,10 +34,10 @@ pub enum Element {
 /// copy.
 ///
 /// >>> x = torch.ones(5, 384, device="cuda")           # doctest: +SKIP
-/// >>> power = firefly.welch_peaks(x).power            # doctest: +SKIP
+/// >>> power = ff.welch_peaks(x).power            # doctest: +SKIP
 /// >>> power.shape, torch.from_dlpack(power).device    # doctest: +SKIP
 /// ((5, 16), device(type='cuda', index=0))
-#[pyclass(frozen, module = "firefly", skip_from_py_object)]
+#[pyclass(frozen, module = "firefly_fft", skip_from_py_object)]
 #[derive(Clone)]
 pub struct DeviceArray {
     pub(super) buffer: Arc<Buffer>,

@@ -3,17 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::progress::{Event, Monitor};
+use crate::progress::{Event, Interrupter, Monitor};
 use crate::run_folder::{self, RunFolder};
-use crate::task::{EvaluationRow, Task};
+use crate::task::{EvaluationRow, OpenRun, Task, TaskData};
 use crate::with_task;
 use anyhow::{Context, Result};
-use burn_train::Interrupter;
 use clap::Args;
 use firefly_app::device::DeviceChoice;
 use firefly_app::files::ensure_writable;
-use firefly_app::host::available_memory;
 use firefly_app::streams::note;
+use firefly_recordings::available_memory;
 
 use super::options::open_device;
 use super::outcome::print;
@@ -23,10 +22,10 @@ use super::stderr_progress::StderrProgress;
 pub struct EvalArgs {
     /// The run's folder.
     run: PathBuf,
-    /// Other data than the run's test set, separated by commas or each with an option of its own. Of `peaks` and
-    /// `estimation`: folders of recordings, `synthetic`, or families of synthetic signals (tones, harmonics, am, fm,
-    /// chirps, noise). Of `classification` and `denoising`: folders of recordings. Of `forecasting`: tables. Of
-    /// `operator`: files of inputs, with the outputs in them or beside them.
+    /// Other data than the run's test set, separated by commas or each with an option of its own. Of `peaks`: folders
+    /// of recordings, `synthetic`, or families of synthetic signals (tones, harmonics, am, fm, chirps, noise). Of
+    /// `classification` and `denoising`: folders of recordings. Of `forecasting`: tables. Of `operator`: files of
+    /// inputs, with the outputs in them or beside them.
     #[arg(long, value_name = "DATA,…")]
     data: Vec<String>,
     /// Device to evaluate on: auto, cpu, ndarray, wgpu, vulkan, metal, cuda or rocm, with an index as in cuda:1, or
@@ -57,8 +56,8 @@ fn evaluate<T: Task>(args: &EvalArgs, folder: &RunFolder) -> Result<ExitCode> {
     if args.data.is_empty() {
         let mut progress = StderrProgress::default();
         let data = T::open(&config, &device, &Monitor::new(&Interrupter::new(), &mut progress))?;
-        note_skipped(T::skipped(&data));
-        rows = T::evaluate(&config, &data, &learned)?;
+        note_skipped(data.skipped());
+        rows = T::evaluate(&OpenRun { config: &config, data: &data }, &learned)?;
     }
     for name in args.data.iter().flat_map(|names| items(names)) {
         let evaluated = T::evaluate_on(&config, name, &learned, &device)?;

@@ -1,8 +1,7 @@
 //! The command line of `firefly-train`: one file per command.
 
+mod choices;
 mod eval;
-mod list;
-mod new;
 mod options;
 mod outcome;
 mod predict;
@@ -13,12 +12,12 @@ mod train;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use firefly_app::files::fail_at_size_limit;
 use firefly_app::host::start_threads;
-use firefly_app::streams::{COULD_NOT_RUN, log_to_stderr, note, parse_arguments};
+use firefly_app::streams::{COULD_NOT_RUN, log_to_stderr, note_error, parse_arguments};
 use tracing::Level;
 
 use crate::run::RunError;
-use crate::sweep::SweepError;
 
 /// Exit status of a run whose training broke down.
 const RUN_FAILED: u8 = 1;
@@ -50,10 +49,10 @@ enum Command {
                       firefly train eval runs/run --data tones,noise --json rows.json")]
     Eval(eval::EvalArgs),
     /// Lists tasks, models and shipped configurations.
-    List(list::ListArgs),
+    List,
     /// Prints a configuration of a task with every key, its meaning and its default.
     #[command(after_help = "Example:\n  firefly train new peaks")]
-    New(new::NewArgs),
+    New(choices::NewArgs),
     /// Writes the outputs of a finished run's model for files, as CSV or as files of their own.
     #[command(after_help = "Example:\n  firefly train predict runs/run recording.csv --out peaks.csv")]
     Predict(predict::PredictArgs),
@@ -70,11 +69,12 @@ pub fn main() -> ExitCode {
         Err(status) => return status,
     };
     let run = || {
+        fail_at_size_limit();
         start_threads()?;
         cli.run()
     };
     run().unwrap_or_else(|error: anyhow::Error| {
-        note(format_args!("error: {error:#}"));
+        note_error(error.as_ref());
         ExitCode::from(COULD_NOT_RUN)
     })
 }
@@ -87,15 +87,15 @@ impl Cli {
     pub fn run(self) -> anyhow::Result<ExitCode> {
         let done = match self.command {
             Some(Command::Eval(args)) => eval::run(&args),
-            Some(Command::List(args)) => list::run(&args),
-            Some(Command::New(args)) => new::run(&args),
+            Some(Command::List) => choices::list(),
+            Some(Command::New(args)) => choices::new(&args),
             Some(Command::Predict(args)) => predict::run(&args),
             Some(Command::Sweep(args)) => sweep::run(&args),
             None => train::run(&self.train),
         };
         match done {
             Err(error) if is_divergence(&error) => {
-                note(format_args!("error: {error:#}"));
+                note_error(error.as_ref());
                 Ok(ExitCode::from(RUN_FAILED))
             }
             done => done,
@@ -106,5 +106,4 @@ impl Cli {
 /// Whether training itself broke down, rather than its data, files or settings.
 fn is_divergence(error: &anyhow::Error) -> bool {
     error.downcast_ref::<RunError>().is_some_and(RunError::is_divergence)
-        || error.downcast_ref::<SweepError>().is_some_and(SweepError::is_divergence)
 }

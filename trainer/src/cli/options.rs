@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::config::{self, Resolved};
 use crate::task::Task;
 use crate::tasks::TaskName;
-use anyhow::{Result, bail};
+use anyhow::Result;
 use burn::tensor::Device;
 use clap::Args;
 use firefly_app::device::{DeviceChoice, DeviceError};
@@ -25,8 +25,8 @@ pub struct TrainingOptions {
     /// The run's folder; runs/NAME unless given.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Folder that contains the configuration's recordings; the environment's FIREFLY_DATA unless given. Without either
-    /// the run is on synthetic signals.
+    /// Folder that the configuration's paths of data start in; the environment's FIREFLY_DATA unless given, or else the
+    /// working folder. `synthetic` replaces all files by generated data.
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
     #[command(flatten)]
@@ -94,26 +94,10 @@ impl TrainingOptions {
         let settings: Vec<String> = self.keys.hop().into_iter().chain(set).chain(keys).collect();
         let from_environment = || env::var_os("FIREFLY_DATA").filter(|root| !root.is_empty()).map(PathBuf::from);
         let root = self.data.clone().or_else(from_environment);
-        let loaded = config::load::<T>(path, &settings, root.as_deref())?;
-        if let Some(missing) = &loaded.missing_data {
-            let missing = missing.display().to_string();
-            let quoted = format!("\"{missing}\"");
-            let names = |setting: &&String| {
-                setting.split_once('=').is_some_and(|(_, value)| value.trim() == missing || value.contains(&quoted))
-            };
-            if let Some(setting) = self.settings.iter().chain(extra).find(names) {
-                bail!(
-                    "--set {setting}: {missing} is not in this folder (--data DIR or FIREFLY_DATA names the folder of data)"
-                );
-            }
-            note(format_args!(
-                "{missing} is not in this folder, and no folder of data is given (--data DIR or FIREFLY_DATA): training \
-                 on generated data"
-            ));
-        }
-        let devices = loaded.config.device_list(self.device.as_ref())?;
+        let config = config::load::<T>(path, &settings, root.as_deref())?;
+        let devices = config.device_list(self.device.as_ref())?;
         let names = devices.names()?;
-        Ok((Resolved::new(loaded.config, &names), devices))
+        Ok((Resolved::new(config, &names), devices))
     }
 
     /// Whether an option sets this key.

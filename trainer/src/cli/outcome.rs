@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use crate::progress::Interrupter;
 use crate::run_folder::RunFolder;
 use crate::task::EvaluationRow;
 use anyhow::{Context, Result};
-use burn_train::Interrupter;
 use firefly_app::streams::{StandardOutput, note};
 
 /// Exit status of an interrupted run, as shells report SIGINT.
@@ -20,7 +20,7 @@ pub fn interrupter() -> Result<Interrupter> {
         if handler.should_stop() {
             std::process::exit(i32::from(INTERRUPTED));
         }
-        handler.stop(Some("Ctrl-C"));
+        handler.stop();
     })
     .context("listening for Ctrl-C")?;
     Ok(interrupter)

@@ -6,9 +6,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use firefly_app::csv::cell;
 use firefly_app::device_list::DeviceList;
-use firefly_app::files::{ensure_no_input, ensure_writable, write_atomically};
+use firefly_app::files::{csv_cell, ensure_no_input, ensure_writable, write_atomically};
 use firefly_app::guard::guarded;
 use firefly_app::remote::explained_failure;
 use firefly_app::streams::note;
@@ -103,7 +102,7 @@ fn counted(count: usize, noun: &str) -> String {
 
 /// The table as CSV by RFC 4180.
 fn csv(table: &PredictionTable) -> String {
-    let line = |cells: &[String]| cells.iter().map(|text| cell(text)).collect::<Vec<_>>().join(",") + "\n";
+    let line = |cells: &[String]| cells.iter().map(|text| csv_cell(text)).collect::<Vec<_>>().join(",") + "\n";
     std::iter::once(&table.columns).chain(&table.rows).map(|cells| line(cells)).collect()
 }
 

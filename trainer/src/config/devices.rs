@@ -1,9 +1,6 @@
 //! Key `devices`: names of the devices to train on.
 
-use std::fmt;
-
 use firefly_app::device_list::{DeviceList, DeviceListError};
-use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// Names of devices, as a list or as one text with commas; none for the device of the command line.
@@ -28,29 +25,17 @@ impl DeviceNames {
 
 impl<'de> Deserialize<'de> for DeviceNames {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(NamesVisitor)
-    }
-}
-
-struct NamesVisitor;
-
-impl<'de> Visitor<'de> for NamesVisitor {
-    type Value = DeviceNames;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("names of devices, such as \"cuda:*\" or [\"cuda:0\", \"cuda:1\"]")
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<DeviceNames, E> {
-        Ok(DeviceNames(text.split(',').map(|name| name.trim().to_string()).collect()))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<DeviceNames, A::Error> {
-        let mut names = Vec::new();
-        while let Some(name) = sequence.next_element()? {
-            names.push(name);
+        #[derive(Deserialize)]
+        #[serde(untagged, expecting = "expected names of devices, such as \"cuda:*\" or [\"cuda:0\", \"cuda:1\"]")]
+        enum Names {
+            Text(String),
+            List(Vec<String>),
         }
-        Ok(DeviceNames(names))
+
+        Ok(Self(match Names::deserialize(deserializer)? {
+            Names::Text(text) => text.split(',').map(|name| name.trim().to_string()).collect(),
+            Names::List(names) => names,
+        }))
     }
 }
 
@@ -77,6 +62,6 @@ mod tests {
     fn names_that_are_no_devices_are_refused() {
         assert!(parsed("devices = \"cdua\"").unwrap_err().contains("did you mean `cuda`?"));
         assert!(parsed("devices = 3").unwrap_err().contains("expected names of devices"));
-        assert!(parsed("devices = [\"cpu\", 1]").unwrap_err().contains("expected a string"));
+        assert!(parsed("devices = [\"cpu\", 1]").unwrap_err().contains("expected names of devices"));
     }
 }

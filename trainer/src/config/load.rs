@@ -1,6 +1,7 @@
 //! Loading of a checked configuration from TOML text and `--set section.key=value`.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use firefly_app::device_list::DeviceListError;
@@ -8,43 +9,37 @@ use thiserror::Error;
 use toml::{Table, Value};
 
 use super::parser_message::described;
-use super::read::{MAX_LENGTH, read};
-use super::{RunConfig, Sections, TaskName};
+use super::{DataRoot, RunConfig, Sections, TaskName};
+
+/// Largest number of bytes of a configuration's file.
+const MAX_LENGTH: u64 = 1 << 20;
 
 /// Error in a configuration.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ConfigError {
     /// The file can't be read.
-    #[error("reading {}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    #[error("reading {}", .0.display())]
+    File(PathBuf, #[source] io::Error),
     /// The file is too long for a configuration.
     #[error("{}: longer than {MAX_LENGTH} bytes: not a configuration", .0.display())]
     TooLong(PathBuf),
     /// The file is not text.
-    #[error("{}: line {line} is not UTF-8: save the file as UTF-8 text", path.display())]
-    Encoding {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-    },
+    #[error("{}: line {} is not UTF-8: save the file as UTF-8 text", .0.display(), .1)]
+    Encoding(PathBuf, usize),
     /// The path of the recordings is not text, and a run's configuration can't record it.
     #[error("the folder of recordings {}: its path is not UTF-8 text", .0.display())]
     NotText(PathBuf),
     /// The folder of recordings can't be made absolute.
-    #[error("the folder of recordings {}", path.display())]
-    Recordings {
-        /// The folder.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    #[error("the folder of recordings {}", .0.display())]
+    Recordings(PathBuf, #[source] io::Error),
+    /// A path of data is not in the working folder, and no folder of data is given.
+    #[error(
+        "{} is not in this folder: --data DIR or FIREFLY_DATA names the folder of data, --data synthetic trains on \
+         generated data",
+        .0.display()
+    )]
+    MissingData(PathBuf),
     /// The text is not a configuration: bad TOML, an unknown key, or a value of the wrong type.
     #[error("{origin}: {message}")]
     Text {
@@ -82,40 +77,39 @@ pub enum ConfigError {
     },
 }
 
-/// A checked configuration whose data are located.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Loaded<T: Sections> {
-    /// The configuration.
-    pub config: RunConfig<T>,
-    /// A file or folder of data that is missing, where no folder of data is given: generated data replace them.
-    pub missing_data: Option<PathBuf>,
-}
-
-/// The task of a configuration with `section.key=value` settings. One that is not a task's is reported by [`load`].
+/// The task of a configuration with `section.key=value` settings. One in the text that is not a task's is reported by
+/// [`load`], which knows its line.
 ///
 /// # Errors
-/// [`ConfigError`] for a file that can't be read.
+/// [`ConfigError`] for a file that can't be read, or a setting of the task that is not a task's.
 pub fn task_of(path: &Path, settings: &[String]) -> Result<TaskName, ConfigError> {
-    Ok(task_of_text(&read(path)?, settings))
+    task_of_text(&read(path)?, settings)
 }
 
 /// As [`task_of`], of a configuration's text.
-pub fn task_of_text(text: &str, settings: &[String]) -> TaskName {
+///
+/// # Errors
+/// As [`task_of`], but for the file.
+pub fn task_of_text(text: &str, settings: &[String]) -> Result<TaskName, ConfigError> {
     let mut table: Table = toml::from_str(text).unwrap_or_default();
     for setting in settings {
         let _ = apply(&mut table, setting);
     }
-    let name = table.get("task").and_then(|name| name.clone().try_into().ok());
-    name.unwrap_or_default()
+    let Some(name) = table.remove("task") else { return Ok(TaskName::default()) };
+    let of_task = |setting: &&String| setting.split_once('=').is_some_and(|(key, _)| key.trim() == "task");
+    match (name.try_into(), settings.iter().rfind(of_task)) {
+        (Err(error), Some(setting)) => Err(described(&format!("--set {setting}"), &error)),
+        (name, _) => Ok(name.unwrap_or_default()),
+    }
 }
 
 /// Reads a configuration, applies `section.key=value` settings to it in order, checks it, and locates its data in the
-/// folder `root`.
+/// folder `root`, or in the working folder; by the root `synthetic`, generated data replace all files.
 ///
 /// # Errors
 /// [`ConfigError`] for a file that can't be read, a key that does not exist (with the nearest one that does), a value
-/// of the wrong type or out of range.
-pub fn load<T: Sections>(path: &Path, settings: &[String], root: Option<&Path>) -> Result<Loaded<T>, ConfigError> {
+/// of the wrong type or out of range, and data that are not in the working folder.
+pub fn load<T: Sections>(path: &Path, settings: &[String], root: Option<&Path>) -> Result<RunConfig<T>, ConfigError> {
     load_text(&read(path)?, path, settings, root)
 }
 
@@ -128,15 +122,29 @@ pub fn load_text<T: Sections>(
     path: &Path,
     settings: &[String],
     root: Option<&Path>,
-) -> Result<Loaded<T>, ConfigError> {
+) -> Result<RunConfig<T>, ConfigError> {
     let mut config: RunConfig<T> = parse(text, settings, &path.display().to_string())?;
     if config.name.is_empty() {
         config.name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     }
     config.validate()?;
     T::complete(&mut config)?;
-    let missing_data = T::locate_data(&mut config, root)?;
-    Ok(Loaded { config, missing_data })
+    T::locate_data(&mut config, DataRoot::of(root))?;
+    Ok(config)
+}
+
+/// The text of a configuration.
+fn read(path: &Path) -> Result<String, ConfigError> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MAX_LENGTH + 1).read_to_end(&mut bytes));
+    read.map_err(|source| ConfigError::File(path.into(), source))?;
+    if bytes.len() as u64 > MAX_LENGTH {
+        return Err(ConfigError::TooLong(path.into()));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        ConfigError::Encoding(path.into(), 1 + valid.iter().filter(|byte| **byte == b'\n').count())
+    })
 }
 
 /// Parses a configuration without checking its values.
@@ -273,6 +281,8 @@ pub(super) mod tests {
         std::fs::write(&path, "seed = 1\n").unwrap();
         assert_eq!(task_of(&path, &[]).unwrap(), TaskName::Peaks);
         assert_eq!(task_of(&path, &["task=transform".into()]).unwrap(), TaskName::Transform);
+        let error = task_of(&path, &["task=transfrom".into()]).unwrap_err().to_string();
+        assert!(error.starts_with("--set task=transfrom: ") && error.contains("did you mean `transform`?"), "{error}");
         std::fs::write(&path, "task = \"transform\"\n").unwrap();
         assert_eq!(task_of(&path, &[]).unwrap(), TaskName::Transform);
         let error = message("task = \"peeks\"\n", &[]);

@@ -5,62 +5,96 @@ use std::path::{self, Path, PathBuf};
 use super::ConfigError;
 use crate::data::{DataConfig, RecordingsConfig};
 
-/// Paths of data made absolute, so that a run can be resumed and evaluated from another working folder. Without a
-/// `root`, they are looked for in the working folder; if one is missing there, all are left, and it is returned.
+/// Name that stands for generated data where a folder of data is given.
+pub const GENERATED: &str = "synthetic";
+
+/// Place that relative paths of data start in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DataRoot<'a> {
+    /// The working folder, which must have them.
+    WorkingFolder,
+    /// A folder of data.
+    Folder(&'a Path),
+    /// None: generated data replace all files.
+    Generated,
+}
+
+impl<'a> DataRoot<'a> {
+    /// The place that a folder of data names: generated data by `synthetic`, the working folder if none is given.
+    pub fn of(folder: Option<&'a Path>) -> Self {
+        match folder {
+            None => Self::WorkingFolder,
+            Some(folder) if folder == Path::new(GENERATED) => Self::Generated,
+            Some(folder) => Self::Folder(folder),
+        }
+    }
+}
+
+/// Paths of data made absolute, so that a run can be resumed and evaluated from another working folder. False, and the
+/// paths as they are, if generated data replace them.
 ///
 /// # Errors
-/// If a path is not text, or the root can't be made absolute.
+/// If a path in the working folder does not exist, or is not text, or the root can't be made absolute.
 pub(crate) fn locate<'a>(
     paths: impl IntoIterator<Item = &'a mut PathBuf>,
-    root: Option<&Path>,
-) -> Result<Option<PathBuf>, ConfigError> {
-    let paths: Vec<&mut PathBuf> = paths.into_iter().collect();
-    let is_missing = |path: &&&mut PathBuf| root.is_none() && path.is_relative() && !path.exists();
-    if let Some(missing) = paths.iter().find(is_missing) {
-        return Ok(Some((**missing).clone()));
-    }
-    let root = root.unwrap_or(Path::new("."));
-    let root = path::absolute(root).map_err(|source| ConfigError::Recordings { path: root.into(), source })?;
+    root: DataRoot<'_>,
+) -> Result<bool, ConfigError> {
+    let folder = match root {
+        DataRoot::Generated => return Ok(false),
+        DataRoot::Folder(folder) => folder,
+        DataRoot::WorkingFolder => Path::new("."),
+    };
+    let folder = path::absolute(folder).map_err(|source| ConfigError::Recordings(folder.into(), source))?;
     for path in paths {
-        *path = root.join(&*path);
+        if root == DataRoot::WorkingFolder && path.is_relative() && !path.exists() {
+            return Err(ConfigError::MissingData(path.clone()));
+        }
+        *path = folder.join(&*path);
         if path.to_str().is_none() {
             return Err(ConfigError::NotText(path.clone()));
         }
     }
-    Ok(None)
+    Ok(true)
 }
 
-/// Makes the folders of recordings absolute, as [`locate`]; without a root, those of which one is missing are left out.
+/// Makes a path absolute that generated data do not replace, as [`locate`]; without a folder of data it is one of the
+/// working folder, where it need not exist.
+///
+/// # Errors
+/// As [`locate`].
+pub(crate) fn locate_own(path: &mut Option<PathBuf>, root: DataRoot<'_>) -> Result<(), ConfigError> {
+    let folder = match root {
+        DataRoot::Folder(folder) => folder,
+        DataRoot::WorkingFolder | DataRoot::Generated => Path::new("."),
+    };
+    locate(path, DataRoot::Folder(folder)).map(drop)
+}
+
+/// Makes the folders of recordings absolute, as [`locate`], or leaves them out where generated data replace them.
 ///
 /// # Errors
 /// As [`locate`].
 pub(crate) fn locate_recordings(
     recordings: &mut Option<RecordingsConfig>,
-    root: Option<&Path>,
-) -> Result<Option<PathBuf>, ConfigError> {
-    let Some(RecordingsConfig { train, test, .. }) = recordings else { return Ok(None) };
-    let missing = locate([train].into_iter().chain(test), root)?;
-    if missing.is_some() {
+    root: DataRoot<'_>,
+) -> Result<(), ConfigError> {
+    let paths = recordings.iter_mut().flat_map(|found| [&mut found.train].into_iter().chain(&mut found.test));
+    if !locate(paths, root)? {
         *recordings = None;
     }
-    Ok(missing)
+    Ok(())
 }
 
-/// As [`locate_recordings`] for every folder of frames; without a root, sources of which a folder is missing are left
-/// out.
+/// As [`locate_recordings`] for every folder of frames; generated data replace sources of recordings.
 ///
 /// # Errors
 /// As [`locate`].
-pub(crate) fn locate_frames(data: &mut DataConfig, root: Option<&Path>) -> Result<Option<PathBuf>, ConfigError> {
-    let mut missing = locate_recordings(&mut data.recordings, root)?;
-    for mut source in std::mem::take(&mut data.sources) {
-        let of_source = locate_recordings(&mut source.recordings, root)?;
-        if of_source.is_none() {
-            data.sources.push(source);
-        }
-        missing = missing.or(of_source);
+pub(crate) fn locate_frames(data: &mut DataConfig, root: DataRoot<'_>) -> Result<(), ConfigError> {
+    if root == DataRoot::Generated {
+        data.sources.retain(|source| source.recordings.is_none());
     }
-    Ok(missing)
+    locate_recordings(&mut data.recordings, root)?;
+    data.sources.iter_mut().try_for_each(|source| locate_recordings(&mut source.recordings, root))
 }
 
 #[cfg(test)]
@@ -71,16 +105,33 @@ mod tests {
     #[test]
     fn data_whose_path_is_no_text_are_refused() {
         use std::os::unix::ffi::OsStrExt;
-        let root = Path::new(std::ffi::OsStr::from_bytes(b"/d\xff"));
-        assert!(matches!(locate([&mut PathBuf::from("x")], Some(root)), Err(ConfigError::NotText(_))));
+        let root = DataRoot::Folder(Path::new(std::ffi::OsStr::from_bytes(b"/d\xff")));
+        assert!(matches!(locate([&mut PathBuf::from("x")], root), Err(ConfigError::NotText(_))));
     }
 
     #[test]
-    fn paths_are_located_in_their_root_or_reported_as_relative() {
+    fn paths_are_located_in_their_root_or_refused() {
         let mut path = PathBuf::from("bearing/train");
-        assert_eq!(locate([&mut path], None).unwrap().as_ref(), Some(&path));
-        assert_eq!(locate([&mut path], Some(Path::new("/data"))).unwrap(), None);
+        let missing = locate([&mut path], DataRoot::of(None)).unwrap_err().to_string();
+        assert!(missing.starts_with("bearing/train is not in this folder"), "{missing}");
+        assert!(!locate([&mut path], DataRoot::of(Some(Path::new("synthetic")))).unwrap());
+        assert_eq!(path, Path::new("bearing/train"));
+        assert!(locate([&mut path], DataRoot::of(Some(Path::new("/data")))).unwrap());
         assert_eq!(path, Path::new("/data/bearing/train"));
-        assert_eq!(locate([&mut path], None).unwrap(), None);
+        assert!(locate([&mut path], DataRoot::of(None)).unwrap());
+        let mut own = Some(PathBuf::from("cache"));
+        locate_own(&mut own, DataRoot::Generated).unwrap();
+        assert!(own.is_some_and(|own| own.is_absolute() && own.ends_with("cache")));
+    }
+
+    #[test]
+    fn generated_data_replace_the_recordings_of_a_mixture() {
+        let mut data: DataConfig = toml::from_str(
+            "[[sources]]\nrecordings = { train = \"a\" }\n[[sources]]\nsynthetic = { families = [\"tones\"] }\n",
+        )
+        .unwrap();
+        assert!(matches!(locate_frames(&mut data, DataRoot::WorkingFolder), Err(ConfigError::MissingData(_))));
+        locate_frames(&mut data, DataRoot::Generated).unwrap();
+        assert!(data.sources.len() == 1 && data.sources[0].recordings.is_none());
     }
 }

@@ -3,10 +3,8 @@
 mod devices;
 mod load;
 mod locate;
-mod needs;
 mod optimizer_section;
 mod parser_message;
-mod read;
 pub mod reference;
 mod resolved;
 mod sections;
@@ -17,15 +15,15 @@ mod validate;
 use serde::{Deserialize, Serialize};
 
 pub use devices::DeviceNames;
-pub use load::{ConfigError, Loaded, load, load_text, task_of, task_of_text};
-pub(crate) use locate::{locate, locate_frames, locate_recordings};
-pub(crate) use needs::{Need, Shortage, ensure_fits};
+pub use load::{ConfigError, load, load_text, task_of, task_of_text};
+pub use locate::{DataRoot, GENERATED};
+pub(crate) use locate::{locate, locate_frames, locate_own, locate_recordings};
 pub use optimizer_section::{Optimizer, OptimizerSection, RateSchedule};
 pub use resolved::Resolved;
-pub use sections::{Section, Sections};
+pub use sections::{HeldValues, ModelChoice, NoKeys, Section, Sections};
 pub use task_name::TaskName;
 pub use training_section::{Length, Training, TrainingSection};
-pub(crate) use validate::{MAX_FRAMES, ensure};
+pub(crate) use validate::{MAX_FRAMES, ensure, in_section};
 
 /// A training run of a task, as its TOML file states it. Every key has a default.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -18,6 +18,11 @@ pub enum Optimizer {
     Sgd,
 }
 
+impl Optimizer {
+    /// Every optimizer.
+    pub const ALL: [Self; 3] = [Self::Adam, Self::AdamW, Self::Sgd];
+}
+
 /// Learning rate over the steps that follow the warm-up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -31,6 +36,11 @@ pub enum RateSchedule {
     Step,
     /// A straight line down to zero.
     Linear,
+}
+
+impl RateSchedule {
+    /// Every schedule.
+    pub const ALL: [Self; 4] = [Self::Constant, Self::Cosine, Self::Step, Self::Linear];
 }
 
 /// The optimizer. A key that the chosen optimizer or schedule has no use for must keep its default.

@@ -1,17 +1,65 @@
 //! Sections of a task's configuration, and their checks.
 
 use std::fmt::Debug;
-use std::path::{Path, PathBuf};
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
-use super::{ConfigError, RunConfig, TaskName, Training};
+use super::{ConfigError, DataRoot, RunConfig, TaskName, Training};
 
 /// A section of a configuration: every key has a default.
 pub trait Section: Debug + Clone + PartialEq + Default + Serialize + DeserializeOwned + Send + Sync {}
 
 impl<T: Debug + Clone + PartialEq + Default + Serialize + DeserializeOwned + Send + Sync> Section for T {}
+
+/// Section without keys.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NoKeys {}
+
+/// Section `[model]`: the choice among the models that a task trains.
+pub trait ModelChoice: Section {
+    /// Checks the model's name and its settings as far as they are the task's.
+    ///
+    /// # Errors
+    /// [`ConfigError::Value`] naming the key.
+    fn validate(&self) -> Result<(), ConfigError> {
+        Ok(())
+    }
+
+    /// Names of the models.
+    fn models() -> Vec<&'static str>;
+
+    /// Takes the model of this name.
+    ///
+    /// # Errors
+    /// If the task does not train such a model.
+    fn choose(&mut self, name: &str) -> Result<(), ConfigError>;
+
+    /// Statistics of the whole batch that the loss depends on, so that a batch can't be divided among devices; none
+    /// where the loss is a mean over examples.
+    fn batch_statistics(&self) -> Option<&'static str> {
+        None
+    }
+}
+
+/// Values that a run holds in memory at the same time: those that it generates, and those of a batch.
+#[derive(Debug, Clone, Copy)]
+pub struct HeldValues {
+    /// Key that sets their number.
+    pub key: &'static str,
+    /// Value of the key.
+    pub got: usize,
+    /// Number of values in f32.
+    pub values: u128,
+}
+
+impl HeldValues {
+    /// `got` items, as the key says, of `size` values each.
+    pub fn new(key: &'static str, got: usize, size: usize) -> Self {
+        Self { key, got, values: got as u128 * size as u128 }
+    }
+}
 
 /// Sections of a task's configuration, with what can be checked of them before any data are opened.
 pub trait Sections: Debug + Clone + PartialEq + Sized {
@@ -19,21 +67,21 @@ pub trait Sections: Debug + Clone + PartialEq + Sized {
     const NAME: TaskName;
 
     /// Section `[model]` of the configuration.
-    type ModelSection: Section;
+    type ModelSection: ModelChoice;
     /// Section `[data]`.
     type DataSection: Section;
     /// Section `[training]`.
     type TrainingSection: Section + Training;
     /// Section `[loss]`.
     type LossSection: Section;
-    /// Names of the models that the task trains.
-    fn models() -> Vec<&'static str>;
 
-    /// Sets the model of a configuration.
+    /// Sets the model of a configuration, and what the data have to be for it.
     ///
     /// # Errors
     /// If the task does not train a model of this name.
-    fn choose_model(config: &mut RunConfig<Self>, name: &str) -> Result<(), ConfigError>;
+    fn choose_model(config: &mut RunConfig<Self>, name: &str) -> Result<(), ConfigError> {
+        config.model.choose(name)
+    }
 
     /// Checks the task's own sections.
     ///
@@ -41,13 +89,8 @@ pub trait Sections: Debug + Clone + PartialEq + Sized {
     /// [`ConfigError::Value`] naming the first key that is out of range.
     fn validate(config: &RunConfig<Self>) -> Result<(), ConfigError>;
 
-    /// Checks that a run fits into `available` bytes of memory.
-    ///
-    /// # Errors
-    /// [`ConfigError::Value`] naming the key that needs most of it.
-    fn check_memory(_config: &RunConfig<Self>, _available: u64) -> Result<(), ConfigError> {
-        Ok(())
-    }
+    /// Values that are generated, and those of a batch. Values of files are counted while they are read.
+    fn held_values(config: &RunConfig<Self>) -> Vec<HeldValues>;
 
     /// Fills in values that are measured on this machine, so that a run that was started has them.
     ///
@@ -57,13 +100,12 @@ pub trait Sections: Debug + Clone + PartialEq + Sized {
         Ok(())
     }
 
-    /// Makes the paths of data files absolute, relative to `root`. Without a root, data in relative paths are replaced
-    /// by generated ones. Returns one that is missing.
+    /// Makes the paths of data files absolute, or removes them where generated data replace them.
     ///
     /// # Errors
-    /// If a path is not text.
-    fn locate_data(_config: &mut RunConfig<Self>, _root: Option<&Path>) -> Result<Option<PathBuf>, ConfigError> {
-        Ok(None)
+    /// If a path is missing in the working folder, or not text.
+    fn locate_data(_config: &mut RunConfig<Self>, _root: DataRoot<'_>) -> Result<(), ConfigError> {
+        Ok(())
     }
 
     /// Whether runs of two configurations can be compared: they have the same data and the same target.

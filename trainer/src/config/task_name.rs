@@ -23,21 +23,12 @@ pub enum TaskName {
     Denoising,
     /// A map between fields.
     Operator,
-    /// A spectral estimate that does less work.
-    Estimation,
 }
 
 impl TaskName {
     /// Every task.
-    pub const ALL: [Self; 7] = [
-        Self::Peaks,
-        Self::Transform,
-        Self::Forecasting,
-        Self::Classification,
-        Self::Denoising,
-        Self::Operator,
-        Self::Estimation,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Peaks, Self::Transform, Self::Forecasting, Self::Classification, Self::Denoising, Self::Operator];
 
     /// The name, as in a configuration.
     pub const fn as_str(self) -> &'static str {
@@ -48,7 +39,6 @@ impl TaskName {
             Self::Classification => "classification",
             Self::Denoising => "denoising",
             Self::Operator => "operator",
-            Self::Estimation => "estimation",
         }
     }
 
@@ -61,7 +51,6 @@ impl TaskName {
             Self::Classification => "the class of a recording, or of each of its parts",
             Self::Denoising => "a recording without the noise that was added to it",
             Self::Operator => "a map between fields on grids, such as the solution of a differential equation",
-            Self::Estimation => "spectral features or peaks by fewer butterflies or segments than the exact estimate",
         }
     }
 }

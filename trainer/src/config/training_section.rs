@@ -16,28 +16,13 @@ pub enum Length {
 
 /// Settings that the section `[training]` of every task has.
 pub trait Training {
-    /// Steps of the optimizer, if they are given.
-    fn steps(&self) -> Option<usize>;
-
-    /// Passes over the training data, if they are given.
-    fn epochs(&self) -> Option<usize> {
-        None
-    }
-
-    /// Examples per batch.
-    fn batch(&self) -> usize;
-
-    /// Learning rate at the start, or after the warm-up.
-    fn learning_rate(&self) -> f64;
+    /// These settings, as a section without further keys.
+    fn common(&self) -> TrainingSection;
 
     /// Length of the training: steps if they are given, or else epochs.
     fn length(&self) -> Length {
-        self.steps().map_or_else(|| Length::Epochs(self.epochs().unwrap_or(DEFAULT_EPOCHS)), Length::Steps)
-    }
-
-    /// Whether both steps and epochs are given.
-    fn is_ambiguous(&self) -> bool {
-        self.steps().is_some() && self.epochs().is_some()
+        let TrainingSection { steps, epochs, .. } = self.common();
+        steps.map_or_else(|| Length::Epochs(epochs.unwrap_or(DEFAULT_EPOCHS)), Length::Steps)
     }
 }
 
@@ -64,19 +49,7 @@ impl Default for TrainingSection {
 }
 
 impl Training for TrainingSection {
-    fn steps(&self) -> Option<usize> {
-        self.steps
-    }
-
-    fn epochs(&self) -> Option<usize> {
-        self.epochs
-    }
-
-    fn batch(&self) -> usize {
-        self.batch
-    }
-
-    fn learning_rate(&self) -> f64 {
-        self.learning_rate
+    fn common(&self) -> TrainingSection {
+        self.clone()
     }
 }

@@ -1,11 +1,11 @@
 //! Noise to be added to signals: white, pink, babble of other signals, and recordings of noise.
 
+use firefly_recordings::Samples;
 use serde::{Deserialize, Serialize};
 
 use super::corpus::Corpus;
 use super::draw::{Draw, Part, Purpose};
 use super::fingerprint::Fingerprint;
-use super::samples::Samples;
 use super::synthetic::ColouredNoise;
 
 /// Shares of a recording of noise after which its validation and its test part begin.
@@ -191,7 +191,7 @@ mod tests {
         let signals = [(0, square(30)), (0, square(20)), (1, vec![0.0; 9]), (2, vec![-2.0; 50])];
         let signals = signals.map(|(file, samples): (usize, Vec<f32>)| (file, samples.into()));
         let ramp: Vec<f32> = (1..=1000).map(|index| index as f32).collect();
-        let recording = crate::data::Recording {
+        let recording = firefly_recordings::Recording {
             path: std::path::Path::new("hum.wav").into(),
             channel: 0,
             sample_rate: 1,

@@ -4,10 +4,11 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::error::{DataError, RecordingProblem, check_frame};
-use super::folder::find_recordings;
-use super::memory::SampleMemory;
-use super::recording::{Recording, read_within};
+use firefly_recordings::{
+    Recording, RecordingError, RecordingProblem, SampleMemory, find_recordings, read_recording_within,
+};
+
+use super::error::{DataError, check_frame};
 
 /// Recordings in the order of their paths and channels, each at least one frame long; at least one. Cloning shares
 /// them.
@@ -34,16 +35,16 @@ impl Corpus {
         check_frame(frame)?;
         let files = find_recordings(folder)?;
         if files.is_empty() {
-            return Err(DataError::NoRecordings(folder.to_owned()));
+            return Err(RecordingError::NoRecordings(folder.to_owned()).into());
         }
         let mut recordings = Vec::new();
         let mut empty_files = 0;
         let mut memory = SampleMemory::default();
         for file in files {
-            match read_within(&folder.join(file), &mut memory) {
+            match read_recording_within(&folder.join(file), &mut memory) {
                 Ok(channels) => recordings.extend(channels),
-                Err(DataError::Recording { problem: RecordingProblem::NoSamples, .. }) => empty_files += 1,
-                Err(error) => return Err(error),
+                Err(RecordingError::Recording { problem: RecordingProblem::NoSamples, .. }) => empty_files += 1,
+                Err(error) => return Err(error.into()),
             }
         }
         Self::with_min_length(folder.to_owned(), recordings, empty_files, frame)
@@ -56,10 +57,13 @@ impl Corpus {
     pub fn from_recordings(mut recordings: Vec<Recording>, frame: usize) -> Result<Self, DataError> {
         check_frame(frame)?;
         if recordings.is_empty() {
-            return Err(DataError::NoRecordings(PathBuf::new()));
+            return Err(RecordingError::NoRecordings(PathBuf::new()).into());
         }
         recordings.sort_by(|a, b| (&a.path, a.channel).cmp(&(&b.path, b.channel)));
-        Self::with_min_length(PathBuf::new(), recordings, 0, frame)
+        // Those of one file have its name in errors.
+        let (first, last) = (&recordings[0].path, &recordings[recordings.len() - 1].path);
+        let folder = if first == last { first.to_path_buf() } else { PathBuf::new() };
+        Self::with_min_length(folder, recordings, 0, frame)
     }
 
     fn with_min_length(
@@ -117,6 +121,23 @@ impl Corpus {
         rates
     }
 
+    /// Checks that recordings have one sample rate, here and in other corpora. Those that do not say theirs fit any.
+    ///
+    /// # Errors
+    /// [`RecordingProblem::OtherRate`] for the first recording of another rate.
+    pub fn check_one_rate<'a>(corpora: impl IntoIterator<Item = &'a Self>) -> Result<(), DataError> {
+        let mut recordings =
+            corpora.into_iter().flat_map(Self::recordings).filter(|recording| recording.sample_rate != 1);
+        let Some(Recording { sample_rate: expected, .. }) = recordings.next() else { return Ok(()) };
+        match recordings.find(|recording| recording.sample_rate != *expected) {
+            None => Ok(()),
+            Some(Recording { path, sample_rate, .. }) => {
+                let problem = RecordingProblem::OtherRate { found: *sample_rate, expected: *expected };
+                Err(RecordingError::Recording { path: path.to_path_buf(), problem }.into())
+            }
+        }
+    }
+
     /// Checks that no frame of `frame` samples, multiplied by up to `gain`, has power that overflows f32: a frame's
     /// spectrum is at most its length times its largest sample.
     ///
@@ -128,7 +149,7 @@ impl Corpus {
         for Recording { path, channel, samples, .. } in self.recordings.iter() {
             if let Some(index) = samples.iter().position(|sample| sample.abs() > limit) {
                 let problem = RecordingProblem::Overflow { channel: *channel, index, value: samples[index], limit };
-                return Err(DataError::Recording { path: path.to_path_buf(), problem });
+                return Err(RecordingError::Recording { path: path.to_path_buf(), problem }.into());
             }
         }
         Ok(())

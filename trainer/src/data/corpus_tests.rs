@@ -56,12 +56,12 @@ fn short_recordings_are_counted_not_kept() {
 fn folders_that_give_nothing_say_why() {
     let folder = TempDir::new().unwrap();
     let error = Corpus::load(folder.path(), 8).unwrap_err();
-    assert!(matches!(error, DataError::NoRecordings(_)), "{error}");
+    assert!(matches!(error, DataError::Recording(RecordingError::NoRecordings(_))), "{error}");
     let error = Corpus::load(&folder.path().join("absent"), 8).unwrap_err();
-    assert!(matches!(error, DataError::FolderMissing(_)), "{error}");
+    assert!(matches!(error, DataError::Recording(RecordingError::FolderMissing(_))), "{error}");
     write(&folder, "x.wav", 1, 10);
     let error = Corpus::load(&folder.path().join("x.wav"), 8).unwrap_err();
-    assert!(matches!(error, DataError::NotAFolder(_)), "{error}");
+    assert!(matches!(error, DataError::Recording(RecordingError::NotAFolder(_))), "{error}");
     fs::write(folder.path().join("bad.wav"), "no sound").unwrap();
     let error = Corpus::load(folder.path(), 8).unwrap_err();
     assert!(error.to_string().contains("bad.wav"), "{error}");
@@ -93,4 +93,25 @@ fn recordings_in_memory_are_put_in_order() {
     let order: Vec<_> = corpus.recordings().iter().map(|r| (corpus.key(r), r.channel)).collect();
     assert_eq!(order, [("a", 0), ("b", 0), ("b", 1)].map(|(p, c)| (p.to_owned(), c)));
     assert!(Corpus::from_recordings(Vec::new(), 20).is_err());
+    let short = Corpus::from_recordings(vec![recording("a", 0), recording("a", 1)], 21).unwrap_err().to_string();
+    assert!(short.starts_with("a: none of the 2 recordings"), "{short}");
+}
+
+#[test]
+fn recordings_of_several_rates_are_found() {
+    let corpus = |rates: &[u32]| {
+        let recording = |(channel, rate): (usize, &u32)| Recording {
+            path: Path::new("x").into(),
+            channel,
+            sample_rate: *rate,
+            samples: vec![0.0; 20].into(),
+        };
+        Corpus::from_recordings(rates.iter().enumerate().map(recording).collect(), 20).unwrap()
+    };
+    Corpus::check_one_rate([&corpus(&[8000, 1, 8000]), &corpus(&[8000])]).unwrap();
+    Corpus::check_one_rate([]).unwrap();
+    for corpora in [[corpus(&[8000, 1]), corpus(&[16_000])], [corpus(&[8000, 16_000]), corpus(&[8000])]] {
+        let error = Corpus::check_one_rate(&corpora).unwrap_err().to_string();
+        assert!(error.contains("reading x"), "{error}");
+    }
 }

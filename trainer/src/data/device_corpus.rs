@@ -58,8 +58,9 @@ impl DeviceCorpus {
 mod tests {
     use std::path::PathBuf;
 
-    use super::super::{Corpus, FileChoice, FrameSource, Recording, SamplingConfig};
+    use super::super::{Corpus, FileChoice, FrameSource, SamplingConfig};
     use super::*;
+    use firefly_recordings::Recording;
 
     fn recording(length: usize) -> Recording {
         let samples: Vec<f32> = (0..length).map(|i| ((i * i) as f32).sin()).collect();

@@ -1,9 +1,10 @@
 //! Excerpts of recordings: parts of one length, cut or padded with zeros.
 
+use firefly_recordings::Samples;
+
 use super::corpus::Corpus;
 use super::error::DataError;
 use super::fingerprint::Fingerprint;
-use super::samples::Samples;
 
 /// Samples of each excerpt that a fingerprint is taken of.
 const FINGERPRINT_SAMPLES: usize = 256;

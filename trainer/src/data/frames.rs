@@ -3,12 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use firefly_recordings::Samples;
 use serde::{Deserialize, Serialize};
 
 use super::corpus::Corpus;
 use super::draw::{Draw, Part, Purpose};
 use super::error::{DataError, check_frame};
-use super::samples::Samples;
 
 /// Frames to evaluate on, in order. The samples are shared with the recordings they are frames of.
 #[derive(Debug, Clone)]
@@ -140,6 +140,17 @@ pub struct SamplingConfig {
 }
 
 impl SamplingConfig {
+    /// Checks every setting.
+    ///
+    /// # Errors
+    /// [`DataError::Setting`] if `gain_db` is not within 0 to 120.
+    pub fn validate(&self) -> Result<(), DataError> {
+        if (0.0..=120.0).contains(&self.gain_db) {
+            return Ok(());
+        }
+        Err(DataError::setting("gain_db", self.gain_db, "within 0 to 120"))
+    }
+
     /// Largest factor of a frame's samples.
     pub(super) fn max_gain(&self) -> f64 {
         10f64.powf(self.gain_db / 20.0)
@@ -184,9 +195,7 @@ impl FrameSampler {
     /// not within 0 to 120.
     pub fn new(corpus: Corpus, frame: usize, config: SamplingConfig, seed: u64) -> Result<Self, DataError> {
         check_frame(frame)?;
-        if !(0.0..=120.0).contains(&config.gain_db) {
-            return Err(DataError::setting("gain_db", config.gain_db, "within 0 to 120"));
-        }
+        config.validate()?;
         let shortest = corpus.recordings().iter().map(|r| r.samples.len()).min();
         if shortest.is_none_or(|samples| samples < frame) {
             return Err(DataError::setting(

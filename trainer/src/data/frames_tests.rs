@@ -1,9 +1,9 @@
 use std::path::Path;
 
+use firefly_recordings::Recording;
 use proptest::prelude::*;
 
 use super::*;
-use crate::data::Recording;
 
 /// Recordings of the given (file, channel, length). Sample s of recording r is 1000 r + s, so
 /// a frame tells where it was cut.

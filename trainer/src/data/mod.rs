@@ -1,5 +1,4 @@
-//! Signals to train and evaluate on: recordings in files of any of the [`formats`], or synthetic signals generated from
-//! a seed.
+//! Signals to train and evaluate on: [recordings](firefly_recordings) or synthetic signals generated from a seed.
 //!
 //! Recordings are split by file, never by frame. Every training frame is a pure function of the seed and its index, so
 //! that a run can stop and resume anywhere.
@@ -12,16 +11,9 @@ mod epoch_order;
 mod error;
 mod excerpts;
 mod fingerprint;
-mod folder;
-mod format;
-pub mod formats;
 mod frame_batches;
 mod frames;
-mod memory;
 mod mixture;
-mod names;
-mod recording;
-mod samples;
 mod source;
 mod split;
 mod synthetic;
@@ -31,18 +23,14 @@ use serde::{Deserialize, Serialize};
 pub use added_noise::{AddedNoise, NoiseKind};
 pub use corpus::Corpus;
 pub use device_corpus::DeviceCorpus;
-pub use draw::{Part, normal, normal_rows, uniform};
+pub use draw::{Part, dropout_seed, normal, normal_rows, uniform};
 pub use epoch_order::EpochOrder;
-pub use error::{DataError, RecordingProblem};
+pub use error::DataError;
 pub use excerpts::{Excerpts, add_noise};
 pub use fingerprint::Fingerprint;
-pub use folder::find_recordings;
 pub use frame_batches::{FrameBatches, frames_to_tensor};
 pub use frames::{FileChoice, FrameSampler, Frames, SamplingConfig, frames_without_overlap};
 pub use mixture::{Mixture, MixtureSource};
-pub use names::{distinct_names, stem};
-pub use recording::{Recording, channel_titles, read_recording, read_rows, read_table};
-pub use samples::Samples;
 pub use source::FrameSource;
 pub use split::{Corpora, RecordingsConfig, split, split_by_suffix};
 pub use synthetic::{SignalFamily, Synthetic, SyntheticConfig, UnknownSignalFamily};

@@ -1,7 +1,9 @@
 use std::path::PathBuf;
 
+use firefly_recordings::Recording;
+
 use super::*;
-use crate::data::{Corpus, DataConfig, DataSets, Recording, SamplingConfig, SyntheticConfig};
+use crate::data::{Corpus, DataConfig, DataSets, SamplingConfig, SyntheticConfig};
 
 fn is_shareable<T: Clone + Send + Sync + 'static>() {}
 

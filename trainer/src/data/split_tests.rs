@@ -1,9 +1,9 @@
 use std::collections::BTreeSet;
 
+use firefly_recordings::Recording;
 use proptest::prelude::*;
 
 use super::*;
-use crate::data::Recording;
 
 fn recording(path: &str, channel: usize) -> Recording {
     Recording { path: Path::new(path).into(), channel, sample_rate: 100, samples: vec![0.0; 8].into() }

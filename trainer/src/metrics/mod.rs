@@ -1,7 +1,6 @@
 //! Metrics of training, as JSON lines.
 
 mod point;
-mod step_loss;
 
 use std::error::Error as StdError;
 use std::fs::{self, File, OpenOptions};
@@ -12,8 +11,7 @@ use burn::tensor::Tensor;
 use firefly_app::files::write_atomically;
 use thiserror::Error;
 
-pub use self::point::{Metric, MetricValue, TrainingPoint, ValidationPoint};
-pub use self::step_loss::{StepLoss, Validation};
+pub use self::point::{Metric, MetricValue, TrainingPoint, Validation};
 
 /// Failure to measure, write or read metrics.
 #[derive(Debug, Error)]
@@ -28,32 +26,57 @@ pub enum MetricsError {
         step: usize,
     },
     /// The file can't be opened or cut to its length.
-    #[error("opening {}", path.display())]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    #[error("opening {}", .0.display())]
+    Open(PathBuf, #[source] io::Error),
     /// The file is no longer where it was opened.
     #[error("{} is gone: was the run's folder moved or removed?", .0.display())]
     Gone(PathBuf),
     /// The file can't be written.
-    #[error("writing {}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    #[error("writing {}", .0.display())]
+    Write(PathBuf, #[source] io::Error),
     /// The file can't be read, or a line of it is not one of metrics.
-    #[error("reading {}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: Box<dyn StdError + Send + Sync>,
-    },
+    #[error("reading {}", .0.display())]
+    Read(PathBuf, #[source] Box<dyn StdError + Send + Sync>),
+}
+
+/// The loss of one batch, still on the device.
+#[derive(Debug, Clone)]
+pub struct StepLoss {
+    /// The loss, `[1]`.
+    pub total: Tensor<1>,
+    /// Its terms by their names in the metrics, `[1]` each, as they enter the total; empty where there is but one.
+    pub terms: Vec<(&'static str, Tensor<1>)>,
+}
+
+impl StepLoss {
+    /// A loss of a single term.
+    pub fn single(total: Tensor<1>) -> Self {
+        Self { total, terms: Vec::new() }
+    }
+
+    /// The loss times a factor.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Self {
+        self.map(|tensor| tensor * factor)
+    }
+
+    /// The loss without its graph.
+    #[must_use]
+    pub fn detached(self) -> Self {
+        self.map(Tensor::detach)
+    }
+
+    /// The sum of two losses of the same terms.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        let terms = self.terms.into_iter().zip(other.terms);
+        Self { total: self.total + other.total, terms: terms.map(|((name, a), (_, b))| (name, a + b)).collect() }
+    }
+
+    fn map(self, change: impl Fn(Tensor<1>) -> Tensor<1>) -> Self {
+        let terms = self.terms.into_iter().map(|(name, term)| (name, change(term))).collect();
+        Self { total: change(self.total), terms }
+    }
 }
 
 /// Metrics of a step whose loss is still on the device.
@@ -61,17 +84,6 @@ pub struct PendingPoint {
     step: usize,
     losses: Vec<StepLoss>,
     validation: Option<Validation>,
-}
-
-/// Properties of a step that do not come from its loss.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StepInfo {
-    /// Properties of the model.
-    pub properties: Vec<Metric>,
-    /// Base learning rate of the step.
-    pub learning_rate: f64,
-    /// Mean wall time per step since the point before, in milliseconds.
-    pub step_milliseconds: f64,
 }
 
 impl PendingPoint {
@@ -99,25 +111,29 @@ impl PendingPoint {
         self.losses.iter().map(|loss| f64::from(of(loss).into_scalar::<f32>())).sum()
     }
 
-    /// The point with every term read back.
+    /// The point with every term read back, with the properties of the model, the base learning rate and the mean wall
+    /// time per step since the point before.
     ///
     /// # Errors
     /// If the loss is not finite.
-    pub fn complete(self, info: StepInfo) -> Result<TrainingPoint, MetricsError> {
+    pub fn complete(
+        self,
+        properties: Vec<Metric>,
+        learning_rate: f64,
+        step_milliseconds: f64,
+    ) -> Result<TrainingPoint, MetricsError> {
         let loss = self.finite_loss()?;
         let names = self.losses.first().into_iter().flat_map(|loss| &loss.terms).map(|(name, _)| *name);
         let term =
             |(place, name): (usize, &'static str)| Metric::real(name, self.sum(|loss| loss.terms[place].1.clone()));
-        let terms: Vec<Metric> = names.enumerate().map(term).collect();
+        let metrics = names.enumerate().map(term).chain(properties).collect();
         Ok(TrainingPoint {
             step: self.step,
             loss,
-            metrics: terms.into_iter().chain(info.properties).collect(),
-            learning_rate: info.learning_rate,
-            validation: self
-                .validation
-                .map(|validation| ValidationPoint { loss: validation.loss, metrics: validation.metrics }),
-            step_milliseconds: info.step_milliseconds,
+            metrics,
+            learning_rate,
+            validation: self.validation,
+            step_milliseconds,
         })
     }
 }
@@ -134,7 +150,7 @@ impl MetricsLog {
     /// # Errors
     /// If it can't be opened.
     pub fn open(path: &Path, written: u64) -> Result<Self, MetricsError> {
-        let failed = |source| MetricsError::Open { path: path.into(), source };
+        let failed = |source| MetricsError::Open(path.into(), source);
         let mut file =
             OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path).map_err(failed)?;
         file.set_len(written).map_err(failed)?;
@@ -152,7 +168,7 @@ impl MetricsLog {
         }
         let written = serde_json::to_writer(&mut self.file, point).map_err(io::Error::from);
         let written = written.and_then(|()| self.file.write_all(b"\n")).and_then(|()| self.file.flush());
-        written.map_err(|source| MetricsError::Write { path: self.path.clone(), source })
+        written.map_err(|source| MetricsError::Write(self.path.clone(), source))
     }
 
     /// Syncs the file to disk; returns its length in bytes.
@@ -162,7 +178,7 @@ impl MetricsLog {
     pub fn sync(&mut self) -> Result<u64, MetricsError> {
         let synced = self.file.flush().and_then(|()| self.file.get_ref().sync_all());
         let length = synced.and_then(|()| self.file.stream_position());
-        length.map_err(|source| MetricsError::Write { path: self.path.clone(), source })
+        length.map_err(|source| MetricsError::Write(self.path.clone(), source))
     }
 }
 
@@ -174,7 +190,7 @@ impl MetricsLog {
 pub fn repair(path: &Path, written: u64) -> Result<u64, MetricsError> {
     let bytes = match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-        read => read.map_err(|source| MetricsError::Open { path: path.into(), source })?,
+        read => read.map_err(|source| MetricsError::Open(path.into(), source))?,
     };
     let length = usize::try_from(written).unwrap_or(usize::MAX).min(bytes.len());
     let lines: Vec<&[u8]> = bytes[..length].split_inclusive(|byte| *byte == b'\n').collect();
@@ -184,7 +200,7 @@ pub fn repair(path: &Path, written: u64) -> Result<u64, MetricsError> {
         return Ok(written);
     }
     let kept = whole.concat();
-    write_atomically(path, &kept).map_err(|source| MetricsError::Write { path: path.into(), source })?;
+    write_atomically(path, &kept).map_err(|source| MetricsError::Write(path.into(), source))?;
     Ok(kept.len() as u64)
 }
 
@@ -196,7 +212,7 @@ pub fn read(path: &Path) -> Result<Vec<TrainingPoint>, MetricsError> {
     let lines = || -> Result<_, Box<dyn StdError + Send + Sync>> {
         BufReader::new(File::open(path)?).lines().map(|line| Ok(serde_json::from_str(&line?)?)).collect()
     };
-    lines().map_err(|source| MetricsError::Read { path: path.into(), source })
+    lines().map_err(|source| MetricsError::Read(path.into(), source))
 }
 
 #[cfg(test)]

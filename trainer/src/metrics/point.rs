@@ -66,31 +66,40 @@ pub struct TrainingPoint {
     /// Base learning rate of the step.
     pub learning_rate: f64,
     /// Validation, at the steps that validated.
-    pub validation: Option<ValidationPoint>,
+    pub validation: Option<Validation>,
     /// Mean wall time per step since the line before, without validation and checkpoints, in milliseconds.
     pub step_milliseconds: f64,
 }
 
-/// Results of a validation.
+/// Result of a validation.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct ValidationPoint {
-    /// Total loss.
+pub struct Validation {
+    /// Total loss, which early stopping compares.
     pub loss: f64,
-    /// Further metrics.
+    /// Further metrics of the task.
     pub metrics: Vec<Metric>,
+}
+
+impl Validation {
+    /// The metric of this name.
+    pub fn metric(&self, name: &str) -> Option<f64> {
+        value_of(&self.metrics, name)
+    }
+}
+
+/// The value of the metric of this name.
+fn value_of(metrics: &[Metric], name: &str) -> Option<f64> {
+    metrics.iter().find(|metric| metric.name == name).map(|metric| metric.value.as_f64())
 }
 
 impl TrainingPoint {
     /// The metric of this name, with `validation_` before it for one of the validation.
     pub fn metric(&self, name: &str) -> Option<f64> {
-        let find = |metrics: &[Metric], name: &str| {
-            metrics.iter().find(|metric| metric.name == name).map(|metric| metric.value.as_f64())
-        };
         match (name.strip_prefix(VALIDATION), &self.validation) {
             (Some("loss"), Some(validation)) => Some(validation.loss),
-            (Some(name), Some(validation)) => find(&validation.metrics, name),
+            (Some(name), Some(validation)) => validation.metric(name),
             (Some(_), None) => None,
-            (None, _) => find(&self.metrics, name),
+            (None, _) => value_of(&self.metrics, name),
         }
     }
 
@@ -186,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_point_survives_its_line_with_the_order_of_its_keys() {
-        let validation = ValidationPoint { loss: 0.5, metrics: vec![Metric::real("recall", 0.25)] };
+        let validation = Validation { loss: 0.5, metrics: vec![Metric::real("recall", 0.25)] };
         let point = TrainingPoint {
             step: 7,
             loss: 1.5,

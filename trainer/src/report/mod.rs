@@ -1,14 +1,16 @@
 //! One self-contained HTML page about a training run: what was trained, its evaluation and its training history, with
 //! the parts that a task contributes.
 
-mod training;
-
+use firefly_app::page::chart::{AxisScale, Chart, ChartAxis, ChartSeries};
 use firefly_app::page::document::{self, Document, details, nothing};
 use firefly_app::page::figure::{Figure, grid};
 
 use crate::config::Resolved;
 use crate::metrics::TrainingPoint;
 use crate::task::{MetricCurve, ReportParts, Task};
+
+/// Text of a figure of a metric that was not measured.
+const EMPTY: &str = "No finite value was recorded.";
 
 /// Contents of the page of a run. Empty parts are said to be missing rather than drawn.
 #[derive(Default)]
@@ -67,7 +69,7 @@ impl Report {
         let mut page = Document::new("Firefly training report", title);
         page.section("What was trained", &self.facts());
         page.section("Evaluation", &self.evaluation());
-        let training = training::figures(&self.training, self.terms, self.curves);
+        let training = training_figures(&self.training, self.terms, self.curves);
         page.section("Training", &figures("No training history was recorded.", &training));
         page.section("Learned model", &figures("This run has no learned model.", &self.parts.model));
         page.section("Configuration", &self.configuration());
@@ -99,4 +101,47 @@ impl Report {
 /// `figures` beside each other, or a note that says `empty` when there are none.
 fn figures(empty: &str, figures: &[Figure]) -> String {
     if figures.is_empty() { nothing(empty) } else { grid(figures) }
+}
+
+/// The figures of a training history: the loss with its terms, a figure per curve, and the learning rate; none of an
+/// empty history.
+fn training_figures(
+    training: &[TrainingPoint],
+    terms: &[(&'static str, &'static str)],
+    curves: &[MetricCurve],
+) -> Vec<Figure> {
+    if training.is_empty() {
+        return Vec::new();
+    }
+    let curve = |name: &str, colour: usize, value: &dyn Fn(&TrainingPoint) -> Option<f64>| {
+        ChartSeries::line(name, colour, training.iter().filter_map(|point| Some((point.step as f64, value(point)?))))
+    };
+    let chart = |y: &str, scale: AxisScale, series: Vec<ChartSeries>| Chart {
+        x: ChartAxis::new("training step", AxisScale::Linear),
+        y: ChartAxis::new(y, scale),
+        series,
+        threshold: None,
+    };
+    let mut losses = vec![curve("total", 0, &|point| Some(point.loss))];
+    for (index, (metric, name)) in terms.iter().enumerate() {
+        losses.push(curve(name, index + 1, &|point| point.metric(metric)));
+    }
+    let all = training.iter().flat_map(|point| {
+        let terms = terms.iter().filter_map(|(metric, _)| point.metric(metric));
+        std::iter::once(point.loss).chain(terms)
+    });
+    let scale = AxisScale::spanning(all);
+    let title = if terms.is_empty() { "Loss" } else { "Loss and its terms" };
+    let mut figures = vec![Figure::chart(title, chart("loss (no unit)", scale, losses), EMPTY)];
+    for MetricCurve { metric, title, axis, is_share } in curves {
+        let series = vec![curve(title, 0, &|point| point.metric(metric))];
+        let scale = match is_share {
+            true => AxisScale::Share,
+            false => AxisScale::spanning(training.iter().filter_map(|point| point.metric(metric))),
+        };
+        figures.push(Figure::chart(title, chart(axis, scale, series), EMPTY));
+    }
+    let rate = vec![curve("learning rate", 0, &|point| Some(point.learning_rate))];
+    figures.push(Figure::chart("Learning rate", chart("learning rate (no unit)", AxisScale::Linear, rate), EMPTY));
+    figures
 }

@@ -14,29 +14,14 @@ use crate::tasks::TaskName;
 #[non_exhaustive]
 pub enum FolderError {
     /// The folder holds no run.
-    #[error("{} holds no run", folder.display())]
-    NoRun {
-        /// The folder.
-        folder: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    #[error("{} holds no run", .0.display())]
+    NoRun(PathBuf, #[source] io::Error),
     /// The folder is a sweep's, whose runs are in folders inside it.
-    #[error("{} is the folder of a sweep: give that of one of its runs, {}", folder.display(), runs.join(", "))]
-    Sweep {
-        /// The folder.
-        folder: PathBuf,
-        /// Names of the runs' folders.
-        runs: Vec<String>,
-    },
+    #[error("{} is the folder of a sweep: give that of one of its runs, {}", .0.display(), .1.join(", "))]
+    Sweep(PathBuf, Vec<String>),
     /// There is no run to resume.
-    #[error("{} holds no run to resume", folder.display())]
-    NothingToResume {
-        /// The folder.
-        folder: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    #[error("{} holds no run to resume", .0.display())]
+    NothingToResume(PathBuf, #[source] io::Error),
     /// The run is of another task.
     #[error("{} holds a run of the task {task}, not of {expected}", folder.display())]
     OtherTask {
@@ -48,37 +33,20 @@ pub enum FolderError {
         expected: TaskName,
     },
     /// The run has no finished model yet.
-    #[error("{} has no model yet: finish the run with --resume", folder.display())]
-    NoModel {
-        /// The folder.
-        folder: PathBuf,
-    },
+    #[error("{} has no model yet: finish the run with --resume", .0.display())]
+    NoModel(PathBuf),
     /// The folder already holds a run.
-    #[error("{} already holds a run: continue it with --resume, or choose another --out", folder.display())]
-    HoldsRun {
-        /// The folder.
-        folder: PathBuf,
-    },
+    #[error("{} already holds a run: continue it with --resume, or choose another --out", .0.display())]
+    HoldsRun(PathBuf),
     /// The folder holds files of another origin.
-    #[error("{} is not empty: choose another --out", folder.display())]
-    NotEmpty {
-        /// The folder.
-        folder: PathBuf,
-    },
+    #[error("{} is not empty: choose another --out", .0.display())]
+    NotEmpty(PathBuf),
     /// Another process has locked the folder.
-    #[error("another process is training in {}", folder.display())]
-    InUse {
-        /// The folder.
-        folder: PathBuf,
-    },
+    #[error("another process is training in {}", .0.display())]
+    InUse(PathBuf),
     /// The run was started with another configuration.
-    #[error("{} was started differently, and a resumed run must be the same: {difference}", folder.display())]
-    Different {
-        /// The folder.
-        folder: PathBuf,
-        /// The first key that differs, with its value then and now.
-        difference: String,
-    },
+    #[error("{} was started differently, and a resumed run must be the same: {}", .0.display(), .1)]
+    Different(PathBuf, String),
     /// The configuration is not one that a run wrote.
     #[error("reading {}{version}", path.display())]
     ReadConfig {
@@ -90,43 +58,23 @@ pub enum FolderError {
         source: Box<toml::de::Error>,
     },
     /// The configuration has a value that no run is started with.
-    #[error("{}", path.display())]
-    Config {
-        /// The file.
-        path: PathBuf,
-        /// The key that is out of range.
-        source: Box<ConfigError>,
-    },
+    #[error("{}", .0.display())]
+    Config(PathBuf, #[source] Box<ConfigError>),
     /// The model is of another configuration than the run.
     #[error(
-        "{} is not the model of this run: {difference}. Put the run's own model back, or train it again",
-        folder.display()
+        "{} is not the model of this run: {}. Put the run's own model back, or train it again",
+        .0.display(), .1
     )]
-    OtherModel {
-        /// The folder of the model.
-        folder: PathBuf,
-        /// The difference, with the values of the model and of the run.
-        difference: String,
-    },
+    OtherModel(PathBuf, String),
     /// The configuration can't be written as TOML: a path is not text.
     #[error("the configuration can't be written as TOML")]
     Toml(#[from] toml::ser::Error),
     /// The folder can't be listed, made or locked.
-    #[error("opening {}", folder.display())]
-    Open {
-        /// The folder.
-        folder: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    #[error("opening {}", .0.display())]
+    Open(PathBuf, #[source] io::Error),
     /// A file can't be written.
-    #[error("writing {}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    #[error("writing {}", .0.display())]
+    Write(PathBuf, #[source] io::Error),
     /// The model's files are damaged.
     #[error(transparent)]
     Store(#[from] ModelError),

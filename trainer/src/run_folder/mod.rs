@@ -1,13 +1,12 @@
 //! The folder of a run: its files, and the lock on them.
 //!
-//! `config.toml` (resolved) · `metrics.jsonl` · `checkpoints/` · `best/` (with early stopping) · `model/` ·
+//! `config.toml` (resolved) · `metrics.jsonl` · `checkpoints/` · `best/` (the lowest validation loss so far) · `model/` ·
 //! `evaluation.json` · `report.html`.
 //!
 //! A process that uses the folder holds a lock on the file `.lock`. A folder with no other file is used again: its run
 //! ended before its configuration was written.
 
 mod comparison;
-mod default;
 mod error;
 
 use std::fs::{self, File, TryLockError};
@@ -18,8 +17,6 @@ use burn::tensor::Device;
 use firefly_app::files::{PARTIAL, write_atomically};
 use serde::Serialize;
 
-pub use default::RUNS;
-pub(crate) use default::default_folder;
 pub use error::FolderError;
 
 use self::comparison::{difference, other_version};
@@ -27,6 +24,8 @@ use crate::config::Resolved;
 use crate::task::{LoadedModel, Task};
 use crate::tasks::TaskName;
 
+/// Folder of the folders of runs that are given none.
+pub const RUNS: &str = "runs";
 const CONFIG: &str = "config.toml";
 const LOCK: &str = ".lock";
 /// Name of the file that marks the folder of a sweep and holds its key.
@@ -82,7 +81,7 @@ impl RunFolder {
         self.0.join("model")
     }
 
-    /// The folder of the best model so far, of a run that may stop early.
+    /// The folder of the model of the lowest validation loss so far.
     pub fn best(&self) -> PathBuf {
         self.0.join("best")
     }
@@ -104,6 +103,9 @@ impl RunFolder {
     pub fn resolved<T: Task>(&self) -> Result<Resolved<T>, FolderError> {
         let path = self.config();
         let text = fs::read_to_string(&path).map_err(|source| self.no_run(source))?;
+        if let Err(source) = toml::from_str::<toml::Table>(&text) {
+            return Err(FolderError::ReadConfig { path, version: ": damaged".into(), source: Box::new(source) });
+        }
         let task = task_in(&text);
         if task != T::NAME {
             return Err(FolderError::OtherTask { folder: self.0.clone(), task, expected: T::NAME });
@@ -111,7 +113,7 @@ impl RunFolder {
         match Resolved::from_toml(&text) {
             Ok(resolved) => match resolved.config.validate() {
                 Ok(()) => Ok(resolved),
-                Err(error) => Err(FolderError::Config { path, source: Box::new(error) }),
+                Err(error) => Err(FolderError::Config(path, Box::new(error))),
             },
             Err(error) => Err(FolderError::ReadConfig { path, version: other_version(&text), source: Box::new(error) }),
         }
@@ -129,7 +131,7 @@ impl RunFolder {
     fn no_run(&self, source: io::Error) -> FolderError {
         let folder = self.0.clone();
         if !folder.join(SWEEP_KEY).exists() {
-            return FolderError::NoRun { folder, source };
+            return FolderError::NoRun(folder, source);
         }
         let mut runs: Vec<String> = fs::read_dir(&folder)
             .map(|entries| entries.flatten().filter(|entry| entry.path().join(CONFIG).exists()).collect::<Vec<_>>())
@@ -138,7 +140,7 @@ impl RunFolder {
             .map(|entry| entry.file_name().to_string_lossy().into_owned())
             .collect();
         runs.sort_unstable();
-        FolderError::Sweep { folder, runs }
+        FolderError::Sweep(folder, runs)
     }
 
     /// The finished model.
@@ -148,14 +150,10 @@ impl RunFolder {
     pub fn load_model<T: Task>(&self, device: &Device) -> Result<T::Model, FolderError> {
         let (folder, resolved) = (self.model(), self.resolved::<T>()?);
         if !folder.exists() {
-            return Err(FolderError::NoModel { folder: self.0.clone() });
+            return Err(FolderError::NoModel(self.0.clone()));
         }
         let LoadedModel { model, differences } = T::load(&folder, &resolved.config, device)?;
-        if differences.is_empty() {
-            Ok(model)
-        } else {
-            Err(FolderError::OtherModel { folder, difference: differences.join(", ") })
-        }
+        if differences.is_empty() { Ok(model) } else { Err(FolderError::OtherModel(folder, differences.join(", "))) }
     }
 
     /// Whether the run has been evaluated to its end: the report is written last.
@@ -194,18 +192,18 @@ impl RunFolder {
         let folder = self.0.clone();
         let started = match self.resolved::<T>() {
             Ok(started) => started,
-            Err(FolderError::NoRun { .. }) if self.0.join(LOCK).exists() && self.ensure_empty().is_ok() => {
+            Err(FolderError::NoRun(..)) if self.0.join(LOCK).exists() && self.ensure_empty().is_ok() => {
                 return self.start(resolved);
             }
-            Err(FolderError::NoRun { folder, source }) => {
-                return Err(FolderError::NothingToResume { folder, source });
+            Err(FolderError::NoRun(folder, source)) => {
+                return Err(FolderError::NothingToResume(folder, source));
             }
             Err(error) => return Err(error),
         };
         let lock = self.lock()?;
         if !started.is_same_run(resolved) {
             let difference = difference(&started, &resolved.on_devices_of(&started))?;
-            return Err(FolderError::Different { folder, difference });
+            return Err(FolderError::Different(folder, difference));
         }
         Ok(lock)
     }
@@ -226,32 +224,16 @@ impl RunFolder {
             Err(error) => Err(error),
         };
         match first {
-            Err(source) => Err(FolderError::Open { folder, source }),
+            Err(source) => Err(FolderError::Open(folder, source)),
             Ok(None) => Ok(()),
-            Ok(Some(_)) if self.config().exists() => Err(FolderError::HoldsRun { folder }),
-            Ok(Some(_)) => Err(FolderError::NotEmpty { folder }),
+            Ok(Some(_)) if self.config().exists() => Err(FolderError::HoldsRun(folder)),
+            Ok(Some(_)) => Err(FolderError::NotEmpty(folder)),
         }
-    }
-
-    /// Writes evaluation rows as JSON.
-    ///
-    /// # Errors
-    /// If the file can't be written.
-    pub fn write_evaluation(&self, rows: &[impl Serialize]) -> Result<(), FolderError> {
-        write_rows(&self.evaluation(), rows)
-    }
-
-    /// Writes the page of the report, which completes the run.
-    ///
-    /// # Errors
-    /// If the file can't be written.
-    pub fn write_report(&self, page: &str) -> Result<(), FolderError> {
-        write(&self.report(), page.as_bytes())
     }
 
     /// Locks the folder for this process, and removes files that a process was killed while writing.
     fn lock(&self) -> Result<FolderLock, FolderError> {
-        let open = |source| FolderError::Open { folder: self.0.clone(), source };
+        let open = |source| FolderError::Open(self.0.clone(), source);
         let dangles = self.0.is_symlink() && !self.0.exists();
         if dangles {
             return Err(open(io::Error::new(io::ErrorKind::NotFound, "it is a link to a folder that does not exist")));
@@ -260,7 +242,7 @@ impl RunFolder {
         let file = File::create(self.0.join(LOCK)).map_err(open)?;
         match file.try_lock() {
             Ok(()) => (),
-            Err(TryLockError::WouldBlock) => return Err(FolderError::InUse { folder: self.0.clone() }),
+            Err(TryLockError::WouldBlock) => return Err(FolderError::InUse(self.0.clone())),
             Err(TryLockError::Error(source)) => return Err(open(source)),
         }
         for entry in fs::read_dir(&self.0).map_err(open)? {
@@ -286,12 +268,36 @@ fn task_in(text: &str) -> TaskName {
 /// If the file can't be written.
 pub fn write_rows(path: &Path, rows: &[impl Serialize]) -> Result<(), FolderError> {
     let json = serde_json::to_vec_pretty(rows).map_err(io::Error::from);
-    json.and_then(|json| write_atomically(path, &json))
-        .map_err(|source| FolderError::Write { path: path.into(), source })
+    json.and_then(|json| write_atomically(path, &json)).map_err(|source| FolderError::Write(path.into(), source))
 }
 
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
-    write_atomically(path, bytes).map_err(|source| FolderError::Write { path: path.into(), source })
+    write_atomically(path, bytes).map_err(|source| FolderError::Write(path.into(), source))
+}
+
+/// The folder of a new run: runs/NAME, or runs/NAME-2 and so on if that exists. A resumed run is the last one of the
+/// same configuration that is not complete, or else the last one of the same configuration, or else the last one.
+pub(crate) fn default_folder<T: Task>(resolved: &Resolved<T>, resume: bool) -> RunFolder {
+    let name = &resolved.config.name;
+    let numbered = |number: usize| match number {
+        1 => RunFolder::new(Path::new(RUNS).join(name)),
+        number => RunFolder::new(Path::new(RUNS).join(format!("{name}-{number}"))),
+    };
+    if !resume {
+        return (1..).map(numbered).find(|folder| !folder.path().exists()).unwrap_or_else(|| numbered(1));
+    }
+    let number = |folder: &str| match folder.strip_prefix(name.as_str())? {
+        "" => Some(1),
+        rest => rest.strip_prefix('-')?.parse::<usize>().ok(),
+    };
+    let entries: Vec<fs::DirEntry> = fs::read_dir(RUNS).map(|entries| entries.flatten().collect()).unwrap_or_default();
+    let mut numbers: Vec<usize> = entries.iter().filter_map(|entry| number(entry.file_name().to_str()?)).collect();
+    numbers.sort_unstable();
+    let folders: Vec<RunFolder> = numbers.into_iter().map(numbered).collect();
+    let is_same = |folder: &&RunFolder| folder.resolved::<T>().is_ok_and(|started| started.is_same_run(resolved));
+    let same: Vec<&RunFolder> = folders.iter().filter(is_same).collect();
+    let chosen = same.iter().rfind(|folder| !folder.is_complete()).or(same.last()).copied().or(folders.last());
+    chosen.cloned().unwrap_or_else(|| numbered(1))
 }
 
 #[cfg(test)]

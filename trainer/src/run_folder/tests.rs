@@ -31,12 +31,12 @@ fn a_lock_without_a_configuration_is_taken_over_and_a_held_one_is_not() {
         fs::write(folder.path().join(".partial-x"), "half").unwrap();
         orphan.lock().unwrap();
         let start = || if resume { folder.resume(&resolved()) } else { folder.start(&resolved()) };
-        assert!(matches!(start(), Err(FolderError::InUse { .. })));
+        assert!(matches!(start(), Err(FolderError::InUse(..))));
         drop(orphan);
         let lock = start().unwrap();
         assert!(lock.taken_over());
         assert!(folder.config().exists() && !folder.path().join(".partial-x").exists());
-        assert!(matches!(folder.start(&resolved()), Err(FolderError::HoldsRun { .. })));
+        assert!(matches!(folder.start(&resolved()), Err(FolderError::HoldsRun(..))));
         drop(lock);
         assert!(!folder.resume(&resolved()).unwrap().taken_over());
         fs::remove_dir_all(folder.path()).unwrap();
@@ -68,6 +68,15 @@ fn the_folder_of_a_sweep_names_its_runs() {
 }
 
 #[test]
+fn a_configuration_that_is_no_toml_is_damaged_and_of_no_task() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = RunFolder::new(parent.path());
+    fs::write(folder.config(), "x").unwrap();
+    let error = folder.resolved::<crate::tasks::operator::OperatorTask>().unwrap_err().to_string();
+    assert!(error.starts_with("reading ") && error.ends_with("config.toml: damaged"), "{error}");
+}
+
+#[test]
 fn an_invalid_configuration_names_its_file_and_key() {
     let parent = tempfile::tempdir().unwrap();
     let folder = RunFolder::new(parent.path().join("run"));
@@ -75,7 +84,7 @@ fn an_invalid_configuration_names_its_file_and_key() {
     let text = fs::read_to_string(folder.config()).unwrap();
     fs::write(folder.config(), text.replace("hop = 128", "hop = 4611686018427387904")).unwrap();
     let error = folder.resolved::<PeaksTask>().unwrap_err();
-    assert!(matches!(error, FolderError::Config { .. }), "{error}");
+    assert!(matches!(error, FolderError::Config(..)), "{error}");
     fs::write(folder.config(), text.replace("firefly = \"", "firefly = \"9.").replace("n_fft", "length")).unwrap();
     let error = folder.resolved::<PeaksTask>().unwrap_err().to_string();
     assert!(error.contains("Firefly 9."), "{error}");

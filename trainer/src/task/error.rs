@@ -3,8 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
+use firefly_models::ArgumentError;
 use firefly_models::zoo::ZooError;
-use firefly_models::{ArgumentError, StoreError};
+use firefly_recordings::RecordingError;
 use thiserror::Error;
 
 use crate::config::ConfigError;
@@ -36,25 +37,11 @@ pub enum TaskError {
     #[error("no validation frame has power: the samples are silent, or too small or too large to be squared in f32")]
     NoValidationPower,
     /// The data set of an evaluation is empty.
-    #[error("{data_set}: there are no frames to evaluate")]
-    NoFrames {
-        /// Name of the data set.
-        data_set: String,
-    },
+    #[error("{0}: there are no frames to evaluate")]
+    NoFrames(String),
     /// No frame of an evaluation has power, so that there is nothing to estimate.
-    #[error("{data_set}: no frame has power: the samples are silent, or too small or too large to be squared in f32")]
-    NoPower {
-        /// Name of the data set.
-        data_set: String,
-    },
-    /// A table of data can't be used.
-    #[error("{}: {reason}", path.display())]
-    Table {
-        /// The file.
-        path: PathBuf,
-        /// The fault, with row and column.
-        reason: String,
-    },
+    #[error("{0}: no frame has power: the samples are silent, or too small or too large to be squared in f32")]
+    NoPower(String),
     /// A solver of an equation does not converge, or its grid does not resolve the solution.
     #[error("the solver of {equation} does not converge on sample {sample}: in data.generated, give {remedy}")]
     NotConverged {
@@ -66,72 +53,42 @@ pub enum TaskError {
         remedy: &'static str,
     },
     /// A model can't be run on a test set.
-    #[error("the model can't be evaluated on {data_set}: {reason}")]
-    TestSet {
-        /// Name of the test set.
-        data_set: String,
-        /// The mismatch.
-        reason: String,
-    },
+    #[error("the model can't be evaluated on {0}: {1}")]
+    TestSet(String, String),
     /// A model does not have the outputs that the task needs.
-    #[error("the model {model} can't be trained for this task: {reason}")]
-    Unsuitable {
-        /// Name of the model.
-        model: String,
-        /// The missing output.
-        reason: String,
-    },
-    /// A file of inputs can't be predicted from.
-    #[error("{}: {reason}", path.display())]
-    Input {
-        /// The file.
-        path: PathBuf,
-        /// The fault.
-        reason: String,
-    },
+    #[error("the model {0} can't be trained for this task: {1}")]
+    Unsuitable(String, String),
+    /// A file can't be used, and why: with row and column of a table.
+    #[error("{}: {}", .0.display(), .1)]
+    Input(PathBuf, String),
     /// There are too few signals for a kind of noise.
     #[error(
-        "data.noises has {kind}, but there is none: babble needs two files with power in each part of the data, \
+        "data.noises has {0}, but there is none: babble needs two files with power in each part of the data, \
          recorded noise one"
     )]
-    NoNoise {
-        /// Kind of the noise.
-        kind: &'static str,
-    },
+    NoNoise(&'static str),
     /// The task has no data of this name.
-    #[error("`{name}` {expected}")]
-    UnknownData {
-        /// The name given.
-        name: String,
-        /// Accepted values.
-        expected: &'static str,
-    },
+    #[error("`{0}` {1}")]
+    UnknownData(String, &'static str),
+}
+
+impl From<RecordingError> for TaskError {
+    fn from(error: RecordingError) -> Self {
+        Self::Data(error.into())
+    }
 }
 
 /// Failure to write or read a model.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ModelError {
-    /// The files of a learned Welch model.
-    #[error(transparent)]
-    Store(#[from] StoreError),
     /// The file of a model of the zoo.
     #[error(transparent)]
     Zoo(#[from] ZooError),
     /// A file of a model can't be read or written.
-    #[error("{}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    #[error("{}", .0.display())]
+    File(PathBuf, #[source] io::Error),
     /// Weights or description of a model are damaged, or do not belong together.
-    #[error("{}: {reason}", path.display())]
-    Weights {
-        /// The file or the folder.
-        path: PathBuf,
-        /// The fault.
-        reason: String,
-    },
+    #[error("{}: {}", .0.display(), .1)]
+    Weights(PathBuf, String),
 }

@@ -1,8 +1,8 @@
 //! Contract of a task: what the loop, the run folder and the report call and show.
 
+mod data;
 mod error;
 mod placed;
-mod predictions;
 mod share;
 
 use std::fmt::Debug;
@@ -13,13 +13,13 @@ use burn::tensor::Device;
 use firefly_app::page::figure::Figure;
 use serde::Serialize;
 
-use crate::config::{Resolved, RunConfig, Sections, Training};
+use crate::config::{ModelChoice, RunConfig, Sections};
 use crate::metrics::{Metric, StepLoss, TrainingPoint, Validation};
 use crate::progress::Monitor;
 
+pub use self::data::{ExampleData, HostSets, TaskData};
 pub use self::error::{ModelError, TaskError};
 pub use self::placed::{Placed, over_devices};
-pub use self::predictions::{PredictionFile, PredictionForm, PredictionTable, Predictions};
 pub use self::share::{BatchShare, DeviceRank};
 
 /// One model measured on one data set.
@@ -42,16 +42,12 @@ pub struct GroupRate {
 pub struct MetricCurve {
     /// Name of the metric, with `validation_` before it where a validation measures it.
     pub metric: &'static str,
-    /// Name of the curve.
-    pub name: &'static str,
     /// Title of its figure.
     pub title: &'static str,
     /// Label of the vertical axis.
     pub axis: &'static str,
     /// Whether the metric is a share in `0..=1`.
     pub is_share: bool,
-    /// Text of the figure where the metric was not measured.
-    pub empty: &'static str,
 }
 
 /// The parts of a run's page that a task contributes.
@@ -69,9 +65,59 @@ pub struct ReportParts {
     pub model: Vec<Figure>,
 }
 
-/// Kind of training: data, loss, metrics and evaluation, beside the [`Sections`] of its configuration.
+/// Form of a task's predictions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PredictionForm {
+    /// One CSV file.
+    Table,
+    /// A folder with a file per input.
+    Files,
+}
+
+/// Outputs of a model for files.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Predictions {
+    /// Rows, which are written as one CSV file.
+    Table(PredictionTable),
+    /// Files, which are written into one folder.
+    Files(Vec<PredictionFile>),
+}
+
+/// Outputs of a model, as they are written to a CSV file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PredictionTable {
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// Cells of each row.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// Output of a model as a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PredictionFile {
+    /// Name in the folder, which no other file of the predictions has.
+    pub name: String,
+    /// The contents.
+    pub bytes: Vec<u8>,
+}
+
+impl From<PredictionTable> for Predictions {
+    fn from(table: PredictionTable) -> Self {
+        Self::Table(table)
+    }
+}
+
+/// Configuration of a run, and its opened data on a device.
+pub struct OpenRun<'a, T: Task> {
+    /// The configuration.
+    pub config: &'a RunConfig<T>,
+    /// The data.
+    pub data: &'a T::Data,
+}
+
+/// Kind of training: data, loss, metrics and evaluation, with the [`Sections`] of its configuration.
 ///
-/// An implementation holds the opened data of one run. The loop, checkpoints, sweeps and the report are generic over
+/// The loop, checkpoints, sweeps and the report are generic over
 /// the task.
 pub trait Task: Sections {
     /// Terms of the loss: name in the metrics, and name in the report.
@@ -85,7 +131,7 @@ pub trait Task: Sections {
     /// The module that is trained.
     type Model: Module;
     /// Opened data, on a device.
-    type Data: Send + Sync;
+    type Data: TaskData;
     /// A row of the evaluation.
     type Row: EvaluationRow;
 
@@ -95,39 +141,17 @@ pub trait Task: Sections {
     /// If the data can't be read or don't fit the model; [`TaskError::Interrupted`] if `monitor` says to stop.
     fn open(config: &RunConfig<Self>, device: &Device, monitor: &Monitor<'_>) -> Result<Self::Data, TaskError>;
 
-    /// The data for training on a further device; data in host memory are shared.
-    ///
-    /// # Errors
-    /// If the data don't fit the model.
-    fn replicate(config: &RunConfig<Self>, data: &Self::Data, device: &Device) -> Result<Self::Data, TaskError>;
-
-    /// Number of recordings that are left out because they are too short.
-    fn skipped(_data: &Self::Data) -> usize {
-        0
+    /// Statistics of the whole batch that the loss depends on, so that a batch can't be divided among devices; none
+    /// where the loss is a mean over examples.
+    fn batch_statistics(config: &RunConfig<Self>) -> Option<&'static str> {
+        config.model.batch_statistics()
     }
-
-    /// Number that changes with the samples of the data; 0 where seed and configuration determine them.
-    fn fingerprint(data: &Self::Data) -> u64;
-
-    /// Rows of the batch of this number, at least one.
-    fn batch_rows(config: &RunConfig<Self>, _data: &Self::Data, _batch: usize) -> usize {
-        config.training.batch()
-    }
-
-    /// Reason why the loss is not a mean over the examples of a batch, so that a batch can't be divided among devices;
-    /// `None` if it is such a mean.
-    fn joins_examples(_config: &RunConfig<Self>) -> Option<&'static str> {
-        None
-    }
-
-    /// Batches of an epoch; none where training data have no end.
-    fn batches_per_epoch(config: &RunConfig<Self>, data: &Self::Data) -> Option<usize>;
 
     /// The model at its first step, on a device with autodiff.
     ///
     /// # Errors
     /// If the configuration is out of range.
-    fn init(config: &RunConfig<Self>, data: &Self::Data, device: &Device) -> Result<Self::Model, TaskError>;
+    fn init(run: &OpenRun<'_, Self>, device: &Device) -> Result<Self::Model, TaskError>;
 
     /// The model with the parameters that are not learned excluded from autodiff.
     fn freeze(model: Self::Model, _config: &RunConfig<Self>) -> Self::Model {
@@ -139,9 +163,8 @@ pub trait Task: Sections {
     /// # Errors
     /// If the data don't fit the model.
     fn advance(
+        _run: &OpenRun<'_, Self>,
         model: Self::Model,
-        _config: &RunConfig<Self>,
-        _data: &Self::Data,
         _step: usize,
         _steps: usize,
     ) -> Result<Self::Model, TaskError> {
@@ -159,8 +182,7 @@ pub trait Task: Sections {
     /// # Errors
     /// If the batch does not fit the model.
     fn loss(
-        config: &RunConfig<Self>,
-        data: &Self::Data,
+        run: &OpenRun<'_, Self>,
         model: &Self::Model,
         share: &BatchShare,
         step: usize,
@@ -175,7 +197,26 @@ pub trait Task: Sections {
     ///
     /// # Errors
     /// If the data don't fit the model.
-    fn measure(config: &RunConfig<Self>, data: &Self::Data, model: &Self::Model) -> Result<Validation, TaskError>;
+    fn measure(run: &OpenRun<'_, Self>, model: &Self::Model) -> Result<Validation, TaskError>;
+
+    /// Whether the model of the lowest validation loss is kept, and not the last one, in runs without early stopping.
+    fn keeps_best(_config: &RunConfig<Self>) -> bool {
+        true
+    }
+
+    /// The model that training must not make worse, and that is kept where no validation shows a better one; none unless
+    /// the task has one.
+    ///
+    /// # Errors
+    /// If the configuration is out of range.
+    fn untrained(_run: &OpenRun<'_, Self>, _device: &Device) -> Result<Option<Self::Model>, TaskError> {
+        Ok(None)
+    }
+
+    /// Whether a validation is worse than that of the [untrained](Self::untrained) model in what its loss does not say.
+    fn is_worse(_validation: &Validation, _untrained: &Validation) -> bool {
+        false
+    }
 
     /// One line about a point of the training history.
     fn describe(point: &TrainingPoint) -> String {
@@ -198,11 +239,7 @@ pub trait Task: Sections {
     ///
     /// # Errors
     /// If there are no data, or they don't fit the models.
-    fn evaluate(
-        config: &RunConfig<Self>,
-        data: &Self::Data,
-        models: &[(String, Self::Model)],
-    ) -> Result<Vec<Self::Row>, TaskError>;
+    fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, Self::Model)]) -> Result<Vec<Self::Row>, TaskError>;
 
     /// Evaluates models on other data, of this name.
     ///
@@ -230,12 +267,7 @@ pub trait Task: Sections {
     ///
     /// # Errors
     /// If the data don't fit the model.
-    fn report(
-        resolved: &Resolved<Self>,
-        data: &Self::Data,
-        model: &Self::Model,
-        rows: &[Self::Row],
-    ) -> Result<ReportParts, TaskError>;
+    fn report(run: &OpenRun<'_, Self>, model: &Self::Model, rows: &[Self::Row]) -> Result<ReportParts, TaskError>;
 }
 
 /// A model that was read from a folder.

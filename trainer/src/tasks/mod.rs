@@ -5,16 +5,10 @@
 
 pub mod classification;
 pub mod denoising;
-pub mod estimation;
 pub mod forecasting;
-pub mod found_peaks;
-pub mod frame_sets;
-mod gate_noise;
 pub mod operator;
-mod peak_targets;
 pub mod peaks;
 pub mod scores;
-mod timing;
 pub mod transform;
 pub mod zoo_model;
 
@@ -47,10 +41,6 @@ macro_rules! with_task {
             }
             $crate::tasks::TaskName::Operator => {
                 type $task = $crate::tasks::operator::OperatorTask;
-                $body
-            }
-            $crate::tasks::TaskName::Estimation => {
-                type $task = $crate::tasks::estimation::Estimation;
                 $body
             }
         }

@@ -7,7 +7,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use crate::metrics::{Metric, MetricValue};
-use crate::task::EvaluationRow;
+use crate::task::{EvaluationRow, ReportParts};
 
 /// Significant digits of a score in tables.
 const DIGITS: usize = 4;
@@ -63,8 +63,14 @@ impl EvaluationRow for ScoreRow {
     }
 }
 
+/// The parts of a run's page: what identifies the run, and the tables.
+pub fn report<const N: usize>(data_set: String, facts: [(&str, String); N], rows: &[ScoreRow]) -> ReportParts {
+    let facts = facts.map(|(name, value)| (name.to_string(), value)).into();
+    ReportParts { data_set, facts, tables: tables(rows), ..ReportParts::default() }
+}
+
 /// A table per data set as HTML.
-pub fn tables(rows: &[ScoreRow]) -> Vec<String> {
+fn tables(rows: &[ScoreRow]) -> Vec<String> {
     let of_set = |rows: &[ScoreRow]| {
         let table = HtmlTable {
             caption: rows[0].data_set.clone(),

@@ -1,28 +1,37 @@
 //! Models of the zoo as the models of a task: their section of a configuration, their files.
 
+use std::fmt::Debug;
 use std::fs;
+use std::io;
 use std::marker::PhantomData;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use burn::tensor::Device;
-use firefly_models::zoo::{self, Settings, ZooError, ZooModel};
+use burn::module::{Module, ModuleVisitor, Param};
+use burn::tensor::{Device, Tensor};
+use firefly_app::files::write_atomically;
+use firefly_app::number::{bytes, whole};
+use firefly_framework::device::DeviceId;
+use firefly_framework::graph::AnyTensor;
+use firefly_models::zoo::{self, Settings, ZooError, ZooModel, largest_whole};
+use firefly_recordings::available_memory;
+use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::config::ConfigError;
-use crate::task::{LoadedModel, ModelError, Task};
+use crate::config::{ConfigError, ModelChoice};
+use crate::task::{LoadedModel, ModelError, Task, TaskError};
 
 /// File of the weights in a model's folder.
 const WEIGHTS: &str = "model.safetensors";
 
 /// Task whose models are the zoo's.
-pub trait ZooTask {
+pub trait ZooTask: Debug + Clone + PartialEq + Send + Sync {
     /// Name of the model where the configuration names none.
     const DEFAULT_MODEL: &'static str;
     /// Families of the zoo that the task can train.
     const FAMILIES: &'static [&'static str];
-    /// Families whose loss is not a mean over the examples of a batch, and why.
-    const JOINS_EXAMPLES: &'static [(&'static str, &'static str)] = &[];
+    /// Families whose loss depends on statistics of the whole batch, and on which.
+    const BATCH_STATISTICS: &'static [(&'static str, &'static str)] = &[];
     /// Settings that the task derives from its other sections, and from which keys.
     const DERIVED: &'static [(&'static str, &'static str)];
 }
@@ -50,14 +59,16 @@ impl<T: ZooTask> Default for ZooSection<T> {
     }
 }
 
-impl<T: ZooTask> ZooSection<T> {
+impl<T: ZooTask> ModelChoice for ZooSection<T> {
+    fn models() -> Vec<&'static str> {
+        let of_family = |name: &&str| zoo::family(name).is_ok_and(|family| T::FAMILIES.contains(&family));
+        zoo::list("").into_iter().filter(of_family).collect()
+    }
+
     /// Checks that the zoo has the model, that the task can train it, and that no derived setting is given.
-    ///
-    /// # Errors
-    /// [`ConfigError::Value`] naming the key.
-    pub fn validate(&self) -> Result<(), ConfigError> {
+    fn validate(&self) -> Result<(), ConfigError> {
         let refused = |key: &str, got: String, expected: String| ConfigError::Value { key: key.into(), got, expected };
-        let accepted = Self::accepted();
+        let accepted = Self::models();
         if !accepted.contains(&self.name.as_str()) {
             let expected = format!("one of {}", accepted.join(", "));
             return Err(refused("model.name", self.name.clone(), expected));
@@ -74,21 +85,21 @@ impl<T: ZooTask> ZooSection<T> {
         Ok(())
     }
 
+    fn choose(&mut self, name: &str) -> Result<(), ConfigError> {
+        self.name = name.into();
+        self.validate()
+    }
+
+    fn batch_statistics(&self) -> Option<&'static str> {
+        let family = self.family()?;
+        T::BATCH_STATISTICS.iter().find(|(name, _)| *name == family).map(|(_, reason)| *reason)
+    }
+}
+
+impl<T: ZooTask> ZooSection<T> {
     /// Name of the model's family.
     pub fn family(&self) -> Option<&'static str> {
         zoo::family(&self.name).ok()
-    }
-
-    /// Reason for which the model's loss is not a mean over the examples of a batch; none where it is.
-    pub fn joins_examples(&self) -> Option<&'static str> {
-        let family = self.family()?;
-        T::JOINS_EXAMPLES.iter().find(|(name, _)| *name == family).map(|(_, reason)| *reason)
-    }
-
-    /// Names of the models that the task can train.
-    pub fn accepted() -> Vec<&'static str> {
-        let of_family = |name: &&str| zoo::family(name).is_ok_and(|family| T::FAMILIES.contains(&family));
-        zoo::list("").into_iter().filter(of_family).collect()
     }
 
     /// A setting of the model's configuration: the section's, or else that of the name.
@@ -98,19 +109,104 @@ impl<T: ZooTask> ZooSection<T> {
     }
 
     /// A setting of the model's configuration that is a count; none where it has no such setting.
-    pub fn count(&self, key: &str) -> Option<u128> {
-        self.setting(key)?.as_u64().map(u128::from)
+    pub fn count(&self, key: &str) -> Option<usize> {
+        self.setting(key)?.as_u64()?.try_into().ok()
     }
 
     /// The untrained model with the settings that the task derives, drawn from `seed`.
     ///
     /// # Errors
-    /// If the zoo has no such model, or a setting is out of range.
+    /// If the zoo has no such model, a setting is out of range, or training the model on this machine's processor would
+    /// take more memory than is available.
     pub fn create(&self, derived: Settings, seed: u64, device: &Device) -> Result<ZooModel, ZooError> {
         let settings = derived.iter().fold(self.settings.clone(), |all, (key, value)| all.with(key, value.clone()));
         device.clone().inner().seed(seed);
-        zoo::create(&self.name, &settings, device)
+        let model = zoo::create(&self.name, &settings, device)?;
+        let is_on_host = DeviceId::of(device).kind().is_host();
+        match available_memory().filter(|_| is_on_host) {
+            Some(available) => self.check_memory(&model, available).map(|()| model),
+            None => Ok(model),
+        }
     }
+
+    /// Checks that a model's parameters, which are drawn when they are first used, fit into so many bytes of memory
+    /// with their gradients and an optimizer's moments. The error names the setting that is larger than the name's own
+    /// by the greatest factor.
+    fn check_memory(&self, model: &ZooModel, available: u64) -> Result<(), ZooError> {
+        let parameters = parameters(model);
+        let taken = parameters.saturating_mul(BYTES_PER_PARAMETER);
+        if taken <= available {
+            return Ok(());
+        }
+        let own = zoo::card(&self.name)?.settings;
+        let growth = |(key, value): &(&str, &Value)| {
+            let [given, own] = [Some(*value), own.get(key)].map(|value| value.and_then(largest_whole).unwrap_or(1));
+            given as f64 / own.max(1) as f64
+        };
+        let largest = self.settings.iter().max_by(|a, b| growth(a).total_cmp(&growth(b)));
+        let (key, value) = largest.map_or(("name", self.name.clone()), |(key, value)| (key, value.to_string()));
+        let error = serde_json::Error::custom(format_args!(
+            "{} parameters, with gradients and moments, take {} of memory, and {} are available",
+            whole(parameters),
+            bytes(taken),
+            bytes(available)
+        ));
+        Err(ZooError::Setting { model: self.name.clone(), key: key.into(), value, error })
+    }
+}
+
+/// Memory of a parameter, its gradient and two moments of an optimizer, in f32.
+const BYTES_PER_PARAMETER: u64 = 4 * size_of::<f32>() as u64;
+
+/// Number of values of a model's parameters, which need not be drawn yet.
+fn parameters(model: &ZooModel) -> u64 {
+    struct Counter(u64);
+    impl ModuleVisitor for Counter {
+        fn visit_float<const D: usize>(&mut self, parameter: &Param<Tensor<D>>) {
+            let dims: [usize; D] = parameter.lazy_shape().dims();
+            self.0 = self.0.saturating_add(dims.iter().fold(1, |product, dim| product.saturating_mul(*dim as u64)));
+        }
+    }
+    let mut counter = Counter(0);
+    model.visit(&mut counter);
+    counter.0
+}
+
+/// The first output of a model, of which there is none otherwise.
+///
+/// # Errors
+/// If inputs do not fit the model, or it has no output.
+pub fn first_output(model: &ZooModel, inputs: Vec<AnyTensor>) -> Result<AnyTensor, TaskError> {
+    model.try_forward(inputs)?.into_iter().next().ok_or_else(|| without_output(model))
+}
+
+/// The error of a model that has no output.
+pub fn without_output(model: &ZooModel) -> TaskError {
+    TaskError::Unsuitable(model.family().name.into(), "it has no output".into())
+}
+
+/// Writes a value into a file of a model's folder, as JSON.
+///
+/// # Errors
+/// If the file can't be written.
+pub fn write_json(path: PathBuf, value: &impl Serialize) -> Result<(), ModelError> {
+    let text =
+        serde_json::to_vec_pretty(value).map_err(|error| ModelError::Weights(path.clone(), error.to_string()))?;
+    write_atomically(&path, &text).map_err(|source| ModelError::File(path, source))
+}
+
+/// The value in a JSON file of a model's folder.
+///
+/// # Errors
+/// If the file is missing or damaged.
+pub fn read_json<V: DeserializeOwned>(path: PathBuf) -> Result<V, ModelError> {
+    let text = fs::read(&path).map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound => {
+            ModelError::Weights(path.clone(), "missing: not the model of this run's task".into())
+        }
+        _ => ModelError::File(path.clone(), source),
+    })?;
+    serde_json::from_slice(&text).map_err(|error| ModelError::Weights(path, error.to_string()))
 }
 
 /// Writes a model into a folder.
@@ -119,7 +215,7 @@ impl<T: ZooTask> ZooSection<T> {
 /// If the file can't be written.
 pub fn save(model: &ZooModel, folder: &Path) -> Result<(), ModelError> {
     let path = folder.join(WEIGHTS);
-    fs::create_dir_all(folder).map_err(|error| ZooError::File { path: path.clone(), error })?;
+    fs::create_dir_all(folder).map_err(|error| ZooError::File(path.clone(), error))?;
     Ok(model.save(&path)?)
 }
 
@@ -149,4 +245,76 @@ pub fn differences(model: &ZooModel, expected: &ZooModel) -> Vec<String> {
         Some(format!("its {key} is {value}, the run's {of_run}"))
     };
     model.settings().iter().filter_map(differs).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tasks::classification::Classification;
+    use crate::tasks::forecasting::Forecasting;
+    use crate::tasks::operator::OperatorTask;
+
+    fn refused<T: ZooTask>(name: &str, setting: &str) -> String {
+        let section = ZooSection::<T> { name: name.into(), settings: setting.parse().unwrap(), task: PhantomData };
+        let device = Device::flex();
+        // A machine of 1 GB, whatever this one has.
+        let model = zoo::create(name, &section.settings, &device);
+        model.and_then(|model| section.check_memory(&model, 1 << 30)).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn settings_beyond_all_bounds_are_named_before_anything_is_allocated() {
+        let bounded = [
+            refused::<OperatorTask>("fno1d_tiny", "padding = 1000000000"),
+            refused::<Classification>("fnet_tiny", "feed_forward = 1000000000"),
+            refused::<Classification>("fnet_tiny", "vocabulary = 1000000000"),
+            refused::<Classification>("hyena_tiny", "frequencies = 1000000000"),
+            refused::<Classification>("s4d_tiny", "states = 1000000000"),
+            refused::<Classification>("gfnet_tiny", "expansion = 1000000000"),
+            refused::<Forecasting>("timesnet_tiny", "kernels = 1000000000"),
+        ];
+        for message in bounded {
+            assert!(message.ends_with("= 1000000000`: a whole number is at most 16,777,216"), "{message}");
+        }
+        let deep = refused::<Classification>("hyena_tiny", "order = 100000");
+        assert_eq!(deep, "HyenaConfig: `order` is 100000, but must be at most 64");
+        assert!(refused::<Forecasting>("timesnet_tiny", "kernels = 1000").contains("`kernels` is 1000"));
+        assert!(refused::<OperatorTask>("fno1d_tiny", "layers = 100000").contains("`layers` is 100000"));
+    }
+
+    #[test]
+    fn models_whose_parameters_do_not_fit_into_memory_are_refused_by_the_setting_that_grew() {
+        let message = refused::<Classification>("hyena_tiny", "width = 9, filter_width = 100000");
+        assert!(message.starts_with("zoo: hyena_tiny: `filter_width = 100000`: "), "{message}");
+        assert!(message.ends_with("of memory, and 1.00 GiB are available"), "{message}");
+        for setting in ["lifting = 16000000, width = 1000", "projection = 16000000, width = 100", "width = 100000"] {
+            let message = refused::<OperatorTask>("fno1d_tiny", setting);
+            assert!(message.contains("parameters, with gradients and moments, take"), "{setting}: {message}");
+        }
+        for (name, setting) in [
+            ("s4d_tiny", "states = 16777216"),
+            ("long_conv_tiny", "length = 16777216, width = 1000000"),
+            ("gfnet_tiny", "expansion = 16777216"),
+            ("afno_tiny", "expansion = 16777216"),
+            ("fnet_tiny", "vocabulary = 16777216"),
+        ] {
+            let message = refused::<Classification>(name, setting);
+            assert!(message.contains("parameters, with gradients and moments, take"), "{name}: {message}");
+        }
+        assert!(
+            refused::<Forecasting>("fits", "channels = 1000000, individual = true").contains("`channels = 1000000`")
+        );
+    }
+
+    #[test]
+    fn models_of_every_task_fit() {
+        let fits = |name: &str| {
+            let section = ZooSection::<Classification> { name: name.into(), ..Default::default() };
+            let model = zoo::create(name, &Settings::new(), &Device::flex()).unwrap();
+            section.check_memory(&model, 1 << 30)
+        };
+        for name in zoo::list("_tiny") {
+            assert!(fits(name).is_ok(), "{name}");
+        }
+    }
 }

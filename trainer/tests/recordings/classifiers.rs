@@ -29,7 +29,7 @@ pub fn trials() -> Vec<Trial> {
 /// class the shipped weights of a model find: it is on the card, in the result about the text beside.
 fn assert_accuracies(data: &Path, config: &str, model: &str, noises: &[(Option<f64>, &str)]) {
     let path = format!("../configs/{config}.toml");
-    let config = load::<Classification>(Path::new(&path), &[], Some(data)).unwrap().config;
+    let config = load::<Classification>(Path::new(&path), &[], Some(data)).unwrap();
     let (sets, device) = (ExampleSets::open(&config).unwrap(), Device::flex());
     let pretrained = zoo::pretrained(model, &device).unwrap();
     let classes = pretrained.settings().get("classes").unwrap().clone();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use burn::tensor::{Device, Tensor};
 use firefly_models::zoo;
-use firefly_trainer::data::formats::Array;
+use firefly_recordings::Array;
 use firefly_trainer::tasks::operator::Closing;
 use libtest_mimic::Trial;
 

@@ -31,7 +31,7 @@ fn ratio(estimate: Tensor<2>, clean: &Tensor<2>) -> f64 {
 
 fn denoiser(data: &Path) {
     let device = Device::flex();
-    let config = load::<Denoising>(Path::new("../configs/denoising-speech.toml"), &[], Some(data)).unwrap().config;
+    let config = load::<Denoising>(Path::new("../configs/denoising-speech.toml"), &[], Some(data)).unwrap();
     let sets = ExampleSets::open(&config).unwrap();
     let model = zoo::pretrained("spectral_denoiser_speech", &device).unwrap();
     let tuning: Vec<usize> = (0..TUNED_ON).map(|index| index * sets.train.len() / TUNED_ON).collect();

@@ -9,8 +9,7 @@ mod common;
 mod corpora;
 mod darcy;
 mod denoiser;
-mod estimation;
-mod exact_tiers;
+mod exact_estimates;
 mod shipped_configs;
 
 use std::env;
@@ -26,8 +25,7 @@ fn main() -> ExitCode {
         corpora::trials(),
         darcy::trials(),
         denoiser::trials(),
-        estimation::trials(),
-        exact_tiers::trials(),
+        exact_estimates::trials(),
         shipped_configs::trials(),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials.into_iter().flatten().collect()).exit_code()

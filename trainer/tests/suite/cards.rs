@@ -39,7 +39,7 @@ fn commands_on_cards_name_configurations_that_ship_and_settings_that_are_accepte
         let shipped = CONFIGURATIONS.iter().find(|shipped| shipped.path() == path);
         let shipped = shipped.unwrap_or_else(|| panic!("{path} does not ship"));
         with_task!(shipped.task(), T => {
-            let loaded = load::<T>(&Path::new("..").join(path), &settings, None);
+            let loaded = load::<T>(&Path::new("..").join(path), &settings, Some(Path::new("synthetic")));
             assert!(loaded.is_ok(), "{command}: {:?}", loaded.err());
         });
         commands += 1;

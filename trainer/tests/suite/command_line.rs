@@ -17,7 +17,7 @@ fn a_run_leaves_a_complete_folder_that_can_be_evaluated_again() {
     for row in ["synthetic", "ultra", "fast", "reference", "learned", "recall"] {
         assert!(table.contains(row), "no {row} in:\n{table}");
     }
-    for file in ["config.toml", "metrics.jsonl", "model/model.safetensors", "model/config.json", "evaluation.json"] {
+    for file in ["config.toml", "metrics.jsonl", "model/model.safetensors", "evaluation.json"] {
         assert!(out.join(file).is_file(), "no {file}");
     }
     let resolved = fs::read_to_string(out.join("config.toml")).unwrap();
@@ -37,10 +37,11 @@ fn a_run_leaves_a_complete_folder_that_can_be_evaluated_again() {
     let output = run(&["eval", text(&out), "--data", "tones,noise", "--json", text(&json)]);
     assert!(output.status.success(), "{}", errors(&output));
     let rows: serde_json::Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
-    // Of each data set, exact estimates of one to eight segments, and the learned one.
-    assert_eq!(rows.as_array().unwrap().len(), 2 * 9);
+    // Of each data set, exact estimates of one to eight adjacent and two to seven spread segments, and the learned one.
+    assert_eq!(rows.as_array().unwrap().len(), 2 * 15);
     assert_eq!(rows[7]["name"], "reference");
     assert_eq!(rows[7]["recall"], 1.0);
+    assert_eq!([&rows[10]["name"], &rows[10]["kind"]], ["4 segments, spread", "spread"]);
 }
 
 #[test]
@@ -80,7 +81,7 @@ fn wrong_arguments_are_explained() {
     #[cfg(not(feature = "cuda"))]
     assert!(error_of(&["--device", "cuda"]).contains("build again with `--features cuda`"));
     assert!(error_of(&["--data", "/nowhere", "--set", "data.recordings.train=\"x\""]).contains("/nowhere/x"));
-    assert!(error_of(&["--set", "data.synthetic.snr_db=[9.0, 1.0]"]).contains("data: snr_db"));
+    assert!(error_of(&["--set", "data.synthetic.snr_db=[9.0, 1.0]"]).contains("data.synthetic.snr_db is"));
     assert!(error_of(&["--set", "training.learn=[\"gain\"]"]).contains("loss.price is 0.1"));
     assert!(!out.exists(), "a run that can't start leaves no folder behind");
     let missing = run(&["no-such.toml"]);
@@ -235,22 +236,26 @@ fn recordings_that_do_not_fit_into_the_address_space_are_named() {
 }
 
 #[test]
-fn missing_data_that_a_setting_names_are_refused() {
+fn missing_data_are_refused_and_generated_data_replace_them_on_demand() {
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("a.toml");
     fs::write(&config, "[model]\nn_fft = 64\nk = 4\n[data.recordings]\ntrain = \"data\"\n").unwrap();
-    let train = |setting: &str| {
-        let out = folder.path().join("run").join(setting);
-        let output = run(&[text(&config), "--out", text(&out), "--steps", "2", "--set", setting]);
+    let out = folder.path().join("run");
+    let train = |options: &[&str]| {
+        let output = run(&[&[text(&config), "--out", text(&out), "--steps", "2"], options].concat());
         (output.status.code(), errors(&output))
     };
-    let (code, error) = train("data.recordings.train=typo");
-    assert_eq!(code, Some(2), "{error}");
-    assert!(error.contains("--set data.recordings.train=typo: typo is not in this folder"), "{error}");
-    // The missing folder is the file's, whatever else is set.
-    let (code, error) = train("data.sampling.gain_db=1");
+    for (options, missing) in [(&["--set", "data.recordings.train=typo"][..], "typo"), (&[], "data")] {
+        let (code, error) = train(options);
+        assert_eq!(code, Some(2), "{error}");
+        assert!(
+            error.contains(&format!("{missing} is not in this folder: --data DIR or FIREFLY_DATA names")),
+            "{error}"
+        );
+    }
+    assert!(!out.exists(), "a run that can't start leaves no folder behind");
+    let (code, error) = train(&["--data", "synthetic"]);
     assert_eq!(code, Some(0), "{error}");
-    assert!(error.contains("data is not in this folder, and no folder of data is given"), "{error}");
 }
 
 #[test]

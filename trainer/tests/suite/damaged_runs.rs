@@ -152,26 +152,87 @@ fn a_run_that_starts_over_says_so() {
     assert!(outcome(&out) == outcome(&finished.path("whole")));
 }
 
+/// Replaces a text in a file; in the header of a model's file, whose length precedes it, and which then has no checksum.
+fn replace(path: &Path, from: &str, to: &str) {
+    let bytes = fs::read(path).unwrap();
+    let start = if path.ends_with("model.safetensors") { 8 } else { 0 };
+    let (length, rest) = bytes.split_at(start);
+    let length = length.try_into().map_or(rest.len(), |length| u64::from_le_bytes(length) as usize);
+    let (header, rest) = rest.split_at(length);
+    let header = str::from_utf8(header).unwrap();
+    assert!(header.contains(from), "{header}");
+    let header = header.replacen(from, to, 1);
+    let header = match header.split_once("\"sha256\":\"") {
+        // Without the digits, a quotation mark and a comma.
+        Some((before, behind)) => format!("{before}{}", &behind[66..]),
+        None => header,
+    };
+    let length = (header.len() as u64).to_le_bytes();
+    fs::write(path, [&length[..start], header.as_bytes(), rest].concat()).unwrap();
+}
+
 #[test]
 fn a_model_of_another_configuration_is_not_evaluated() {
     let finished = Finished::new();
     let out = finished.path("whole");
-    let (model, config) = (out.join("model/config.json"), out.join("config.toml"));
+    let (model, config) = (out.join("model/model.safetensors"), out.join("config.toml"));
     for (path, from, to, difference) in [
-        (&model, "\"k\": 4", "\"k\": 2", "its k is 2, the run's 4"),
-        (&model, "\"k\": 4", "\"k\": 8", "its k is 8, the run's 4"),
-        (&model, "\"hop\": 16", "\"hop\": 8", "its hop is 8, the run's 16"),
-        (&model, "\"scaling\": \"power\"", "\"scaling\": \"spectrum\"", "its scaling is \"spectrum\""),
+        (&model, r#"\"k\":4"#, r#"\"k\":2"#, "its k is 2, the run's 4"),
+        (&model, r#"\"k\":4"#, r#"\"k\":8"#, "its k is 8, the run's 4"),
+        (&model, r#"\"hop\":16"#, r#"\"hop\":8"#, "its hop is 8, the run's 16"),
+        (&model, r#"\"power\""#, r#"\"spectrum\""#, "its scaling is \"spectrum\""),
         (&config, "window = \"hann\"", "window = \"blackman\"", "its window is \"hann\", the run's \"blackman\""),
         (&config, "n_fft = 32", "n_fft = 64", "its n_fft is 32, the run's 64"),
     ] {
-        let text_before = fs::read_to_string(path).unwrap();
-        assert!(text_before.contains(from), "{text_before}");
-        fs::write(path, text_before.replacen(from, to, 1)).unwrap();
+        let before = fs::read(path).unwrap();
+        replace(path, from, to);
         assert_refused(&run(&["eval", text(&out)]), &["is not the model of this run", difference]);
-        fs::write(path, text_before).unwrap();
+        fs::write(path, before).unwrap();
     }
     assert!(run(&["eval", text(&out)]).status.success());
+}
+
+#[test]
+fn damaged_files_of_a_finished_run_are_said_to_be_damaged() {
+    let finished = Finished::new();
+    let out = finished.path("whole");
+    let (model, config) = (out.join("model/model.safetensors"), out.join("config.toml"));
+    let whole = fs::read(&model).unwrap();
+    let refused = |part: &str| assert_refused(&run(&["eval", text(&out)]), &[part]);
+    for length in [0, 100, whole.len() - 1] {
+        fs::write(&model, &whole[..length]).unwrap();
+        refused("model.safetensors: damaged or cut short: ");
+    }
+    let mut flipped = whole.clone();
+    *flipped.last_mut().unwrap() ^= 1;
+    fs::write(&model, flipped).unwrap();
+    refused("model.safetensors: damaged: its SHA-256 is not that of what was written");
+    fs::write(&model, whole).unwrap();
+    fs::write(&config, "x").unwrap();
+    refused("config.toml: damaged: ");
+}
+
+#[test]
+fn recordings_that_can_not_be_evaluated_leave_no_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = small_config(folder.path());
+    let (data, out) = (folder.path().join("recordings"), folder.path().join("run"));
+    fs::create_dir(&data).unwrap();
+    for index in 0..4 {
+        write_recording(&data.join(format!("{index}.wav")), 0.1 + 0.3 * index as f32);
+    }
+    let spec =
+        hound::WavSpec { channels: 1, sample_rate: 8000, bits_per_sample: 16, sample_format: hound::SampleFormat::Int };
+    let mut silent = hound::WavWriter::create(data.join("4-test.wav"), spec).unwrap();
+    (0..4000).for_each(|_| silent.write_sample(0i16).unwrap());
+    silent.finalize().unwrap();
+    let sets = ["data.recordings.train=\"recordings\"", "data.recordings.test_suffixes=[\"test\"]"];
+    let arguments =
+        [text(&config), "--data", text(folder.path()), "--set", sets[0], "--set", sets[1], "--out", text(&out)];
+    assert_refused(&run(&arguments), &["recordings (test files): no frame has power"]);
+    assert!(!out.exists(), "a run that is refused for its data leaves a folder");
+    write_recording(&data.join("4-test.wav"), 2.0);
+    assert!(run(&arguments).status.success());
 }
 
 #[test]

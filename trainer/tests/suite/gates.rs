@@ -21,6 +21,12 @@ fn the_share_of_active_butterflies_falls_with_the_price() {
         text(&out),
         "--set",
         "model.open_logit=1.5",
+        "--set",
+        "loss.log_power=0.1",
+        "--set",
+        "model.learned_transform=true",
+        "--set",
+        "training.learn=[\"taper\",\"twiddles\",\"gates\",\"segments\",\"gain\"]",
     ]);
     assert!(output.status.success(), "{}", errors(&output));
     let rows: serde_json::Value = serde_json::from_slice(&fs::read(out.join("evaluation.json")).unwrap()).unwrap();

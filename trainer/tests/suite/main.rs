@@ -2,13 +2,13 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod band;
+mod best_model;
 mod cards;
 mod command_line;
 #[path = "../common/mod.rs"]
 mod common;
 mod configs;
 mod damaged_runs;
-mod estimation;
 mod gates;
 #[cfg(unix)]
 mod interruption;
@@ -17,6 +17,7 @@ mod mixtures;
 mod operator;
 mod optimizers;
 mod parallel;
+mod resume;
 mod segment_times;
 #[cfg(unix)]
 mod streams;

@@ -66,7 +66,7 @@ fn errors_of_configurations() {
         with("--set", "training.batch=0"),
         with("--set", "training.steps=many"),
         with("--set", "model.k=18"),
-        with("--set", "model.n_fft=100"),
+        with("--set", "model.n_fft=101"),
         with("--set", "model.window=\"han\""),
         with("--set", "nonsense"),
         with("--set", "data.synthetic.snr_db=[9.0, 1.0]"),

@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use firefly_recordings::Array;
+
 use crate::common::{assert_resumes_to_the_same_bits, errors, evaluation, run, text};
-use firefly_trainer::data::formats::Array;
 
 const TINY: &str = "../configs/operator-tiny.toml";
 
@@ -236,4 +237,15 @@ fn weights_that_ship_solve_generated_flow_in_a_cube() {
     let learned = table.lines().find_map(|line| line.strip_prefix("learned ")).unwrap();
     let error: f64 = learned.split_whitespace().next().unwrap().parse().unwrap();
     assert!(error < 0.06, "{table}");
+}
+
+#[test]
+fn a_large_model_says_how_large_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let settings = ["model.settings.width=256", "data.generated.samples=8", "data.generated.test_samples=1"];
+    let settings = settings.map(String::from);
+    let output = run(&[&arguments(TINY, &out, &settings)[..], &["--steps", "1"]].concat());
+    assert!(output.status.success(), "{}", errors(&output));
+    assert!(errors(&output).contains("the model has 2,2"), "{}", errors(&output));
 }

@@ -81,7 +81,6 @@ fn results_do_not_depend_on_the_number_of_devices() {
         (shipped("denoising-tiny"), vec![]),
         // Whose layers are used in another order than that of the module.
         (shipped("denoising-tiny"), vec!["--set", "model.settings.profile=true"]),
-        (shipped("estimation-tiny"), vec![]),
         (shipped("transform-dft-8"), vec!["--set", "data.from=\"examples\""]),
         (shipped("transform-dft-8"), vec![]),
     ];
@@ -151,7 +150,7 @@ fn devices_that_can_not_train_together_are_refused() {
     let error = error_of(&config, &["--device", "cpu,cuda"]);
     assert!(error.contains("of different kinds"), "{error}");
     for joining in [shipped("classification-synthetic"), shipped("forecasting-timesnet")] {
-        let error = error_of(&joining, &["--device", "cpu,cpu:1"]);
+        let error = error_of(&joining, &["--device", "cpu,cpu:1", "--data", "synthetic"]);
         assert!(error.contains("devices is 2 devices, but must be a single device: "), "{error}");
     }
     assert!(!out.exists(), "a run that can't start leaves no folder behind");

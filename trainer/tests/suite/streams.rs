@@ -68,5 +68,9 @@ fn control_characters_do_not_reach_the_terminal() {
 fn too_many_threads_are_refused() {
     let output = firefly_train(&["no-such.toml"]).env("RAYON_NUM_THREADS", "100000").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(errors(&output).contains("RAYON_NUM_THREADS is 100000, but must be at most 1024"), "{}", errors(&output));
+    assert!(
+        errors(&output).contains("RAYON_NUM_THREADS is 100000, but must be a number from 1 to 1024"),
+        "{}",
+        errors(&output)
+    );
 }

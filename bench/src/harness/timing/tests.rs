@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use super::*;
+use crate::harness::routine::Output;
 use crate::harness::statistics::Percentiles;
 
 /// Machine whose clock advances by what routines cost.
@@ -36,6 +37,10 @@ impl Routine for Simulated {
         machine.nanoseconds.fetch_add(cost, Relaxed);
         (self.set, self.holds) = (set as u64, true);
         Ok(())
+    }
+
+    fn output(&self) -> Result<Output, RoutineError> {
+        Err(RoutineError::not_run())
     }
 
     fn checksum(&self) -> u64 {
@@ -125,6 +130,10 @@ impl Routine for Counting {
         Ok(())
     }
 
+    fn output(&self) -> Result<Output, RoutineError> {
+        Err(RoutineError::not_run())
+    }
+
     fn checksum(&self) -> u64 {
         self.sum
     }
@@ -141,7 +150,7 @@ fn every_iteration_counts_and_a_failure_leaves_no_time() {
     let mut cases = [
         case(&executions[0], 99, || Ok(9)),
         case(&executions[1], 18, || Ok(9)),
-        case(&executions[0], 0, || Err(RoutineError::Burn("out of memory".into()))),
+        case(&executions[0], 0, || Err(RoutineError::Failed("out of memory".into()))),
         case(&executions[1], 99, || Ok(9)),
     ];
     let mut ticks = 0;

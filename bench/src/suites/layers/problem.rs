@@ -1,13 +1,22 @@
 //! Problems of the suite of layers.
 
-use firefly_ops::{MelBands, MelOptions, StftOptions, WelchOptions};
+use firefly_ops::fft::next_fast_len;
+use firefly_ops::options::MelBands;
+use firefly_ops::{MelOptions, StftOptions, WelchOptions};
 
+use crate::harness::{Fill, MAX_BYTES, ParameterMap, Problem, ProblemError, TensorSpec, name_of};
 use crate::suites::fft::FftShape;
+
+/// Largest number of mel bands.
+pub const MAX_MELS: usize = 4096;
+/// Sample rate of mel spectra, in hertz.
+pub const SAMPLE_RATE: f64 = 16_000.0;
 
 /// Kinds of layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayerKind {
-    /// Transform, product with complex weights at few modes, inverse transform.
+    /// Transform, product with complex weights at few modes, inverse transform; as many output channels as input
+    /// channels.
     SpectralConv,
     /// Causal convolution with a kernel as long as the signal.
     LongConv,
@@ -15,7 +24,7 @@ pub enum LayerKind {
     LogMel,
     /// Window, power of a whole row.
     PowerSpectrum,
-    /// Segments, window, mean power.
+    /// All segments, window, mean power.
     WelchPsd,
     /// The largest values of a row.
     TopK,
@@ -31,21 +40,61 @@ impl LayerKind {
         ("welch-psd", Self::WelchPsd),
         ("top-k", Self::TopK),
     ];
+
+    /// Names of the options with its sizes: an input has channels of a shape, `[batch, channels, n…]`, or else it is
+    /// signals `[batch, samples]`, of which frames are taken.
+    pub const fn sizes(self) -> &'static [&'static str] {
+        match self {
+            Self::SpectralConv => &["channels", "n", "modes"],
+            Self::LongConv | Self::PowerSpectrum => &["channels", "n"],
+            Self::LogMel => &["samples", "n_fft", "hop", "mels"],
+            Self::WelchPsd => &["samples", "n_fft", "hop"],
+            Self::TopK => &["channels", "n", "k"],
+        }
+    }
 }
 
-/// A spectral convolution: as many output channels as input channels.
+/// A layer, and its size. Sizes that its kind doesn't have are 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SpectralConvShape {
-    /// Channels in and out.
+pub struct LayerProblem {
+    /// The kind.
+    pub kind: LayerKind,
+    /// Items of the batch.
+    pub batch: usize,
+    /// Channels: in and out, with a kernel each, or rows of an item.
     pub channels: usize,
     /// Points along each dimension.
     pub shape: FftShape,
     /// Modes from 0 on along every dimension; along all but the last as many negative ones.
     pub modes: usize,
+    /// Whether the result of a long convolution is multiplied by a second input.
+    pub gated: bool,
+    /// Samples of a signal.
+    pub samples: usize,
+    /// Samples of a frame or segment.
+    pub n_fft: usize,
+    /// Samples from one frame or segment to the next.
+    pub hop: usize,
+    /// Mel bands.
+    pub mels: usize,
+    /// Values that are selected.
+    pub k: usize,
 }
 
-impl SpectralConvShape {
-    /// Modes that are kept along each dimension.
+impl LayerProblem {
+    /// A layer of size 1.
+    pub fn new(kind: LayerKind, batch: usize) -> Self {
+        let shape = FftShape::row(1);
+        let [channels, modes, samples, n_fft, hop, mels, k] = [1; 7];
+        Self { kind, batch, channels, shape, modes, gated: false, samples, n_fft, hop, mels, k }
+    }
+
+    /// Points of a row.
+    pub fn n(&self) -> usize {
+        self.shape.points()
+    }
+
+    /// Modes that a spectral convolution keeps along each dimension.
     pub fn kept(&self) -> Vec<usize> {
         let dims = self.shape.dims();
         let kept = |(at, &n): (usize, &usize)| {
@@ -53,159 +102,124 @@ impl SpectralConvShape {
         };
         dims.iter().enumerate().map(kept).collect()
     }
-}
 
-/// A causal convolution with kernels as long as the signal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LongConvShape {
-    /// Channels, each with a kernel.
-    pub channels: usize,
-    /// Samples of a row.
-    pub n: usize,
-    /// Whether the result is multiplied by a second input.
-    pub gated: bool,
-}
-
-/// Logarithmic mel spectra of signals.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LogMelShape {
-    /// Samples of a signal.
-    pub samples: usize,
-    /// Samples of a frame.
-    pub n_fft: usize,
-    /// Samples from one frame to the next.
-    pub hop: usize,
-    /// Mel bands.
-    pub mels: usize,
-}
-
-impl LogMelShape {
-    /// Sample rate in hertz.
-    const SAMPLE_RATE: f64 = 16_000.0;
-
-    /// Options of the operation.
-    pub fn options(&self) -> MelOptions {
-        MelOptions::new(StftOptions::new(self.n_fft).with_hop(self.hop), MelBands::new(Self::SAMPLE_RATE, self.mels))
+    /// Options of mel spectra.
+    pub fn mel_options(&self) -> MelOptions {
+        MelOptions::new(StftOptions::new(self.n_fft).with_hop(self.hop), MelBands::new(SAMPLE_RATE, self.mels))
     }
-}
 
-/// Power spectra of whole rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PowerSpectrumShape {
-    /// Channels of an item: rows.
-    pub channels: usize,
-    /// Samples of a row.
-    pub n: usize,
-}
-
-/// Mean power spectra of all segments of signals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WelchPsdShape {
-    /// Samples of a signal.
-    pub samples: usize,
-    /// Samples of a segment.
-    pub n_fft: usize,
-    /// Samples from one segment to the next.
-    pub hop: usize,
-}
-
-impl WelchPsdShape {
-    /// Options of the operation: as many segments as the signal has.
-    pub fn options(&self) -> WelchOptions {
+    /// Options of Welch spectra: as many segments as the signal has.
+    pub fn welch_options(&self) -> WelchOptions {
         let segments = 1 + self.samples.saturating_sub(self.n_fft) / self.hop;
         WelchOptions::new(self.n_fft, segments).with_hop(self.hop)
-    }
-}
-
-/// The largest values of rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TopKShape {
-    /// Channels of an item: rows.
-    pub channels: usize,
-    /// Values of a row.
-    pub n: usize,
-    /// Values that are selected.
-    pub k: usize,
-}
-
-/// A layer, and its size.
-#[derive(Debug, Clone, PartialEq)]
-pub enum LayerProblem {
-    /// Input `[batch, channels, n…]`.
-    SpectralConv(usize, SpectralConvShape),
-    /// Signal `[batch, channels, n]`.
-    LongConv(usize, LongConvShape),
-    /// Signal `[batch, samples]`.
-    LogMel(usize, LogMelShape),
-    /// Signal `[batch, channels, n]`.
-    PowerSpectrum(usize, PowerSpectrumShape),
-    /// Signal `[batch, samples]`.
-    WelchPsd(usize, WelchPsdShape),
-    /// Values `[batch, channels, n]`.
-    TopK(usize, TopKShape),
-}
-
-impl LayerProblem {
-    /// Items of the batch.
-    pub const fn batch(&self) -> usize {
-        match self {
-            Self::SpectralConv(batch, _)
-            | Self::LongConv(batch, _)
-            | Self::LogMel(batch, _)
-            | Self::PowerSpectrum(batch, _)
-            | Self::WelchPsd(batch, _)
-            | Self::TopK(batch, _) => *batch,
-        }
-    }
-
-    /// Shapes of the inputs: what differs from set to set first, then the parameters, which do not.
-    pub fn shapes(&self) -> Vec<Vec<usize>> {
-        match self {
-            Self::SpectralConv(batch, layer) => {
-                let [input, weights] = [layer.shape.dims().to_vec(), layer.kept()].map(|rest| {
-                    move |first: usize| {
-                        [first, layer.channels].into_iter().chain(rest.iter().copied()).collect::<Vec<_>>()
-                    }
-                });
-                vec![input(*batch), weights(layer.channels), weights(layer.channels)]
-            }
-            Self::LongConv(batch, layer) => {
-                let (signal, kernel) = (vec![*batch, layer.channels, layer.n], vec![layer.channels, layer.n]);
-                if layer.gated { vec![signal.clone(), kernel, signal] } else { vec![signal, kernel] }
-            }
-            Self::LogMel(batch, layer) => vec![vec![*batch, layer.samples], vec![layer.n_fft]],
-            Self::PowerSpectrum(batch, layer) => vec![vec![*batch, layer.channels, layer.n], vec![layer.n]],
-            Self::WelchPsd(batch, layer) => vec![vec![*batch, layer.samples], vec![layer.n_fft]],
-            Self::TopK(batch, layer) => vec![vec![*batch, layer.channels, layer.n]],
-        }
     }
 
     /// Points of the layer's transforms; 1 where it has none.
     pub fn points(&self) -> usize {
-        match self {
-            Self::SpectralConv(_, layer) => layer.shape.points(),
-            Self::LongConv(_, layer) => 2 * layer.n,
-            Self::LogMel(_, layer) => layer.n_fft,
-            Self::PowerSpectrum(_, layer) => layer.n,
-            Self::WelchPsd(_, layer) => layer.n_fft,
-            Self::TopK(..) => 1,
+        match self.kind {
+            LayerKind::SpectralConv | LayerKind::PowerSpectrum => self.n(),
+            LayerKind::LongConv => next_fast_len(2 * self.n() - 1),
+            LayerKind::LogMel | LayerKind::WelchPsd => self.n_fft,
+            LayerKind::TopK => 1,
         }
     }
 
-    /// Values of the result.
-    pub fn output_len(&self) -> usize {
-        match self {
-            Self::SpectralConv(batch, layer) => batch * layer.channels * layer.shape.points(),
-            Self::LongConv(batch, layer) => batch * layer.channels * layer.n,
-            Self::LogMel(batch, layer) => batch * layer.mels * layer.options().stft.frames(layer.samples),
-            Self::PowerSpectrum(batch, layer) => batch * layer.channels * (layer.n / 2 + 1),
-            Self::WelchPsd(batch, layer) => batch * layer.options().bins(),
-            Self::TopK(batch, layer) => batch * layer.channels * layer.k,
+    /// Values of the result of an item's row.
+    fn output_row(&self) -> usize {
+        match self.kind {
+            LayerKind::SpectralConv | LayerKind::LongConv => self.n(),
+            LayerKind::LogMel => self.mels.saturating_mul(self.mel_options().stft.frames(self.samples)),
+            LayerKind::PowerSpectrum => self.n() / 2 + 1,
+            LayerKind::WelchPsd => self.welch_options().bins(),
+            LayerKind::TopK => self.k,
+        }
+    }
+}
+
+impl Problem for LayerProblem {
+    fn parameters(&self) -> ParameterMap {
+        let Self { batch, channels, shape, samples, n_fft, hop, mels, k, .. } = self;
+        let shape = match self.kind {
+            LayerKind::SpectralConv | LayerKind::PowerSpectrum => format!("{channels} channels, {shape}"),
+            LayerKind::LongConv => {
+                format!("{channels} channels, {shape}{}", if self.gated { ", gated" } else { "" })
+            }
+            LayerKind::LogMel => format!("{samples} samples, n_fft {n_fft}, hop {hop}, {mels} mels"),
+            LayerKind::WelchPsd => format!("{samples} samples, n_fft {n_fft}, hop {hop}"),
+            LayerKind::TopK => format!("{channels} channels, {shape}, k {k}"),
+        };
+        let parameters = ParameterMap::default()
+            .with("layer", name_of(&LayerKind::NAMED, &self.kind))
+            .with("batch", *batch)
+            .with("shape", shape);
+        if self.kind != LayerKind::SpectralConv {
+            return parameters;
+        }
+        let modes: Vec<String> = self.kept().iter().map(usize::to_string).collect();
+        parameters.with("modes", modes.join("x"))
+    }
+
+    fn check(&self) -> Result<(), ProblemError> {
+        let bytes = self.input_bytes().max(self.output_bytes());
+        if bytes > MAX_BYTES {
+            let most = self.batch / bytes.div_ceil(MAX_BYTES);
+            let expected = format!("at most about {most}, for inputs and results of 8 GiB");
+            return Err(ProblemError::out_of_range("batch", self.batch, expected));
+        }
+        if self.kind == LayerKind::LogMel && self.mels > MAX_MELS {
+            return Err(ProblemError::out_of_range("mels", self.mels, format!("at most {MAX_MELS}")));
+        }
+        if self.kind == LayerKind::WelchPsd && self.samples < self.n_fft {
+            let expected = format!("at least the {} of a segment", self.n_fft);
+            return Err(ProblemError::out_of_range("samples", self.samples, expected));
+        }
+        if self.kind == LayerKind::LogMel && self.samples <= self.n_fft / 2 {
+            let expected = format!("more than half the {} of a frame", self.n_fft);
+            return Err(ProblemError::out_of_range("samples", self.samples, expected));
+        }
+        if self.kind == LayerKind::TopK && self.k > self.n() {
+            let expected = format!("at most the {} values of a row", self.n());
+            return Err(ProblemError::out_of_range("k", self.k, expected));
+        }
+        Ok(())
+    }
+
+    fn rows(&self) -> usize {
+        self.batch
+    }
+
+    fn inputs(&self) -> Vec<TensorSpec> {
+        let of = |first: usize, rest: &[usize]| [&[first, self.channels], rest].concat();
+        let (dims, kept) = (self.shape.dims(), self.kept());
+        match self.kind {
+            LayerKind::SpectralConv => {
+                let weights = || TensorSpec::shared(of(self.channels, &kept));
+                vec![TensorSpec::new(of(self.batch, dims), Fill::Noise), weights(), weights()]
+            }
+            LayerKind::LongConv => {
+                let signal = of(self.batch, dims);
+                let gate = self.gated.then(|| TensorSpec::shared(signal.clone()));
+                let kernel = TensorSpec::shared([self.channels, self.n()]);
+                [TensorSpec::new(signal.clone(), Fill::Noise), kernel].into_iter().chain(gate).collect()
+            }
+            LayerKind::LogMel | LayerKind::WelchPsd => {
+                let signal = TensorSpec::new([self.batch, self.samples], Fill::Noise);
+                vec![signal, TensorSpec::shared([self.n_fft])]
+            }
+            LayerKind::PowerSpectrum => {
+                vec![TensorSpec::new(of(self.batch, dims), Fill::Noise), TensorSpec::shared([self.n()])]
+            }
+            LayerKind::TopK => vec![TensorSpec::new(of(self.batch, dims), Fill::Ranks)],
         }
     }
 
-    /// Bytes of all inputs.
-    pub fn input_bytes(&self) -> usize {
-        self.shapes().iter().map(|shape| shape.iter().product::<usize>() * size_of::<f32>()).sum()
+    fn output_bytes(&self) -> usize {
+        let rows = self.batch.saturating_mul(self.channels);
+        rows.saturating_mul(self.output_row()).saturating_mul(size_of::<f32>())
+    }
+
+    /// Inputs are large, and the results of all sets are compared.
+    fn max_sets(&self) -> usize {
+        2
     }
 }

@@ -1,24 +1,17 @@
-//! Strategies of the suite of layers.
+//! Strategies of the suite of layers, and the results that are expected of them.
 
+use burn::tensor::{Device, FloatDType, TensorData};
 use firefly_app::device::DeviceName;
-use firefly_ops::InstructionSet;
-use thiserror::Error;
+use firefly_framework::graph::AnyTensor;
 
-use super::expected::ExpectedOutputs;
-use super::inputs::LayerInputs;
-use super::layer::Layer;
-use super::log_mel::LogMelLayer;
-use super::long_conv::LongConvLayer;
-use super::power::{PowerSpectrumLayer, WelchPsdLayer};
+use super::formulations::Formulation;
 use super::problem::LayerProblem;
-use super::routine::{LayerFormulation, Pass, routine};
-use super::spectral_conv::SpectralConvLayer;
-use super::top_k::TopKLayer;
 use crate::baselines::copy;
-use crate::harness::calls::{BY_DEVICE_CLOCK, Calls, QUEUED};
-use crate::harness::routine::RoutineError;
-use crate::harness::strategy::BenchStrategy;
-use crate::harness::verification::{CaseError, Verification, Verified, relative_error, run_and_check, tolerance};
+use crate::harness::{
+    BY_DEVICE_CLOCK, BenchStrategy, Calls, CaseError, Expectation, Inputs, QUEUED, References, RoutineError, gradients,
+    read, tolerance, whole_tensors, with_values,
+};
+use crate::suites::operation::{Function, Operation, Pass, TensorKind, calls};
 
 /// Results are sums of transforms, and gradients sums over the batch: they may be off by this many times the tolerance
 /// of a transform, relative to the largest value of their tensor.
@@ -28,107 +21,89 @@ const TOLERANCES: f64 = 8.0;
 /// which has ten bits of fraction.
 const TF32_TOLERANCE: f64 = 1e-3;
 
+/// Memory of separate operations and of their reference in float64, in input sets with their results.
+const SEPARATE: usize = 48;
+
 /// Every strategy, in the order of the table's rows.
 pub fn catalogue() -> Vec<BenchStrategy<LayerProblem>> {
-    use LayerFormulation::{Fused, Separate};
+    use Formulation::{Fused, Separate};
     use Pass::{Backward, Forward};
+    let separate = "the same from Firefly's transforms and Burn's operations";
+    let backward = "as firefly, then the gradients in all inputs of a weighted sum";
+    let separate_backward = "the same gradients of separate operations";
+    let of = |name, summary, form, pass, kind| calls(name, summary, form, pass, kind).with_temporaries(SEPARATE);
     vec![
-        strategy("firefly", "one operation on the device", Fused, Forward, Calls::One),
-        strategy("firefly-queued", QUEUED, Fused, Forward, Calls::InFlight).in_flight(),
-        strategy("firefly-kernels", BY_DEVICE_CLOCK, Fused, Forward, Calls::ByDeviceClock).in_flight(),
-        strategy("separate", "the same from Firefly's transforms and Burn's operations", Separate, Forward, Calls::One),
-        strategy(
-            "firefly-backward",
-            "as firefly, then the gradients in all inputs of a weighted sum",
-            Fused,
-            Backward,
-            Calls::One,
-        )
-        .without_competing(),
-        strategy("backward-queued", QUEUED, Fused, Backward, Calls::InFlight).in_flight(),
-        strategy("backward-kernels", BY_DEVICE_CLOCK, Fused, Backward, Calls::ByDeviceClock).in_flight(),
-        strategy("separate-backward", "the same gradients of separate operations", Separate, Backward, Calls::One)
-            .without_competing(),
+        of("firefly", "one operation on the device", Fused, Forward, Calls::One),
+        of("firefly-queued", QUEUED, Fused, Forward, Calls::InFlight),
+        of("firefly-kernels", BY_DEVICE_CLOCK, Fused, Forward, Calls::ByDeviceClock),
+        of("separate", separate, Separate, Forward, Calls::One),
+        of("firefly-backward", backward, Fused, Backward, Calls::One),
+        of("backward-queued", QUEUED, Fused, Backward, Calls::InFlight),
+        of("backward-kernels", BY_DEVICE_CLOCK, Fused, Backward, Calls::ByDeviceClock),
+        of("separate-backward", separate_backward, Separate, Backward, Calls::One),
         copy::strategy(),
     ]
 }
 
-fn strategy(
-    name: &'static str,
-    summary: &'static str,
-    formulation: LayerFormulation,
-    pass: Pass,
-    calls: Calls,
-) -> BenchStrategy<LayerProblem> {
-    BenchStrategy::new(name, summary, move |problem: &LayerProblem, inputs, expected| {
-        let plan = StrategyPlan { formulation, pass, calls, points: problem.points() };
-        match problem {
-            LayerProblem::SpectralConv(_, shape) => match shape.shape.dims().len() {
-                1 => plan.verified(SpectralConvLayer::<3>(shape.clone()), inputs, expected),
-                2 => plan.verified(SpectralConvLayer::<4>(shape.clone()), inputs, expected),
-                _ => plan.verified(SpectralConvLayer::<5>(shape.clone()), inputs, expected),
-            },
-            LayerProblem::LongConv(..) => plan.verified(LongConvLayer, inputs, expected),
-            LayerProblem::LogMel(_, shape) => plan.verified(LogMelLayer(*shape), inputs, expected),
-            LayerProblem::PowerSpectrum(..) => plan.verified(PowerSpectrumLayer, inputs, expected),
-            LayerProblem::WelchPsd(_, shape) => plan.verified(WelchPsdLayer(*shape), inputs, expected),
-            LayerProblem::TopK(_, shape) => plan.verified(TopKLayer { k: shape.k }, inputs, expected),
-        }
-    })
-    .with_forced_sets(|_| Some(InstructionSet::current().name()))
-}
+impl Operation for LayerProblem {
+    type Form = Formulation;
 
-/// Plan of a strategy: its formulation, what it computes, and its calls.
-struct StrategyPlan {
-    formulation: LayerFormulation,
-    pass: Pass,
-    calls: Calls,
-    /// Points of the layer's transforms.
-    points: usize,
-}
+    fn function(&self, form: Formulation, kind: &TensorKind) -> Function {
+        self.in_form(form, kind)
+    }
 
-impl StrategyPlan {
-    /// The routine, its whole output compared: results of every set, gradients of the first.
-    fn verified<'a, L: Layer>(
-        &self,
-        layer: L,
-        inputs: &'a LayerInputs,
-        expected: &ExpectedOutputs,
-    ) -> Result<Verified<'a>, CaseError> {
-        let weights = (self.pass == Pass::Backward).then(|| expected.weights());
-        let mut routine = routine(layer.clone(), self.formulation, inputs, weights, self.calls)?;
-        let is_on_host = DeviceName::of(inputs.device()).kind().is_host();
-        let allowed = match self.formulation {
-            LayerFormulation::Separate if !is_on_host => TF32_TOLERANCE,
-            _ => TOLERANCES * tolerance(self.points),
+    fn expected(&self, form: Formulation, inputs: &Inputs, references: &References) -> Result<Expectation, CaseError> {
+        let function = self.separate(false);
+        let whole = || {
+            let of_set = |set| match self.defined(inputs, set) {
+                Some(values) => Ok(whole_tensors(set, vec![values])),
+                None => Ok(whole_tensors(set, wide(function(inputs.wide_operands(set))?)?)),
+            };
+            let sets = (0..inputs.count()).map(of_set).collect::<Result<Vec<_>, RoutineError>>()?;
+            Ok::<_, RoutineError>(sets.into_iter().flatten().collect())
         };
-        let mut found = Verification { rows: 0, tolerance: allowed, error: 0.0, ranking: None };
-        let checksums = run_and_check(&mut routine, inputs.count(), |set, output: &Vec<Vec<f32>>| {
-            if self.pass == Pass::Backward && set > 0 {
-                return Ok(());
-            }
-            let expected = expected.values(&layer, self.pass, inputs, set).map_err(OutputMismatch::Reference)?;
-            for (tensor, (output, expected)) in output.iter().zip(expected).enumerate() {
-                let error = relative_error(output, expected);
-                if error.is_nan() || error > allowed {
-                    return Err(OutputMismatch::Value { set, tensor, error, allowed });
-                }
-                found.error = found.error.max(error);
-            }
-            found.rows += output.len();
-            Ok(())
-        })?;
-        Ok(Verified::exact(Box::new(routine), checksums, found))
+        Ok(Expectation::of_tensors(references.whole("result", whole)?, self.batch, self.allowed(form, inputs)))
+    }
+
+    fn expected_gradients(
+        &self,
+        form: Formulation,
+        weights: &[Vec<f32>],
+        inputs: &Inputs,
+        references: &References,
+    ) -> Result<Expectation, CaseError> {
+        let whole = || {
+            let operands = inputs.wide_operands(0);
+            let results = self.separate(false)(operands.clone())?;
+            self.check_separate(&wide(results.clone())?.concat(), inputs)?;
+            let weights = results.iter().zip(weights).map(|(result, weights)| with_values(result, weights));
+            let weights = weights.collect::<Result<Vec<_>, _>>()?;
+            let gradients = gradients(operands, &weights, self.separate(true))?;
+            Ok::<_, RoutineError>(whole_tensors(0, wide(gradients)?).collect())
+        };
+        Ok(Expectation::of_tensors(references.whole("gradients", whole)?, self.batch, self.allowed(form, inputs)))
     }
 }
 
-/// Difference between a computed and an expected output.
-#[derive(Debug, Error)]
-enum OutputMismatch {
-    /// The reference could not be computed.
-    #[error("the reference: {0}")]
-    Reference(RoutineError),
-    /// A value is out of tolerance.
-    #[error("set {set}, tensor {tensor}: off by {error:.1e} of its maximum, {allowed:.1e} is allowed")]
-    Value { set: usize, tensor: usize, error: f64, allowed: f64 },
+impl LayerProblem {
+    /// The layer from separate operations on the host in float64, which are checked against its definition: they have
+    /// gradients, and take less time than long sums.
+    fn separate(&self, is_tracked: bool) -> Function {
+        self.in_form(Formulation::Separate, &TensorKind { device: Device::flex(), dtype: FloatDType::F64, is_tracked })
+    }
+
+    fn allowed(&self, form: Formulation, inputs: &Inputs) -> f64 {
+        let is_on_host = DeviceName::of(inputs.device()).kind().is_host();
+        if form == Formulation::Separate && !is_on_host {
+            TF32_TOLERANCE
+        } else {
+            TOLERANCES * tolerance(self.points())
+        }
+    }
+}
+
+/// The values of float64 tensors.
+fn wide(tensors: Vec<AnyTensor>) -> Result<Vec<Vec<f64>>, RoutineError> {
+    let values = |data: TensorData| data.try_to_vec::<f64>().map_err(RoutineError::failed);
+    read(tensors)?.into_iter().map(values).collect()
 }

@@ -1,52 +1,89 @@
-//! Drawing of the peaks of the first channels over time and frequency.
+//! Drawing of the peaks: their mean power over frequency, and their power over time and frequency.
 
-use crate::frames::{Block, Framing};
+use firefly_recordings::{Block, Framing};
+
+use crate::labels::ChannelLabel;
+use crate::lines::SpectralLine;
+use crate::model::ModelRequest;
+use crate::options::ScalingName;
 use crate::peak_values::PeakValues;
 use crate::pipeline::OpenRecording;
-use crate::plot::{Picture, PlotFigure, SpectrogramPlot};
+use crate::plot::{Curve, Curves, Picture, PlotFigure, SpectrogramPlot};
 
 /// Channels of a drawing at most.
-const MOST_FIGURES: usize = 12;
+const MAX_FIGURES: usize = 12;
 
 /// Figures of the channels so far.
 pub struct Drawing {
+    n_fft: usize,
     k: usize,
-    /// Power of a frame's peaks at their bins.
-    power: Vec<f32>,
+    scaling: ScalingName,
     /// Picture per channel of the current recording.
     pictures: Vec<Picture>,
-    /// One figure per channel of the recordings that have ended.
-    pub figures: Vec<PlotFigure>,
+    /// One curve and one map per channel of the recordings that have ended.
+    curves: Vec<Curve>,
+    maps: Vec<SpectrogramPlot>,
 }
 
 impl Drawing {
-    /// An empty drawing of `k` peaks per frame of spectra of `n_fft` points.
-    pub fn new(n_fft: usize, k: usize) -> Self {
-        Self { k, power: vec![0.0; n_fft / 2 + 1], pictures: Vec::new(), figures: Vec::new() }
+    /// An empty drawing of a request's peaks.
+    pub fn new(request: &ModelRequest, scaling: ScalingName) -> Self {
+        let ModelRequest { n_fft, k, .. } = *request;
+        Self { n_fft, k, scaling, pictures: Vec::new(), curves: Vec::new(), maps: Vec::new() }
     }
 
     /// Adds the peaks of a block.
     pub fn add(&mut self, recording: OpenRecording, block: &Block<PeakValues>) {
-        let shown = recording.channels.min(MOST_FIGURES - self.figures.len());
-        self.pictures.resize(shown, Picture::new(self.power.len()));
+        let shown = recording.channels.min(MAX_FIGURES - self.maps.len());
+        let mut frame = vec![0.0; recording.bins(self.n_fft)];
+        self.pictures.resize(shown, Picture::new(frame.len()));
         let rows = block.values.bins.chunks(self.k).zip(block.values.power.chunks(self.k));
         for (row, (bins, power)) in rows.enumerate() {
             let Some(picture) = self.pictures.get_mut(row % recording.channels) else { continue };
-            self.power.fill(0.0);
+            frame.fill(0.0);
             for (bin, power) in bins.iter().zip(power).filter(|(bin, _)| **bin >= 0) {
-                self.power[*bin as usize] = *power;
+                frame[*bin as usize] = *power as f32;
             }
-            picture.add(&self.power);
+            picture.add(&recording.by_frequency(&frame));
         }
     }
 
-    /// Ends a recording of so many frames.
-    pub fn end(&mut self, recording: OpenRecording, name: &str, framing: Framing, frames: u64) {
-        let seconds = (frames.saturating_sub(1) * framing.step as u64 + framing.length as u64) as f64 / recording.rate;
-        for (channel, picture) in self.pictures.drain(..).enumerate() {
-            let title = if recording.channels > 1 { format!("{name}, channel {channel}") } else { name.to_owned() };
-            let map = SpectrogramPlot { title, nyquist: recording.rate / 2.0, seconds, tracks: 0, picture };
-            self.figures.push(PlotFigure::HeatMap(map));
+    /// Ends the next channel of a recording of so many frames, with its mean power per bin and its lines.
+    pub fn end_channel(
+        &mut self,
+        recording: OpenRecording,
+        name: &str,
+        (channel, label): (usize, &ChannelLabel),
+        (framing, frames): (Framing, u64),
+        (means, lines): (&[f64], &[SpectralLine]),
+    ) {
+        if self.pictures.is_empty() {
+            return;
         }
+        let picture = self.pictures.remove(0);
+        let seconds = (frames.saturating_sub(1) * framing.step as u64 + framing.length as u64) as f64 / recording.rate;
+        let of_channel = label.name(channel, recording.channels);
+        let title = if of_channel.is_empty() { name.to_owned() } else { format!("{name}, {of_channel}") };
+        let first_hertz = recording.first_hertz(self.n_fft);
+        let hertz_per_bin = recording.rate / self.n_fft as f64;
+        self.curves.push(Curve {
+            name: title.clone(),
+            first_hertz,
+            hertz_per_bin,
+            decibels: recording.by_frequency(means).iter().map(|power| 10.0 * power.log10()).collect(),
+            marks: lines.iter().map(|line| line.frequency_hz).collect(),
+        });
+        let power = self.scaling.label(&label.unit);
+        self.maps.push(SpectrogramPlot { title, power, first_hertz, hertz_per_bin, seconds, tracks: 0, picture });
+    }
+
+    /// The figures: the curves of all channels, and a map of each.
+    pub fn figures(&self) -> Vec<PlotFigure<'_>> {
+        let curves = Curves {
+            title: "mean power of the peaks over all frames".to_owned(),
+            power: self.scaling.label(""),
+            curves: &self.curves,
+        };
+        std::iter::once(PlotFigure::Curves(curves)).chain(self.maps.iter().map(PlotFigure::HeatMap)).collect()
     }
 }

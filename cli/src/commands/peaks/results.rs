@@ -1,28 +1,38 @@
-//! Results of the peaks: table, drawing and summary.
+//! Results of the peaks: table, drawing, and summary as text or JSON.
 
+use std::iter::repeat_n;
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use firefly_recordings::Block;
+use serde::Serialize;
 
 use super::drawing::Drawing;
-use super::rows::PeakRowLayout;
+use super::live::LiveLines;
 use crate::commands::outcome::CommandOutcome;
-use crate::frames::{Block, Framing};
+use crate::job::Job;
 use crate::journal::JournalEntry;
+use crate::labels::ChannelLabel;
+use crate::lines::PeakSums;
 use crate::model::ModelRequest;
-use crate::peak_values::PeakValues;
+use crate::options::ScalingName;
+use crate::peak_values::{MaximumValues, PeakValues};
 use crate::pipeline::OpenRecording;
-use crate::source::Sources;
-use crate::summary::Summary;
-use crate::table::TableWriter;
+use crate::summary::{ChannelReport, Summary};
+use crate::table::{ColumnValues, TableColumn, TableWriter};
 
 /// Results of the recordings so far.
 pub struct Results<'a> {
     request: &'a ModelRequest,
-    sources: &'a Sources,
-    framing: Framing,
+    scaling: ScalingName,
+    job: &'a Job<'a>,
     names: Vec<Arc<str>>,
+    /// Labels of the channels of the current recording, and its peaks so far.
+    labels: Option<Arc<[ChannelLabel]>>,
+    sums: PeakSums,
+    /// Frames of all channels that have no peaks.
+    without_peaks: u64,
     /// Table of the peaks, and its rows.
     pub table: Option<Box<dyn TableWriter>>,
     rows: u64,
@@ -30,22 +40,28 @@ pub struct Results<'a> {
     pub summary: Summary,
     /// Drawing of the peaks.
     pub drawing: Option<Drawing>,
+    /// Lines of a stream, printed as they come.
+    pub live: Option<LiveLines>,
     /// Recordings that failed.
     pub outcome: CommandOutcome,
 }
 
 impl<'a> Results<'a> {
-    /// No results.
-    pub fn new(request: &'a ModelRequest, sources: &'a Sources, framing: Framing) -> Self {
+    /// No results. A whole summary keeps the lines of every channel.
+    pub fn new(request: &'a ModelRequest, scaling: ScalingName, job: &'a Job<'a>, is_whole: bool) -> Self {
         Self {
             request,
-            sources,
-            framing,
-            names: sources.list.iter().map(|source| source.name.as_str().into()).collect(),
+            scaling,
+            job,
+            names: job.sources.list.iter().map(|source| source.name.as_str().into()).collect(),
+            labels: None,
+            sums: PeakSums::default(),
+            without_peaks: 0,
             table: None,
             rows: 0,
-            summary: Summary::new(request.n_fft, request.k, "frames"),
+            summary: Summary::new(request.n_fft, scaling, "frames", is_whole),
             drawing: None,
+            live: None,
             outcome: CommandOutcome::default(),
         }
     }
@@ -65,13 +81,18 @@ impl<'a> Results<'a> {
     }
 
     fn add(&mut self, recording: OpenRecording, block: Block<PeakValues>) -> Result<()> {
-        self.summary.add(recording, &block);
+        let ModelRequest { n_fft, k, .. } = *self.request;
+        self.sums.add(recording, recording.bins(n_fft), k, &block.values);
+        if let Some(live) = &mut self.live {
+            live.add(recording, &block)?;
+        }
         if let Some(drawing) = &mut self.drawing {
             drawing.add(recording, &block);
         }
+        let labels = self.labels.get_or_insert_with(|| self.job.labels.take(self.job.sources, recording));
         if let Some(table) = &mut self.table {
-            let layout = PeakRowLayout { k: self.request.k, n_fft: self.request.n_fft, step: self.framing.step };
-            let rows = layout.rows(self.names[recording.source].clone(), recording, block);
+            let layout = PeakRowLayout { k, n_fft, step: self.job.framing.step };
+            let rows = layout.rows(self.names[recording.source].clone(), recording, labels, block);
             self.rows += rows.first().map_or(0, |column| column.values.len()) as u64;
             table.write(&rows).context("writing the output")?;
         }
@@ -80,13 +101,20 @@ impl<'a> Results<'a> {
 
     fn end(&mut self, recording: OpenRecording, failure: Option<String>) {
         let name = &self.names[recording.source];
-        let frames = self.summary.end(recording, name);
-        if let Some(drawing) = &mut self.drawing {
-            drawing.end(recording, name, self.framing, frames);
+        let ModelRequest { n_fft, k, .. } = *self.request;
+        let (sums, labels) = (std::mem::take(&mut self.sums), self.labels.take());
+        let frames = sums.frames;
+        self.without_peaks += sums.without_peaks;
+        for (channel, label) in labels.iter().flat_map(|labels| labels.iter()).enumerate() {
+            let (lines, means) = (sums.lines(recording, channel, n_fft, k), sums.means(channel));
+            if let Some(drawing) = &mut self.drawing {
+                drawing.end_channel(recording, name, (channel, label), (self.job.framing, frames), (&means, &lines));
+            }
+            self.summary.add(recording, name, (channel, label), frames, &means, lines);
         }
         match failure {
             Some(failure) => self.outcome.failed(name, &failure),
-            None if frames == 0 && self.sources.part.is_none() => self.outcome.shorter(recording),
+            None if frames == 0 && self.job.sources.part.is_none() => self.outcome.shorter(recording),
             None => {}
         }
     }
@@ -98,18 +126,151 @@ impl<'a> Results<'a> {
             None => format!("{} peaks per frame", request.k),
             Some(search) => format!("at most {} local maxima per frame ({search})", request.k),
         };
+        let framing = self.job.framing;
         let mut text = format!(
-            "{}: {peaks} of {} samples, one every {}\nestimate: {}\ndevice: {device}\n\n{}{}",
+            "{}: {peaks} of {} samples, one every {}\nestimate: {}\ndevice: {device}\n\n{}",
             request.name,
-            self.framing.length,
-            self.framing.step,
+            framing.length,
+            framing.step,
             request.estimate,
             self.summary.text(),
-            self.outcome.text()
         );
+        if self.without_peaks > 0 {
+            text += &format!("\nframes without peaks: {} of {}\n", self.without_peaks, self.summary.rows);
+        }
+        text += &self.outcome.text();
         if let Some(path) = out {
             text += &format!("\n{}: {} rows\n", path.display(), self.rows);
         }
         text
+    }
+
+    /// The summary as a JSON document.
+    pub fn json(&self, device: &str) -> impl Serialize {
+        PeaksReport {
+            command: "peaks",
+            model: &self.request.name,
+            estimate: &self.request.estimate,
+            scaling: self.scaling.to_string(),
+            n_fft: self.request.n_fft,
+            frame_samples: self.job.framing.length,
+            step_samples: self.job.framing.step,
+            k: self.request.k,
+            device: device.to_owned(),
+            channels: &self.summary.reports,
+            frames_without_peaks: self.without_peaks,
+            outcome: &self.outcome,
+        }
+    }
+}
+
+/// Document of `--json`.
+#[derive(Serialize)]
+struct PeaksReport<'a> {
+    command: &'static str,
+    model: &'a str,
+    estimate: &'a str,
+    scaling: String,
+    n_fft: usize,
+    frame_samples: usize,
+    step_samples: usize,
+    k: usize,
+    device: String,
+    channels: &'a [ChannelReport],
+    frames_without_peaks: u64,
+    #[serde(flatten)]
+    outcome: &'a CommandOutcome,
+}
+
+/// Sizes that determine the rows of the table, beside the peaks.
+#[derive(Debug, Clone, Copy)]
+pub struct PeakRowLayout {
+    /// Peaks per frame; of local maxima at most.
+    pub k: usize,
+    /// Samples per segment.
+    pub n_fft: usize,
+    /// Samples from one frame's start to the next.
+    pub step: usize,
+}
+
+impl PeakRowLayout {
+    /// Rows of a block: one per peak. A frame with too few finite bins has rows of bin −1; one with too few local
+    /// maxima has fewer rows.
+    pub fn rows(
+        &self,
+        name: Arc<str>,
+        recording: OpenRecording,
+        labels: &[ChannelLabel],
+        block: Block<PeakValues>,
+    ) -> Vec<TableColumn> {
+        let Block { first, values, .. } = block;
+        let is_shorter = values.maxima.is_some();
+        let count = |bins: &[i32]| match is_shorter {
+            true => bins.iter().take_while(|bin| **bin >= 0).count(),
+            false => self.k,
+        };
+        let counts: Vec<usize> = values.bins.chunks(self.k).map(count).collect();
+        let total = counts.iter().sum();
+        let (mut channels, mut ranks) = (Vec::with_capacity(total), Vec::with_capacity(total));
+        let (mut titles, mut units) = (Vec::new(), Vec::new());
+        let (mut frames, mut times) = (Vec::with_capacity(total), Vec::with_capacity(total));
+        let (mut frame, mut channel) = (first, 0);
+        for &count in &counts {
+            channels.extend(repeat_n(channel, count));
+            ranks.extend(1..=count as i32);
+            frames.extend(repeat_n(frame as i64, count));
+            times.extend(repeat_n((frame * self.step as u64) as f64 / recording.rate, count));
+            add_run(&mut titles, &labels[channel as usize].title, count);
+            add_run(&mut units, &labels[channel as usize].unit, count);
+            channel += 1;
+            if channel as usize == recording.channels {
+                (channel, frame) = (0, frame + 1);
+            }
+        }
+        let bins = self.filled(&counts, values.bins);
+        let power = self.filled(&counts, values.power);
+        let decibels = power.iter().map(|power| 10.0 * power.log10()).collect();
+        let frequency = |bin: i32, offset: f32| match bin {
+            ..0 => f64::NAN,
+            bin => recording.hertz(bin as usize, offset.into(), self.n_fft),
+        };
+        let (prominence, frequencies) = match values.maxima {
+            None => (None, bins.iter().map(|bin| frequency(*bin, 0.0)).collect()),
+            Some(MaximumValues { prominence, offset }) => {
+                let places = bins.iter().zip(self.filled(&counts, offset));
+                let frequencies = places.map(|(bin, offset)| frequency(*bin, offset)).collect();
+                (Some(self.filled(&counts, prominence)), frequencies)
+            }
+        };
+        let columns = [
+            ("file", ColumnValues::text(&name, total)),
+            ("channel", ColumnValues::Int32(channels)),
+            ("frame", ColumnValues::Int64(frames)),
+            ("time_s", ColumnValues::Double(times)),
+            ("rank", ColumnValues::Int32(ranks)),
+            ("bin", ColumnValues::Int32(bins)),
+            ("frequency_hz", ColumnValues::Double(frequencies)),
+            ("power", ColumnValues::Power(power)),
+            ("power_db", ColumnValues::Double(decibels)),
+        ];
+        let prominence = prominence.map(|prominence| ("prominence", ColumnValues::Power(prominence)));
+        let labels = [("label", ColumnValues::Text(titles)), ("unit", ColumnValues::Text(units))];
+        columns.into_iter().chain(prominence).chain(labels).map(|(name, values)| TableColumn { name, values }).collect()
+    }
+
+    /// The first values of each frame, as many as it has rows.
+    fn filled<T: Copy>(&self, counts: &[usize], values: Vec<T>) -> Vec<T> {
+        if counts.iter().all(|count| *count == self.k) {
+            return values;
+        }
+        counts.iter().zip(values.chunks(self.k)).flat_map(|(count, values)| values[..*count].iter().copied()).collect()
+    }
+}
+
+/// Adds so many rows of a text to its runs.
+fn add_run(runs: &mut Vec<(Arc<str>, usize)>, text: &Arc<str>, rows: usize) {
+    match runs.last_mut().filter(|(last, _)| last == text) {
+        Some((_, count)) => *count += rows,
+        None => runs.push((text.clone(), rows)),
     }
 }

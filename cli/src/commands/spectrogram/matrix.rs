@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 use firefly_app::files::AtomicFile;
-use firefly_app::npy::header;
+use firefly_recordings::npy_header;
 
 /// Bytes of the header, which is as long however many rows there are.
 const HEADER_BYTES: usize = 128;
@@ -44,7 +44,7 @@ impl NpyMatrix {
     }
 
     fn header(&self) -> Vec<u8> {
-        header("'<f4'", &[self.rows, self.columns as u64], HEADER_BYTES)
+        npy_header("'<f4'", &[self.rows, self.columns as u64], HEADER_BYTES)
     }
 
     /// The next `rows` rows of the file that a killed command left behind, if they are there and have the checksum.

@@ -5,7 +5,7 @@ use std::path::Path;
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use firefly_app::device::DeviceName;
-use firefly_bench::suites::zoo_models::inputs;
+use firefly_bench::suites::models::inputs;
 use firefly_models::zoo::{self, Settings, ZooModel};
 
 use super::server::ServerProcess;

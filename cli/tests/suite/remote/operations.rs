@@ -4,11 +4,11 @@ use burn::tensor::kind::Basic;
 use burn::tensor::{Device, FloatDType, Tensor, TensorData};
 use firefly_app::device::DeviceName;
 use firefly_ops::fft::{self, ComplexTensor};
+use firefly_ops::from_host::{host_chunks, welch_peaks_from_host};
+use firefly_ops::options::{LogUnit, Logarithm, MelBands, SignalPadding};
 use firefly_ops::{
-    LearnedParameters, LocalMaximaOptions, LogUnit, Logarithm, MelBands, MelOptions, Norm, SignalPadding, StftOptions,
-    WelchOptions, Window, WindowSymmetry, butterfly, exact_twiddles, host_chunks, learned_welch_peaks,
-    learned_welch_psd, local_maxima, log_mel, long_conv, mel, spectral_conv, top_k, welch_peaks, welch_peaks_from_host,
-    welch_psd,
+    LocalMaximaOptions, MelOptions, Norm, StftOptions, WelchOptions, WelchWeights, Window, WindowSymmetry, butterfly,
+    exact_twiddles, local_maxima, log_mel, long_conv, mel, spectral_conv, top_k, welch_peaks, welch_psd,
 };
 
 use super::server::ServerProcess;
@@ -58,7 +58,7 @@ fn results(device: &Device) -> Results {
     let mut results = Results::default();
     spectra(device, &mut results);
     short_time(device, &mut results);
-    learned(device, &mut results);
+    gained(device, &mut results);
     convolutions(device, &mut results);
     transforms(device, &mut results);
     results
@@ -105,19 +105,25 @@ fn short_time(device: &Device, results: &mut Results) {
     }
 }
 
-fn learned(device: &Device, results: &mut Results) {
+fn gained(device: &Device, results: &mut Results) {
     let options = WelchOptions::new(N, 2);
     let tracked = device.clone().autodiff();
-    let parameters = LearnedParameters::exact(Tensor::ones([N], &tracked), &options).unwrap();
-    let weights = (parameters.weights.clone() * 0.9).detach().require_grad();
-    let parameters = parameters.with_weights(weights.clone());
+    let window = Tensor::<1>::ones([N], &tracked).require_grad();
+    let gain = Tensor::<2>::full([options.bins(), 3], 0.5, &tracked).require_grad();
+    let weights = WelchWeights::new(window.clone()).with_gain(Some(gain.clone()));
     let signal = input([5, options.frame()], device);
-    let leaves = || [("signal", Leaf::Two(signal.clone())), ("weights", Leaf::One(weights.clone()))];
-    let power = learned_welch_psd(signal.clone(), parameters.clone(), &options).unwrap();
-    results.add_with_gradients("learned_welch_psd", power, &leaves());
-    let peaks = learned_welch_peaks(signal.clone(), parameters, &options, 4).unwrap();
-    results.add("learned_welch_peaks, bins", peaks.bins);
-    results.add_with_gradients("learned_welch_peaks", peaks.power, &leaves());
+    let leaves = || {
+        [
+            ("signal", Leaf::Two(signal.clone())),
+            ("window", Leaf::One(window.clone())),
+            ("gain", Leaf::Two(gain.clone())),
+        ]
+    };
+    let power = welch_psd(signal.clone(), weights.clone(), &options).unwrap();
+    results.add_with_gradients("gained welch_psd", power, &leaves());
+    let peaks = welch_peaks(signal.clone(), weights, &options, 4).unwrap();
+    results.add("gained welch_peaks, bins", peaks.bins);
+    results.add_with_gradients("gained welch_peaks", peaks.power, &leaves());
 
     let (re, im) = (input([5, N], device), input([5, N], device));
     let twiddles = exact_twiddles(N, firefly_ops::Direction::Forward, FloatDType::F32, &tracked).unwrap();

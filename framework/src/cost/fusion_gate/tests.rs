@@ -5,17 +5,19 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::cost::PeaksSize;
-use crate::cost::published;
-use crate::profile::Preset;
+use crate::graph::{Graph, Operation};
+use crate::movement::{MovementOptions, count};
+use crate::picker::PeaksSize;
+use crate::profile::{LatencyTable, Preset};
+use crate::published;
 
 /// Spectrum and peaks of two segments of 256 samples, by the published graphs.
-fn movements(batch: usize, preset: Preset) -> [DataMovement; 2] {
-    published::movements(&PeaksSize { options: WelchOptions::new(256, 2), batch, k: 16 }, &preset.profile())
+fn movements(batch: usize) -> [DataMovement; 2] {
+    published::movements(&PeaksSize { options: WelchOptions::new(256, 2), batch, k: 16 })
 }
 
 fn decide(preset: Preset, batch: usize) -> FusionDecision {
-    let [spectrum, peaks] = movements(batch, preset);
+    let [spectrum, peaks] = movements(batch);
     FusionDecision::new(&preset.profile(), spectrum, peaks, batch as u64)
 }
 
@@ -43,7 +45,7 @@ fn a_smaller_output_saves_read_back() {
 fn the_slowdown_limit_forbids_what_the_score_allows() {
     // The score passes any minimum that is far below zero; the slowdown limit still applies.
     let device = DeviceProfile { min_gain: -1e12, ..Preset::Cuda.profile() };
-    let [dense, _] = movements(8192, Preset::Cuda);
+    let [dense, _] = movements(8192);
     let slow = DataMovement { traffic: 100 * dense.traffic, ..dense };
     assert!(FusionDecision::new(&device, dense, slow, 2047).fuse());
     let decision = FusionDecision::new(&device, dense, slow, 2048);
@@ -52,13 +54,43 @@ fn the_slowdown_limit_forbids_what_the_score_allows() {
 }
 
 #[test]
+fn measured_operations_decide_whatever_the_data_movement() {
+    let chain = |operations: &[Operation]| {
+        let mut graph = Graph::default();
+        let mut value = graph.input("x", &[64], burn::tensor::DType::F32);
+        for operation in operations {
+            value = graph.apply(operation.clone(), &[value], &[64], burn::tensor::DType::F32);
+        }
+        graph.set_outputs(&[value]);
+        count(&graph, &MovementOptions::default())
+    };
+    let (before, after) =
+        (chain(&[Operation::MultiplyScalar(2.0), Operation::SquareRoot]), chain(&[Operation::Power(0.5)]));
+    let decide = |measured: &[(&str, f64)]| {
+        let table = |&(name, time): &(&str, f64)| {
+            (name.to_string(), LatencyTable::new("traffic", vec![1.0], vec![time]).unwrap())
+        };
+        let operations = measured.iter().map(table).collect();
+        FusionDecision::of_graphs(&DeviceProfile { operations, ..Preset::Cpu.profile() }, &before, &after, 1)
+    };
+    // One launch less.
+    assert!(decide(&[]).fuse() && !decide(&[]).is_measured());
+    let names: Vec<&str> = before.nodes.iter().chain(&after.nodes).map(|node| node.kind.as_str()).collect();
+    let [first, second, fused] = names[..] else { panic!("{names:?}") };
+    let slow = decide(&[(first, 1000.0), (second, 1000.0), (fused, 2500.0)]);
+    assert!(!slow.fuse() && (slow.gain() + 500.0).abs() < 1e-6, "{}", slow.explain());
+    let fast = decide(&[(first, 1000.0), (second, 1000.0), (fused, 500.0)]);
+    assert!(fast.fuse() && fast.explain().contains("1500 ns are saved"), "{}", fast.explain());
+}
+
+#[test]
 fn an_explanation_has_every_term() {
     let text = decide(Preset::Metal, 8192).explain();
     for part in [
         "fuse on metal",
-        "before: 3 launches, 0 syncs, 33554432 bytes to the host, 184549376 bytes of traffic",
-        "after: 4 launches, 1 syncs, 1048576 bytes to the host, 219152384 bytes of traffic",
-        "read-back 32505856 - host penalty 2000000",
+        "DataMovement { launches: 3, syncs: 0, host_output: 33554432, traffic: 184549376 }",
+        "DataMovement { launches: 4, syncs: 1, host_output: 1048576, traffic: 219152384 }",
+        "read_back: 32505856.0, host_penalty: 2000000.0",
         "at least 1000 ns are required",
         "at most 1.10 is allowed from batch 2048",
     ] {

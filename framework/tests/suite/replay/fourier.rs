@@ -3,12 +3,11 @@
 use burn::backend::Dispatch;
 use burn::tensor::{Device, Tensor};
 use firefly_ops::fft::{self, ComplexTensor};
-use firefly_ops::{
-    ConvolveMode, Direction, FftOptions, LongConvTensors, Norm, OptionalGates, SignalPadding, SpectralOps, StftOptions,
-    long_conv,
-};
+use firefly_ops::op::{Needed, inputs};
+use firefly_ops::options::SignalPadding;
+use firefly_ops::{ConvolveMode, Direction, FftOptions, Norm, StftOptions, long_conv};
 
-use super::{OPTIONS, ROWS, check, noise, parameters};
+use super::{OPTIONS, ROWS, check, gradients, noise, parameters};
 
 /// Lengths of transforms of rows of 30 values: padded, as they are, with another factor, and cut.
 const LENGTHS: [usize; 4] = [40, 30, 29, 24];
@@ -30,7 +29,7 @@ fn complex_transforms_replay() {
     for options in transforms() {
         check(&["firefly::complex_fft"], |signal, device| {
             let im = imaginary(&signal, device).into_dispatch();
-            let (re, im) = Dispatch::complex_fft(signal.into_dispatch(), im, options);
+            let [re, im] = inputs::ComplexFft { re: signal.into_dispatch(), im }.apply::<Dispatch>(options);
             (Tensor::<2>::from_dispatch(re), Tensor::<2>::from_dispatch(im))
         });
     }
@@ -39,7 +38,7 @@ fn complex_transforms_replay() {
         check(&["firefly::complex_fft_columns"], |signal, device| {
             let matrices = |part: Tensor<2>| part.reshape([ROWS, n, width]).into_dispatch();
             let im = matrices(imaginary(&signal, device));
-            let (re, im) = Dispatch::complex_fft_columns(matrices(signal), im, options);
+            let [re, im] = inputs::ComplexFftColumns { re: matrices(signal), im }.apply::<Dispatch>(options);
             (Tensor::<3>::from_dispatch(re), Tensor::<3>::from_dispatch(im))
         });
     }
@@ -49,7 +48,7 @@ fn complex_transforms_replay() {
 fn real_transforms_replay() {
     for options in transforms().map(|options| options.with_interior(1.7)) {
         check(&["firefly::real_fft"], |signal, _| {
-            let (re, im) = Dispatch::real_fft(signal.into_dispatch(), options);
+            let [re, im] = inputs::RealFft { signal: signal.into_dispatch() }.apply::<Dispatch>(options);
             (Tensor::<2>::from_dispatch(re), Tensor::<2>::from_dispatch(im))
         });
         // 30 bins are more than the transform reads; 10 are fewer.
@@ -57,7 +56,8 @@ fn real_transforms_replay() {
             check(&["firefly::inverse_real_fft"], |signal, device| {
                 let im = imaginary(&signal, device).narrow(1, 0, bins).into_dispatch();
                 let re = signal.narrow(1, 0, bins).into_dispatch();
-                Tensor::<2>::from_dispatch(Dispatch::inverse_real_fft(re, im, options))
+                let [signal] = inputs::InverseRealFft { re, im }.apply::<Dispatch>(options);
+                Tensor::<2>::from_dispatch(signal)
             });
         }
     }
@@ -75,6 +75,9 @@ fn functions_of_torch_fft_replay() {
         check(&["firefly::real_fft", "firefly::inverse_real_fft"], |signal, _| {
             let spectrum = fft::rfft(signal, Some(n), 1, norm).unwrap();
             fft::irfft(spectrum, Some(n), 1, norm).unwrap()
+        });
+        check(&["firefly::dct", "firefly::dct"], |signal, _| {
+            fft::idct(fft::dct(signal, 0, norm).unwrap() * 2.0, 1, norm).unwrap()
         });
     }
 }
@@ -129,23 +132,24 @@ fn long_convolutions_replay() {
 
 #[test]
 fn gradients_of_long_convolutions_replay() {
-    let gradients = |signal: Tensor<2>, device: &Device, gated: bool, wanted: [bool; 3]| {
+    let backward = |signal: Tensor<2>, device: &Device, gated: bool, needed: &[bool]| {
         let (signal, kernel, gate) = convolved(signal, 6, device);
-        let grad = Tensor::<3>::from_data(noise(signal.dims(), 12), device).into_dispatch();
-        let gate = if gated { OptionalGates::Given(gate.into_dispatch()) } else { OptionalGates::Open };
+        let grad_output = Tensor::<3>::from_data(noise(signal.dims(), 12), device).into_dispatch();
+        let gate = gated.then(|| gate.into_dispatch());
         let (signal, kernel) = (signal.into_dispatch(), kernel.into_dispatch());
-        Dispatch::long_conv_backward(LongConvTensors { signal, kernel, gate }, grad, wanted)
+        let inputs = inputs::LongConvBackward { signal, kernel, gate, grad_output };
+        inputs.apply::<Dispatch>(Needed::of(needed.iter().copied()))
     };
     check(&["firefly::long_conv_backward"], |signal, device| {
-        let LongConvTensors { signal, kernel, gate } = gradients(signal, device, true, [true; 3]);
-        let gate = gate.into_tensor().expect("the gate has a gradient");
+        let [signal, kernel, gate] = gradients(backward(signal, device, true, &[true; 3]));
         (Tensor::<3>::from_dispatch(signal), (Tensor::<2>::from_dispatch(kernel), Tensor::<3>::from_dispatch(gate)))
     });
     check(&["firefly::long_conv_backward"], |signal, device| {
-        let LongConvTensors { signal, kernel, .. } = gradients(signal, device, false, [true, true, false]);
+        let [signal, kernel] = gradients(backward(signal, device, false, &[true, true]));
         (Tensor::<3>::from_dispatch(signal), Tensor::<2>::from_dispatch(kernel))
     });
     check(&["firefly::long_conv_backward"], |signal, device| {
-        Tensor::<2>::from_dispatch(gradients(signal, device, true, [false, true, false]).kernel)
+        let [kernel] = gradients(backward(signal, device, true, &[false, true, false]));
+        Tensor::<2>::from_dispatch(kernel)
     });
 }

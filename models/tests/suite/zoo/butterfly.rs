@@ -2,8 +2,9 @@
 
 use burn::module::Param;
 use burn::tensor::Device;
+use firefly_models::butterfly::PermutationKind;
 use firefly_models::zoo::{self, ZooModel};
-use firefly_models::{Butterfly, ButterflyConfig, PermutationKind};
+use firefly_models::{Butterfly, ButterflyConfig};
 use firefly_ops::fft::ComplexTensor;
 use firefly_reference::Complex;
 use firefly_reference::dft::{dft, twiddle};

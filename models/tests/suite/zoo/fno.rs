@@ -3,7 +3,9 @@
 use burn::module::Module;
 use burn::tensor::activation::gelu;
 use burn::tensor::{Device, Int, Tensor};
-use firefly_models::{ArgumentError, ChannelLinear, Fno1d, Fno2d, FnoConfig, FnoKind, FnoLayer};
+use firefly_models::channel_linear::ChannelLinear;
+use firefly_models::fno::{FnoKind, FnoLayer};
+use firefly_models::{ArgumentError, Fno1d, Fno2d, FnoConfig};
 use firefly_ops::Norm;
 use firefly_ops::fft::{ComplexTensor, irfft2, rfft2};
 

@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use burn::tensor::{Device, Tensor};
 use firefly_models::{LogMelConfig, MfccConfig};
-use firefly_ops::{LogUnit, MelNorm, MelScale, SpectrumKind};
+use firefly_ops::options::{LogUnit, MelNorm, MelScale, SpectrumKind};
 use firefly_reference::mel::{Log, MelDefinition, Padding, Scale};
 use firefly_reference::window::{Symmetry, WindowShape, window};
 

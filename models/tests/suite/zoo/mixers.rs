@@ -4,7 +4,8 @@ use std::f64::consts::{PI, TAU};
 
 use burn::module::Param;
 use burn::tensor::Device;
-use firefly_models::{AfnoConfig, AfnoMixer, FNetConfig, GfNetConfig, GlobalFilter};
+use firefly_models::vision::{AfnoMixer, GlobalFilter};
+use firefly_models::{AfnoConfig, FNetConfig, GfNetConfig};
 use firefly_ops::Norm;
 use firefly_ops::fft::{ComplexTensor, irfft2, rfft2};
 

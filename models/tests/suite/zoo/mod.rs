@@ -1,12 +1,10 @@
 //! The zoo: every variant through the registry, and each family against its definition in float64 and
 //! against implementations elsewhere.
 
-mod adaptive_welch_peaks;
 mod butterfly;
 mod denoiser;
 mod fits;
 mod fno;
-mod learned_fft;
 mod mel;
 mod mel_classifier;
 mod mixers;

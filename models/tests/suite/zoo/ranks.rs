@@ -3,10 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use burn::tensor::{Device, Tensor};
-use firefly_models::{
-    AdaptiveWelchPeaksConfig, ButterflyConfig, LearnedFftConfig, MelClassifierConfig, SpectralDenoiserConfig,
-    SpectralFeatures,
-};
+use firefly_models::{ButterflyConfig, MelClassifierConfig, SpectralDenoiserConfig};
 use firefly_ops::fft::ComplexTensor;
 
 use crate::common::{assert_close, samples, tensor, values};
@@ -54,32 +51,6 @@ fn rows(length: usize, device: &Device) -> Tensor<2> {
 }
 
 #[test]
-fn adaptive_peaks_are_those_of_the_rows() {
-    let device = Device::flex();
-    let model = AdaptiveWelchPeaksConfig::new().with_n_fft(32).with_k(6).with_rounds(vec![1, 2, 4]).init(&device);
-    let rows = rows(model.options().frame(), &device);
-    ranks!("bins", rows, signal => model.forward(signal).peaks.bins);
-    ranks!("power", rows, signal => model.forward(signal).peaks.power);
-    ranks!("segments", rows, signal => model.forward(signal).segments);
-    ranks!("dense bins", rows, signal => model.forward_dense(signal).peaks.bins);
-    ranks!("dense segments", rows, signal => model.forward_dense(signal).segments);
-    ranks!("stops", rows, signal => model.rounds(signal).stops);
-}
-
-#[test]
-fn features_of_a_learned_transform_are_those_of_the_rows() {
-    let device = Device::flex();
-    for features in [SpectralFeatures::Power, SpectralFeatures::LogMel, SpectralFeatures::Peaks] {
-        let config = LearnedFftConfig::new().with_n_fft(32).with_features(features).with_bands(5).with_k(4);
-        let (model, rows) = (config.init(&device), rows(32, &device));
-        ranks!("learned", rows, signal => model.forward(signal, model.hard_gates()));
-        ranks!("exact", rows, signal => model.exact(signal));
-        ranks!("peaks", rows, signal => model.peaks(signal, model.hard_gates()).bins);
-        ranks!("exact peaks", rows, signal => model.exact_peaks(signal).bins);
-    }
-}
-
-#[test]
 fn denoised_signals_masks_and_scores_are_those_of_the_rows() {
     let device = Device::flex();
     let denoiser = SpectralDenoiserConfig::new().with_n_fft(32).with_hop(8).with_hidden(4).with_layers(1).init(&device);
@@ -107,9 +78,9 @@ fn learned_transforms_are_those_of_the_rows() {
 #[test]
 fn a_forward_pass_panics_with_the_message_of_the_error() {
     let device = Device::flex();
-    let model = LearnedFftConfig::new().with_n_fft(32).init(&device);
-    let short = Tensor::<2>::zeros([1, 31], &device);
-    let error = model.try_exact_peaks(short.clone()).unwrap_err().to_string();
-    let panic = catch_unwind(AssertUnwindSafe(|| model.exact_peaks(short))).unwrap_err();
+    let model = ButterflyConfig::new().with_n(32).init(&device);
+    let short = || ComplexTensor::from(Tensor::<2>::zeros([1, 31], &device));
+    let error = model.try_forward(short()).unwrap_err().to_string();
+    let panic = catch_unwind(AssertUnwindSafe(|| model.forward(short()))).unwrap_err();
     assert_eq!(panic.downcast_ref::<String>(), Some(&error));
 }

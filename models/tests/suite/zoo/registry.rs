@@ -204,6 +204,16 @@ fn shipped_weights_are_those_of_their_variant() {
     }
 }
 
+/// The file with spaces in place of its checksum.
+fn without_checksum(bytes: &[u8]) -> Vec<u8> {
+    let entry = b"\"sha256\":\"";
+    let place = bytes.windows(entry.len()).position(|window| window == entry).unwrap();
+    let mut bytes = bytes.to_vec();
+    // The entry, 64 digits, a quotation mark and a comma.
+    bytes[place..place + entry.len() + 66].fill(b' ');
+    bytes
+}
+
 #[test]
 fn damaged_files_are_refused() {
     let (folder, device) = (tempfile::tempdir().unwrap(), Device::flex());
@@ -214,8 +224,19 @@ fn damaged_files_are_refused() {
         zoo::load(&path, &device).expect_err("the file is damaged").to_string()
     };
     for length in [0, 7, 40, bytes.len() - 1] {
-        load(&bytes[..length]);
+        let error = load(&bytes[..length]);
+        assert!(error.contains("damaged or cut short: "), "{length}: {error}");
     }
+    for place in [bytes.len() - 1, bytes.len() - 9] {
+        let mut other = bytes.clone();
+        other[place] ^= 1;
+        let error = load(&other);
+        assert!(error.contains("damaged: its SHA-256"), "byte {place}: {error}");
+    }
+    // Files that were written without a checksum are read, and their faults are found as far as they can be.
+    let bytes = without_checksum(&bytes);
+    fs::write(&path, &bytes).unwrap();
+    assert!(zoo::load(&path, &device).is_ok());
     let changed = |from: &str, to: &str| {
         let place = bytes.windows(from.len()).position(|window| window == from.as_bytes()).unwrap();
         [&bytes[..place], to.as_bytes(), &bytes[place + from.len()..]].concat()

@@ -3,7 +3,8 @@
 use burn::module::Param;
 use burn::tensor::activation::{gelu, glu};
 use burn::tensor::{Device, Tensor};
-use firefly_models::{Channels, DirectKernel, HyenaConfig, LongConvConfig, Mixer, S4dConfig};
+use firefly_models::sequence::{Channels, DirectKernel, Mixer};
+use firefly_models::{HyenaConfig, LongConvConfig, S4dConfig};
 
 use crate::common::{assert_equal, random, tensor, values};
 

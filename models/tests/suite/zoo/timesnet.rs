@@ -5,7 +5,8 @@ use std::f64::consts::TAU;
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor};
-use firefly_models::{TimesNet, TimesNetConfig, find_periods};
+use firefly_models::timesnet::find_periods;
+use firefly_models::{TimesNet, TimesNetConfig};
 
 use crate::common::{assert_close, samples, tensor, values};
 

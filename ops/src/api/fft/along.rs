@@ -8,7 +8,7 @@ use super::ComplexTensor;
 use crate::api::check;
 use crate::api::leading_dimensions::Leading;
 use crate::error::{ArgumentError, ensure};
-use crate::ops::SpectralOps;
+use crate::op::inputs;
 use crate::options::{Direction, FftOptions, Norm};
 
 /// One call of a public function, which its errors name.
@@ -43,8 +43,9 @@ impl FftCall {
             return self.complex_columns(input, options, dim);
         }
         let (leading, re, im) = self.rows(input, dim, n)?;
-        let (re, im) = Dispatch::complex_fft(re, im, options);
-        Ok(ComplexTensor { re: leading.unflatten(re, n), im: leading.unflatten(im, n) }.map(|part| back(part, dim)))
+        let parts = inputs::ComplexFft { re, im }.apply::<Dispatch>(options);
+        let [re, im] = parts.map(|part| back(leading.unflatten(part, n), dim));
+        Ok(ComplexTensor { re, im })
     }
 
     /// Complex to complex along a dimension that is not the last, all of it.
@@ -61,8 +62,8 @@ impl FftCall {
         let is_view = matrices != Shape::from(dims);
         let reshaped = |part, shape: Shape| if is_view { Dispatch::float_reshape(part, shape) } else { part };
         let [re, im] = [re, im].map(|part| reshaped(part.into_dispatch(), matrices.clone()));
-        let (re, im) = Dispatch::complex_fft_columns(re, im, options);
-        let [re, im] = [re, im].map(|part| Tensor::from_dispatch(reshaped(part, Shape::from(dims))));
+        let parts = inputs::ComplexFftColumns { re, im }.apply::<Dispatch>(options);
+        let [re, im] = parts.map(|part| Tensor::from_dispatch(reshaped(part, Shape::from(dims))));
         Ok(ComplexTensor { re, im })
     }
 
@@ -75,14 +76,10 @@ impl FftCall {
     ) -> Result<ComplexTensor<D>, ArgumentError> {
         let n = n.unwrap_or(input.dims()[dim]);
         let options = self.options(n, self.direction())?;
-        let inputs = check::InputCheck::of(self.operation, "input", &input)?;
-        self.has_values(input.dims(), dim)?;
-        inputs.fft("input", &input, dim, n)?;
-        let input = inputs.first(input).swap_dims(dim, D - 1);
-        let leading = Leading::of(&input).0;
-        let (re, im) = Dispatch::real_fft(leading.flatten(input), options);
-        let part = |part| back(leading.unflatten(part, options.bins()), dim);
-        Ok(ComplexTensor { re: part(re), im: part(im) })
+        let (leading, signal) = self.real_rows(input, dim, n)?;
+        let parts = inputs::RealFft { signal }.apply::<Dispatch>(options);
+        let [re, im] = parts.map(|part| back(leading.unflatten(part, options.bins()), dim));
+        Ok(ComplexTensor { re, im })
     }
 
     /// The lower half of a spectrum to real values, `n` or 2 (m − 1) for m bins.
@@ -96,7 +93,24 @@ impl FftCall {
         let n = n.unwrap_or(2 * bins.saturating_sub(1));
         let options = self.options(n, self.direction())?;
         let (leading, re, im) = self.rows(input, dim, n)?;
-        Ok(back(leading.unflatten(Dispatch::inverse_real_fft(re, im, options), n), dim))
+        let [signal] = inputs::InverseRealFft { re, im }.apply::<Dispatch>(options);
+        Ok(back(leading.unflatten(signal, n), dim))
+    }
+
+    /// Real to the coefficients of as many cosines, or back.
+    pub fn cosine<const D: usize>(&self, input: Tensor<D>, dim: isize) -> Result<Tensor<D>, ArgumentError> {
+        let dim = self.dim(dim, D)?;
+        let n = input.dims()[dim];
+        // The cosines are those of a transform of twice the length; the inverse takes half of the first coefficient.
+        let (leading, rows) = self.real_rows(input, dim, 2 * n)?;
+        let scale = 2.0 * self.norm.factor(self.forward, 2 * n);
+        let first = match self.norm {
+            Norm::Ortho => 0.5f64.sqrt(),
+            _ if self.forward => 1.0,
+            _ => 0.5,
+        };
+        let [transformed] = inputs::Dct { rows }.apply::<Dispatch>(!self.forward, scale, first);
+        Ok(back(leading.unflatten(transformed, n), dim))
     }
 
     /// Direction of the transform, that is the sign of its exponent. `hfft` is a forward transform of a Hermitian
@@ -108,6 +122,21 @@ impl FftCall {
     fn options(&self, n: usize, direction: Direction) -> Result<FftOptions, ArgumentError> {
         ensure(n >= 1, self.operation, "n", n, "at least 1 point")?;
         Ok(FftOptions::new(n, direction).with_scale(self.norm.factor(self.forward, n)))
+    }
+
+    /// Real rows along `dim`, in the type that is computed in, for a transform of `n` points.
+    fn real_rows<const D: usize>(
+        &self,
+        input: Tensor<D>,
+        dim: usize,
+        n: usize,
+    ) -> Result<(Leading<D>, DispatchRows), ArgumentError> {
+        let inputs = check::InputCheck::of(self.operation, "input", &input)?;
+        self.has_values(input.dims(), dim)?;
+        inputs.fft("input", &input, dim, n)?;
+        let input = inputs.first(input).swap_dims(dim, D - 1);
+        let leading = Leading::of(&input).0;
+        Ok((leading, leading.flatten(input)))
     }
 
     /// Both parts as rows along `dim`, in one type, for a transform of `n` points.

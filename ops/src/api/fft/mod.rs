@@ -10,6 +10,7 @@
 //! | [`stft`], [`istft`] | real `[samples]` → complex `[bins, frames]`, and back |
 //! | [`stft_complex`], [`istft_complex`] | complex `[samples]` → complex `[n_fft, frames]`, and back |
 //! | [`frames`], [`overlap_add`] | `[samples]` → `[frames, length]`, and their sum |
+//! | [`dct`], [`idct`] | real `[n]` → coefficients of `n` cosines, and back |
 //! | [`fft_convolve`] | real `[n]` and `[k]` → their convolution |
 //! | [`fftfreq`], [`rfftfreq`], [`fftshift`], [`ifftshift`] | frequencies of bins, and their order |
 //!
@@ -38,6 +39,7 @@
 mod along;
 mod complex_tensor;
 mod convolve;
+mod cosine;
 mod dimensions;
 mod framing;
 mod frequencies;
@@ -48,6 +50,7 @@ mod two_dimensions;
 
 pub use complex_tensor::ComplexTensor;
 pub use convolve::fft_convolve;
+pub use cosine::{dct, idct};
 pub use dimensions::{fftn, hfftn, ifftn, ihfftn, irfftn, rfftn};
 pub use framing::{frames, overlap_add};
 pub use frequencies::{fftfreq, fftshift, ifftshift, rfftfreq};

@@ -1,46 +1,38 @@
 //! CubeCL's backend: CUDA, Vulkan, WebGPU and Metal.
 
-mod adam;
 mod long_conv;
-mod mel;
-mod peak_loss;
 mod row_layout;
 mod spectral_conv;
 mod transform;
+mod welch;
 
 use std::ops::Range;
 
 use burn::backend::TensorMetadata;
-use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::tensor::{DType, IntDType, Shape};
 use burn_cubecl::CubeBackend;
 use burn_cubecl::kernel::{cast, into_contiguous};
 use burn_cubecl::ops::numeric::zeros_client;
 use burn_cubecl::tensor::CubeTensor;
+use cubecl::server::Handle;
 
 use self::row_layout::{RowLayout, evenly_spaced};
-use crate::backends::columns_as_rows::columns_as_rows;
+use self::transform::transformed;
+use crate::backends::composed::{columns_as_rows, dct};
 use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform};
-use crate::gpu::learned::{
-    LearnedGradients, LearnedWeights, SearchedEstimate, estimate_choice, exact_learned_peaks, learned_welch_psd,
-    learned_welch_psd_backward,
-};
-use crate::gpu::welch::{self, WelchGradients};
+use crate::gpu::mel::{self, MelCall, MelGradients};
+use crate::gpu::transform::{StridedRows, TransformKind};
 use crate::gpu::{
-    ComplexRows, DeviceFrames, DeviceLimitError, GpuDevice, MaximaBuffers, PeakBuffers, SearchedRows, local_maxima,
-    top_k,
+    self, ComplexRows, DeviceFrames, DeviceLimitError, GpuDevice, MaximaBuffers, PeakBuffers, PeakLossBuffers,
+    SampleType, SearchedRows, from_word, local_maxima, top_k,
 };
-use crate::halved::halved;
-use crate::ops::{
-    AdamTensors, ButterflyTensors, LearnedTensors, LongConvTensors, PeakLossTensors, SpectralConvTensors, SpectralOps,
-    WelchTensors, gain_taps,
-};
+use crate::op::{Kernels, Needed, inputs};
 use crate::options::{
-    AdamOptions, FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions,
+    AdamOptions, Direction, FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions,
 };
 
 /// The tensor in contiguous memory.
-fn contiguous(tensor: FloatTensor<CubeBackend>) -> CubeTensor {
+fn contiguous(tensor: CubeTensor) -> CubeTensor {
     debug_assert_eq!(tensor.dtype, DType::F32, "the public functions pass f32 to a device");
     into_contiguous(tensor)
 }
@@ -66,12 +58,33 @@ fn device(tensor: &CubeTensor) -> GpuDevice {
     GpuDevice::of(&tensor.client)
 }
 
-/// A signal, and its rows as kernels read them.
-fn signal_rows(signal: FloatTensor<CubeBackend>) -> (CubeTensor, DeviceFrames) {
-    debug_assert_eq!(signal.dtype, DType::F32, "the public functions pass f32 to a device");
+/// A signal, and its rows as kernels read them, in the type that its samples have.
+fn signal_rows(signal: CubeTensor) -> (CubeTensor, DeviceFrames) {
+    let samples = SampleType::of(signal.dtype).expect("the public functions pass samples that kernels read");
     let ([signal], RowLayout { rows, len, stride }) = evenly_spaced([signal]);
-    let frames = DeviceFrames { signal: signal.handle.clone(), rows, len, stride };
-    (signal, frames)
+    let (handle, skipped) = from_word(signal.handle.clone(), samples);
+    (signal, DeviceFrames { signal: handle, samples, skipped, rows, len, stride })
+}
+
+/// A signal with samples of f32.
+fn widened(signal: CubeTensor) -> CubeTensor {
+    if signal.dtype == DType::F32 {
+        return signal;
+    }
+    let (signal, frames) = signal_rows(signal);
+    if frames.rows == 0 {
+        return output(&signal, signal.shape(), DType::F32, 0);
+    }
+    let handle = frames.widened(&device(&signal)).signal;
+    CubeTensor::new_contiguous(signal.client.clone(), signal.device.clone(), signal.shape(), handle, DType::F32)
+}
+
+/// A tensor, and its real rows along the last dimension as kernels read them.
+fn real_rows(tensor: CubeTensor) -> (CubeTensor, StridedRows) {
+    debug_assert_eq!(tensor.dtype, DType::F32, "the public functions pass f32 to a device");
+    let ([tensor], RowLayout { len, stride, .. }) = evenly_spaced([tensor]);
+    let values = ComplexRows::real(tensor.handle.clone());
+    (tensor, StridedRows { values, stride, len })
 }
 
 /// Number and length of rows.
@@ -100,77 +113,91 @@ fn peak_buffers(bins: &CubeTensor, power: &CubeTensor, k: usize) -> PeakBuffers 
     PeakBuffers { bins: bins.handle.clone(), power: power.handle.clone(), k }
 }
 
-impl SpectralOps for CubeBackend {
-    fn welch_psd(inputs: WelchTensors<Self>, options: WelchOptions) -> FloatTensor<Self> {
-        let ((signal, frames), window) = (signal_rows(inputs.signal), contiguous(inputs.window));
-        let power = output(&signal, [frames.rows, options.bins()], DType::F32, frames.rows);
-        if frames.rows > 0 {
-            launched(welch::welch_psd(&device(&signal), &frames, &window.handle, &power.handle, &options));
-        }
-        power
+/// A new tensor for the gradient of an input, if it is needed.
+fn gradient_if(is_needed: bool, input: &CubeTensor, rows: usize) -> Option<CubeTensor> {
+    is_needed.then(|| output(input, input.shape(), DType::F32, rows))
+}
+
+fn handle(tensor: Option<&CubeTensor>) -> Option<Handle> {
+    tensor.map(|tensor| tensor.handle.clone())
+}
+
+/// The tensor in contiguous memory that nothing else holds: its own, or a copy.
+fn unique(tensor: CubeTensor) -> CubeTensor {
+    let tensor = contiguous(tensor);
+    // Rows of a copy may be padded, on CUDA for one.
+    if tensor.can_mut() { tensor } else { contiguous(tensor.copy()) }
+}
+
+/// The arguments of the losses as the kernels take them, in the order of [`inputs::PeakLoss`], and the power.
+fn peak_loss_buffers(tensors: [CubeTensor; 5]) -> (CubeTensor, PeakLossBuffers) {
+    let [power, strongest, reference_power, peaks, target_power] = tensors.map(contiguous);
+    let ([rows, bins], [_, ranks]) = (size(&power), size(&strongest));
+    let [strongest, reference_power, peaks, target_power] =
+        [strongest, reference_power, peaks, target_power].map(|tensor| tensor.handle);
+    let buffers = PeakLossBuffers {
+        power: power.handle.clone(),
+        strongest,
+        reference_power,
+        peaks,
+        target_power,
+        rows,
+        bins,
+        ranks,
+    };
+    (power, buffers)
+}
+
+impl Kernels for CubeBackend {
+    fn samples(integers: CubeTensor) -> CubeTensor {
+        integers
+    }
+
+    fn welch_psd(inputs: inputs::WelchPsd<CubeTensor>, options: WelchOptions) -> [CubeTensor; 1] {
+        [welch::psd(inputs, options)]
     }
 
     fn welch_psd_backward(
-        inputs: WelchTensors<Self>,
-        grad_power: FloatTensor<Self>,
+        inputs: inputs::WelchPsdBackward<CubeTensor>,
         options: WelchOptions,
-    ) -> WelchTensors<Self> {
-        let (signal, frames) = signal_rows(inputs.signal);
-        let [window, grad] = [inputs.window, grad_power].map(contiguous);
-        let of_signal = output(&signal, signal.shape(), DType::F32, frames.rows);
-        let of_window = output(&signal, window.shape(), DType::F32, frames.rows);
-        if frames.rows > 0 {
-            let into = WelchGradients { signal: of_signal.handle.clone(), window: of_window.handle.clone() };
-            let (device, window, grad) = (device(&signal), &window.handle, &grad.handle);
-            launched(welch::welch_psd_backward(&device, &frames, window, grad, &into, &options));
-        }
-        WelchTensors { signal: of_signal, window: of_window }
+        needed: Needed,
+    ) -> Vec<CubeTensor> {
+        welch::psd_backward(inputs, options, needed)
     }
 
     fn welch_peaks(
-        inputs: WelchTensors<Self>,
+        inputs: inputs::WelchPeaks<CubeTensor>,
         options: WelchOptions,
         k: usize,
         bins: IntDType,
-    ) -> (IntTensor<Self>, FloatTensor<Self>) {
-        let ((mut signal, mut frames), window) = (signal_rows(inputs.signal), contiguous(inputs.window));
-        let (found, power) = peak_outputs(&signal, frames.rows, k);
-        if frames.rows > 0 {
-            let into = peak_buffers(&found, &power, k);
-            let mut options = options;
-            if options.halvings > 0 && !welch::is_fused(&device(&signal), &frames, &options, k) {
-                (signal, frames) = signal_rows(halved::<Self>(signal, options.halvings));
-                options.halvings = 0;
-            }
-            launched(welch::welch_peaks(&device(&signal), &frames, &window.handle, &into, &options));
-        }
-        (cast(found, bins.into()), power)
+    ) -> (CubeTensor, CubeTensor) {
+        welch::peaks(inputs, options, k, bins)
     }
 
-    fn top_k(values: FloatTensor<Self>, k: usize, bins: IntDType) -> (IntTensor<Self>, FloatTensor<Self>) {
-        let [_, length] = size(&values);
-        peaks(contiguous(values), 0..length, k, bins)
+    fn top_k(inputs: inputs::TopK<CubeTensor>, k: usize, bins: IntDType) -> (CubeTensor, CubeTensor) {
+        let [_, length] = size(&inputs.values);
+        peaks(contiguous(inputs.values), 0..length, k, bins)
     }
 
     fn local_maxima(
-        values: FloatTensor<Self>,
+        inputs: inputs::LocalMaxima<CubeTensor>,
         options: LocalMaximaOptions,
         k: usize,
         bins: IntDType,
-    ) -> (IntTensor<Self>, IntTensor<Self>) {
-        let values = contiguous(values);
+    ) -> [CubeTensor; 2] {
+        let values = contiguous(inputs.values);
         let [rows, length] = size(&values);
         let [maxima, bases] = [0; 2].map(|_| output(&values, [rows, k], DType::I32, rows));
         if rows > 0 {
             let into = MaximaBuffers { maxima: maxima.handle.clone(), bases: bases.handle.clone(), k };
             local_maxima(&device(&values), &values.handle, &options, &into, rows, length);
         }
-        (cast(maxima, bins.into()), cast(bases, bins.into()))
+        [maxima, bases].map(|found| cast(found, bins.into()))
     }
 
-    fn butterfly(inputs: ButterflyTensors<Self>) -> (FloatTensor<Self>, FloatTensor<Self>) {
+    fn butterfly(inputs: inputs::Butterfly<CubeTensor>) -> [CubeTensor; 2] {
         let [re, im, twiddles] = [inputs.re, inputs.im, inputs.twiddles].map(contiguous);
-        let gates = inputs.gates.into_tensor().map(contiguous);
+        let gates = inputs.gates.map(contiguous);
         let [rows, n] = size(&re);
         let [out_re, out_im] = [&re, &im].map(|input| output(input, [rows, n], DType::F32, rows));
         if rows > 0 {
@@ -178,196 +205,138 @@ impl SpectralOps for CubeBackend {
             let (input, output) = (complex(&re, &im), complex(&out_re, &out_im));
             launched(transform.forward(&device(&re), &input, &output, rows));
         }
-        (out_re, out_im)
+        [out_re, out_im]
     }
 
-    fn butterfly_backward(
-        inputs: ButterflyTensors<Self>,
-        grad_re: FloatTensor<Self>,
-        grad_im: FloatTensor<Self>,
-    ) -> ButterflyTensors<Self> {
+    fn butterfly_backward(inputs: inputs::ButterflyBackward<CubeTensor>, needed: Needed) -> Vec<CubeTensor> {
         let [re, im, twiddles] = [inputs.re, inputs.im, inputs.twiddles].map(contiguous);
-        let [grad_re, grad_im] = [grad_re, grad_im].map(contiguous);
-        let gates = inputs.gates.into_tensor().map(contiguous);
+        let [grad_re, grad_im] = [inputs.grad_re, inputs.grad_im].map(contiguous);
+        let gates = inputs.gates.map(contiguous);
         let [rows, n] = size(&re);
-        let like = |input: &CubeTensor| output(input, input.shape(), DType::F32, rows);
-        let [of_re, of_im, of_twiddles] = [&re, &im, &twiddles].map(like);
-        let of_gates = gates.as_ref().map(like);
+        // The gradients of both parts of the rows are computed together.
+        let of_rows = needed.has(0) || needed.has(1);
+        let [of_re, of_im] = [&re, &im].map(|part| gradient_if(of_rows, part, rows));
+        let of_twiddles = gradient_if(needed.has(2), &twiddles, rows);
+        let of_gates = gates.as_ref().and_then(|gates| gradient_if(needed.has(3), gates, rows));
         if rows > 0 {
-            let transform = ButterflyTransform::new(n, twiddles.handle.clone(), gates.map(|gates| gates.handle));
-            // The kernels take a buffer for the gradients of gates in any case.
-            let unused = || output(&re, [1], DType::F32, rows);
-            let sums = ButterflyGradients {
-                twiddles: of_twiddles.handle.clone(),
-                gates: of_gates.clone().unwrap_or_else(unused).handle,
-            };
-            let (input, grad, input_grad) = (complex(&re, &im), complex(&grad_re, &grad_im), complex(&of_re, &of_im));
-            let batch = BackwardRows { input, grad, input_grad, rows };
+            let transform = ButterflyTransform::new(n, twiddles.handle, gates.map(|gates| gates.handle));
+            let sums = ButterflyGradients { twiddles: handle(of_twiddles.as_ref()), gates: handle(of_gates.as_ref()) };
+            let input_grad = of_re.as_ref().zip(of_im.as_ref()).map(|(re, im)| complex(re, im));
+            let batch = BackwardRows { input: complex(&re, &im), grad: complex(&grad_re, &grad_im), input_grad, rows };
             launched(transform.backward(&device(&re), &batch, &sums, false));
         }
-        ButterflyTensors { re: of_re, im: of_im, twiddles: of_twiddles, gates: of_gates.into() }
+        let of_rows = [(0, of_re), (1, of_im)].into_iter().filter_map(|(input, of)| of.filter(|_| needed.has(input)));
+        of_rows.chain(of_twiddles).chain(of_gates).collect()
     }
 
-    fn learned_welch_psd(inputs: LearnedTensors<Self>, options: WelchOptions) -> FloatTensor<Self> {
-        let (signal, weights) = learned(&inputs.into_array().map(contiguous));
-        let (signal, frames) = signal_rows(signal);
-        let power = output(&signal, [frames.rows, options.bins()], DType::F32, frames.rows);
-        if frames.rows > 0 {
-            launched(learned_welch_psd(&device(&signal), &frames, &weights, &power.handle, &options));
+    fn complex_fft(inputs: inputs::ComplexFft<CubeTensor>, options: FftOptions) -> [CubeTensor; 2] {
+        // The inverse transform is the transform of exchanged parts, exchanged.
+        let is_inverse = options.direction == Direction::Inverse;
+        let exchanged = |[re, im]: [CubeTensor; 2]| if is_inverse { [im, re] } else { [re, im] };
+        let parts = exchanged([inputs.re, inputs.im]);
+        exchanged(transformed(parts, TransformKind::Complex, &options, options.length))
+    }
+
+    fn complex_fft_columns(inputs: inputs::ComplexFftColumns<CubeTensor>, options: FftOptions) -> [CubeTensor; 2] {
+        columns_as_rows::<Self>(inputs, options)
+    }
+
+    fn real_fft(inputs: inputs::RealFft<CubeTensor>, options: FftOptions) -> [CubeTensor; 2] {
+        transformed([inputs.signal], TransformKind::RealForward, &options, options.bins())
+    }
+
+    fn inverse_real_fft(inputs: inputs::InverseRealFft<CubeTensor>, options: FftOptions) -> [CubeTensor; 1] {
+        transformed([inputs.re, inputs.im], TransformKind::RealInverse, &options, options.length)
+    }
+
+    fn dct(inputs: inputs::Dct<CubeTensor>, is_transposed: bool, scale: f64, first: f64) -> [CubeTensor; 1] {
+        dct::<Self>(inputs, is_transposed, scale, first)
+    }
+
+    fn mel(inputs: inputs::Mel<CubeTensor>, options: MelOptions, logarithm: Option<Logarithm>) -> [CubeTensor; 1] {
+        let ((signal, rows), window) = (signal_rows(inputs.signal), contiguous(inputs.window));
+        let shape = [rows.rows, options.bands.count, options.stft.frames(rows.len)];
+        let bands = output(&signal, shape, DType::F32, rows.rows);
+        if rows.rows > 0 {
+            let call = MelCall { rows, window: &window.handle, options: &options, logarithm: logarithm.as_ref() };
+            launched(mel::mel(&device(&signal), &call, &bands.handle));
         }
-        power
-    }
-
-    fn learned_welch_psd_backward(
-        inputs: LearnedTensors<Self>,
-        grad_power: FloatTensor<Self>,
-        options: WelchOptions,
-        requires_grad: [bool; 6],
-    ) -> LearnedTensors<Self> {
-        let inputs = inputs.into_array().map(contiguous);
-        let grad = contiguous(grad_power);
-        let (signal, weights) = learned(&inputs);
-        let (signal, frames) = signal_rows(signal);
-        let gradients = inputs.each_ref().map(|input| output(input, input.shape(), DType::F32, frames.rows));
-        if frames.rows > 0 {
-            let (of_signal, of_weights) = learned(&gradients);
-            let into = LearnedGradients { signal: of_signal.handle, learned: of_weights };
-            let (device, grad) = (device(&signal), &grad.handle);
-            launched(learned_welch_psd_backward(&device, &frames, &weights, grad, &into, &options, requires_grad));
-        }
-        LearnedTensors::from_array(gradients)
-    }
-
-    fn learned_welch_peaks(
-        inputs: LearnedTensors<Self>,
-        options: WelchOptions,
-        k: usize,
-        bins: IntDType,
-    ) -> (IntTensor<Self>, FloatTensor<Self>) {
-        let (signal, frames) = signal_rows(inputs.signal.clone());
-        if frames.rows == 0 {
-            let (found, power) = peak_outputs(&signal, frames.rows, k);
-            return (cast(found, bins.into()), power);
-        }
-        let parameters = [&inputs.twiddles, &inputs.gates, &inputs.weights, &inputs.gain];
-        let estimate = SearchedEstimate {
-            options: &options,
-            k,
-            taps: gain_taps(inputs.gain.meta.shape()),
-            parameters: parameters.map(|tensor| (tensor.handle.clone(), tensor.meta.strides().to_vec())),
-            values: &|| parameters.map(|tensor| contiguous(tensor.clone()).handle),
-        };
-        let (device, window) = (device(&signal), contiguous(inputs.window.clone()));
-        let choice = estimate_choice(&device, &estimate, &contiguous(inputs.gain.clone()).handle);
-        let (found, power) = peak_outputs(&signal, frames.rows, k);
-        let into = peak_buffers(&found, &power, k);
-        if exact_learned_peaks(&device, &frames, &estimate, &choice, &window.handle, &into) {
-            return (cast(found, bins.into()), power);
-        }
-        let gain = FloatTensor::<Self> { handle: choice.gain, ..contiguous(inputs.gain) };
-        let signal = halved::<Self>(inputs.signal, options.halvings);
-        let (inputs, options) = (LearnedTensors { gain, signal, ..inputs }, options.with_halvings(0));
-        peaks(Self::learned_welch_psd(inputs, options), options.searched(), k, bins)
-    }
-
-    fn complex_fft(
-        re: FloatTensor<Self>,
-        im: FloatTensor<Self>,
-        options: FftOptions,
-    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
-        transform::complex(re, im, &options)
-    }
-
-    fn complex_fft_columns(
-        re: FloatTensor<Self>,
-        im: FloatTensor<Self>,
-        options: FftOptions,
-    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
-        columns_as_rows::<Self>(re, im, options)
-    }
-
-    fn real_fft(signal: FloatTensor<Self>, options: FftOptions) -> (FloatTensor<Self>, FloatTensor<Self>) {
-        transform::real_forward(signal, &options)
-    }
-
-    fn inverse_real_fft(re: FloatTensor<Self>, im: FloatTensor<Self>, options: FftOptions) -> FloatTensor<Self> {
-        transform::real_inverse(re, im, &options)
-    }
-
-    fn mel(
-        signal: FloatTensor<Self>,
-        window: FloatTensor<Self>,
-        options: MelOptions,
-        logarithm: Option<Logarithm>,
-    ) -> FloatTensor<Self> {
-        mel::mel(signal, window, &options, logarithm.as_ref())
+        [bands]
     }
 
     fn mel_backward(
-        signal: FloatTensor<Self>,
-        window: FloatTensor<Self>,
-        grad_bands: FloatTensor<Self>,
+        inputs: inputs::MelBackward<CubeTensor>,
         options: MelOptions,
         logarithm: Option<Logarithm>,
-        requires_grad: [bool; 2],
-    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
-        mel::mel_backward([signal, window, grad_bands], &options, logarithm.as_ref(), requires_grad)
+        needed: Needed,
+    ) -> Vec<CubeTensor> {
+        let (signal, rows) = signal_rows(widened(inputs.signal));
+        let [window, grad] = [inputs.window, inputs.grad_bands].map(contiguous);
+        let zeros = || zeros_client(signal.client.clone(), signal.device.clone(), signal.shape(), DType::F32);
+        let of_signal = needed.has(0).then(zeros);
+        let of_window = gradient_if(needed.has(1), &window, rows.rows);
+        if rows.rows > 0 {
+            let into = MelGradients { signal: handle(of_signal.as_ref()), window: handle(of_window.as_ref()) };
+            let call = MelCall { rows, window: &window.handle, options: &options, logarithm: logarithm.as_ref() };
+            launched(mel::mel_backward(&device(&signal), &call, &grad.handle, &into));
+        }
+        of_signal.into_iter().chain(of_window).collect()
     }
 
-    fn peak_loss(inputs: PeakLossTensors<Self>, options: PeakLossOptions) -> FloatTensor<Self> {
-        peak_loss::forward(inputs, &options)
+    fn peak_loss(inputs: inputs::PeakLoss<CubeTensor>, options: PeakLossOptions) -> [CubeTensor; 1] {
+        let inputs::PeakLoss { power, strongest, reference_power, peaks, target_power } = inputs;
+        let (power, buffers) = peak_loss_buffers([power, strongest, reference_power, peaks, target_power]);
+        let losses = output(&power, [buffers.rows, 2], DType::F32, buffers.rows);
+        if buffers.rows > 0 {
+            gpu::peak_loss(&device(&power), &buffers, &options, &losses.handle);
+        }
+        [losses]
     }
 
     fn peak_loss_backward(
-        inputs: PeakLossTensors<Self>,
-        grad: FloatTensor<Self>,
+        inputs: inputs::PeakLossBackward<CubeTensor>,
         options: PeakLossOptions,
-    ) -> FloatTensor<Self> {
-        peak_loss::backward(inputs, grad, &options)
+        needed: Needed,
+    ) -> Vec<CubeTensor> {
+        if !needed.has(0) {
+            return Vec::new();
+        }
+        let inputs::PeakLossBackward { power, strongest, reference_power, peaks, target_power, grad_losses } = inputs;
+        let (power, buffers) = peak_loss_buffers([power, strongest, reference_power, peaks, target_power]);
+        let grad = contiguous(grad_losses);
+        let of_power = output(&power, [buffers.rows, buffers.bins], DType::F32, buffers.rows);
+        if buffers.rows > 0 {
+            gpu::peak_loss_backward(&device(&power), &buffers, &grad.handle, &options, &of_power.handle);
+        }
+        vec![of_power]
     }
 
-    fn adam_step(state: AdamTensors<Self>, gradient: FloatTensor<Self>, options: AdamOptions) -> AdamTensors<Self> {
-        adam::step(state, gradient, &options)
+    /// The state after a step, where it was if nothing else holds it.
+    fn adam_step(inputs: inputs::AdamStep<CubeTensor>, options: AdamOptions) -> [CubeTensor; 3] {
+        let state = [inputs.parameter, inputs.moment_1, inputs.moment_2].map(unique);
+        let (gradient, elements) = (contiguous(inputs.gradient), state[0].meta.num_elements());
+        if elements > 0 {
+            let handles = state.each_ref().map(|tensor| tensor.handle.clone());
+            gpu::adam_step(&device(&state[0]), handles, &gradient.handle, elements, &options);
+        }
+        state
     }
 
-    fn spectral_conv(inputs: SpectralConvTensors<Self>) -> FloatTensor<Self> {
-        spectral_conv::forward(inputs)
+    fn spectral_conv(inputs: inputs::SpectralConv<CubeTensor>) -> [CubeTensor; 1] {
+        [spectral_conv::forward(inputs)]
     }
 
-    fn spectral_conv_backward(
-        inputs: SpectralConvTensors<Self>,
-        grad: FloatTensor<Self>,
-        requires_grad: [bool; 3],
-    ) -> SpectralConvTensors<Self> {
-        spectral_conv::backward(inputs, grad, requires_grad)
+    fn spectral_conv_backward(inputs: inputs::SpectralConvBackward<CubeTensor>, needed: Needed) -> Vec<CubeTensor> {
+        spectral_conv::backward(inputs, needed)
     }
 
-    fn long_conv(inputs: LongConvTensors<Self>) -> FloatTensor<Self> {
-        long_conv::forward(inputs)
+    fn long_conv(inputs: inputs::LongConv<CubeTensor>) -> [CubeTensor; 1] {
+        [long_conv::forward(inputs)]
     }
 
-    fn long_conv_backward(
-        inputs: LongConvTensors<Self>,
-        grad: FloatTensor<Self>,
-        requires_grad: [bool; 3],
-    ) -> LongConvTensors<Self> {
-        long_conv::backward(inputs, grad, requires_grad)
+    fn long_conv_backward(inputs: inputs::LongConvBackward<CubeTensor>, needed: Needed) -> Vec<CubeTensor> {
+        long_conv::backward(inputs, needed)
     }
-}
-
-/// The signal and the parameters, in the order of [`LearnedTensors`].
-fn learned(tensors: &[CubeTensor; 6]) -> (CubeTensor, LearnedWeights) {
-    let [signal, window, twiddles, gates, weights, gain] = tensors.each_ref();
-    let handle = |tensor: &CubeTensor| tensor.handle.clone();
-    let learned = LearnedWeights {
-        window: handle(window),
-        twiddles: handle(twiddles),
-        gates: handle(gates),
-        weights: handle(weights),
-        gain: handle(gain),
-        taps: gain_taps(gain.meta.shape()),
-    };
-    (signal.clone(), learned)
 }
 
 fn complex(re: &CubeTensor, im: &CubeTensor) -> ComplexRows {

@@ -10,31 +10,12 @@ use crate::gpu::ComplexRows;
 use crate::gpu::transform::{StridedRows, TransformCall, TransformKind, TransformProblem, is_padded, transform};
 use crate::options::{Direction, FftOptions};
 
-/// The complex transform of rows, `[…, m]` to `[…, length]`, both parts of one shape.
-pub(super) fn complex(re: CubeTensor, im: CubeTensor, options: &FftOptions) -> (CubeTensor, CubeTensor) {
-    // The inverse transform is the transform of exchanged parts, exchanged.
-    let inverse = options.direction == Direction::Inverse;
-    let [re, im] =
-        transformed(if inverse { [im, re] } else { [re, im] }, TransformKind::Complex, options, options.length);
-    if inverse { (im, re) } else { (re, im) }
-}
-
-/// The half spectrum of real rows, `[…, m]` to `[…, length/2 + 1]`, its interior bins times `interior`.
-pub(super) fn real_forward(signal: CubeTensor, options: &FftOptions) -> (CubeTensor, CubeTensor) {
-    let [re, im] = transformed([signal], TransformKind::RealForward, options, options.length / 2 + 1);
-    (re, im)
-}
-
-/// The real rows whose half spectra are given, `[…, m]` to `[…, length]`: the sum over all bins, of which the interior
-/// ones are multiplied by `interior` and those above the middle are the conjugates of their mirror images. Imaginary
-/// parts of the first bin, and of the middle one of an even length, are ignored.
-pub(super) fn real_inverse(re: CubeTensor, im: CubeTensor, options: &FftOptions) -> CubeTensor {
-    let [rows] = transformed([re, im], TransformKind::RealInverse, options, options.length);
-    rows
-}
-
-/// The transformed rows, of `len` values each: one tensor of real rows, two of complex ones, in and out.
-fn transformed<const PARTS: usize, const OUT: usize>(
+/// The transforms of rows `[…, m]`, of `len` values each: one tensor of real rows, two of complex ones, in and out.
+///
+/// A real inverse transform is the sum over all bins, of which the interior ones are multiplied by `interior` and those
+/// above the middle are the conjugates of their mirror images. Imaginary parts of the first bin, and of the middle one
+/// of an even length, are ignored.
+pub(super) fn transformed<const PARTS: usize, const OUT: usize>(
     tensors: [CubeTensor; PARTS],
     kind: TransformKind,
     options: &FftOptions,
@@ -58,7 +39,7 @@ fn transformed<const PARTS: usize, const OUT: usize>(
         let (scale, interior) = (options.scale as f32, options.interior as f32);
         let call = TransformCall { problem, rows: layout.rows, scale, interior };
         let from = StridedRows { values: parts(&inputs), stride: layout.stride, len: layout.len };
-        let into = StridedRows { values: parts(&outputs), stride: len, len };
+        let into = StridedRows::contiguous(parts(&outputs), len);
         launched(transform(&device(&inputs[0]), &call, &from, &into));
     }
     outputs

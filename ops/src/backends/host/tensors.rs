@@ -7,13 +7,15 @@ use burn::tensor::{DType, Element, IntDType, Shape, TensorData};
 use crate::cpu::Real;
 use crate::memory::OutputBuffer;
 
-/// Access to a backend's tensors in host memory. A backend that provides it has every operation of [`SpectralOps`].
+/// Access to a backend's tensors in host memory. A backend that provides it has every operation.
 pub(in crate::backends) trait Host: Backend {
     /// A tensor's numbers, contiguous and in row-major order.
     type Array: AsArray;
 
     /// Reads a tensor without copying where its memory allows.
     fn array(tensor: FloatTensor<Self>) -> Self::Array;
+    /// A signal of integers as one of floats, converted only if the backend has another kind of tensor for these.
+    fn samples(integers: IntTensor<Self>) -> FloatTensor<Self>;
     /// The tensor of an array.
     fn tensor(array: Self::Array) -> FloatTensor<Self>;
     /// A tensor from numbers.

@@ -1,19 +1,17 @@
 //! Gradients of the gated butterfly transform in f32, one row per lane.
 
-use crate::cpu::butterfly::arguments::{ButterflyGradients, ButterflyTransform};
 use crate::cpu::butterfly::backward_steps::RunBackward;
-use crate::cpu::butterfly::bit_reversal::bit_reversal;
 use crate::cpu::butterfly::prepared::{ClosedGates, PreparedButterfly, WeightForm, with_prepared};
 use crate::cpu::butterfly::steps::RunLevels;
-use crate::cpu::butterfly::sums::{sum_lanes, write_gradients};
-use crate::cpu::butterfly::tile::{LaneRows, load_natural, load_reversed, store_reversed, with_rows};
-use crate::cpu::butterfly::tiling::{complex_width, tile_blocks};
+use crate::cpu::butterfly::tile::{
+    LaneRows, bit_reversal, complex_width, load_natural, load_reversed, store_reversed, tile_blocks, with_rows,
+};
+use crate::cpu::butterfly::{ButterflyGradients, ButterflyTransform};
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_registers, take_values, with_lines};
-use crate::cpu::isa::register::MAX_LANES;
-use crate::cpu::isa::register::Register;
+use crate::cpu::isa::register::{MAX_LANES, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, dispatch};
-use crate::cpu::runtime::reduction::sum_blocks;
 use crate::cpu::runtime::scratch::with_zeros;
+use crate::cpu::runtime::sum_blocks;
 use crate::cpu::runtime::tasks::optional_chunks;
 
 /// As [`butterfly_backward`](crate::cpu::butterfly_backward()).
@@ -28,8 +26,8 @@ pub(super) fn butterfly_backward(
     let n = transform.n;
     let (set, rows, order) = (InstructionSet::current(), re.len() / n, bit_reversal(n));
     // The two forms differ only where weights include gates.
-    with_prepared(transform, n, ClosedGates::Compute, WeightForm::Forward, |forward| {
-        with_prepared(transform, n, ClosedGates::Compute, WeightForm::Backward, |backward| {
+    with_prepared(transform, ClosedGates::Compute, WeightForm::Forward, |forward| {
+        with_prepared(transform, ClosedGates::Compute, WeightForm::Backward, |backward| {
             let sums_per_slot = if gradients.gates.is_some() { 3 } else { 2 };
             let partial = forward.program.pairs.len() * sums_per_slot;
             let tasks = tile_blocks(rows, 4 * forward.program.pairs.len(), partial);
@@ -156,5 +154,46 @@ impl BackwardKernel<'_> {
             }
         }
         sum_lanes(token, slots, sums);
+    }
+}
+
+/// The sum over lanes of each register.
+#[inline(always)]
+pub(in crate::cpu) fn sum_lanes<V: Register>(token: V::Token, registers: &[V], into: &mut [f32]) {
+    for (registers, into) in registers.chunks(4).zip(into.chunks_mut(4)) {
+        let mut four = [V::splat(token, 0.0); 4];
+        four[..registers.len()].copy_from_slice(registers);
+        // Transposed, lane i of each quad belongs to register i.
+        let [a, b, c, d] = V::transpose_quads(four);
+        let quads = ((a + b) + (c + d)).into_quads();
+        for (i, into) in into.iter_mut().enumerate() {
+            *into = quads.iter().take(V::LANES / 4).map(|quad| quad[i]).sum();
+        }
+    }
+}
+
+/// Overwrites the gradients of a transform's twiddles and gates, each if given, with the sums `[slots, sums_per_slot]`
+/// of a program's slots. The gradient of a butterfly without a slot is 0.
+pub(in crate::cpu) fn write_gradients(
+    prepared: &PreparedButterfly<'_>,
+    sums: &[f32],
+    sums_per_slot: usize,
+    mut twiddles: Option<&mut [f32]>,
+    mut gates: Option<&mut [f32]>,
+) {
+    if let Some(twiddles) = &mut twiddles {
+        twiddles.fill(0.0);
+    }
+    if let Some(gates) = &mut gates {
+        gates.fill(0.0);
+    }
+    for (&pair, sums) in prepared.program.pairs.iter().zip(sums.chunks_exact(sums_per_slot)) {
+        let pair = pair as usize;
+        if let Some(twiddles) = &mut twiddles {
+            twiddles[2 * pair..2 * pair + 2].copy_from_slice(&sums[..2]);
+        }
+        if let Some(gates) = &mut gates {
+            gates[pair] = sums[2];
+        }
     }
 }

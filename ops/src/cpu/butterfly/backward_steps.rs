@@ -28,10 +28,8 @@ impl<V: Register, const W: usize, const S: usize> SharedKernel for RunBackward<'
             let elements = Elements::of(program, step, weights);
             let sums = &mut sums[step.slots.clone()];
             match step.kind {
-                ElementKind::Pair { upper: false } => pairs::<V, W, S, false>(&elements, input, grad, sums),
-                ElementKind::Pair { upper: true } => pairs::<V, W, S, true>(&elements, input, grad, sums),
-                ElementKind::Quad { upper: false, .. } => quads::<V, W, S, false>(&elements, input, grad, sums),
-                ElementKind::Quad { upper: true, .. } => quads::<V, W, S, true>(&elements, input, grad, sums),
+                ElementKind::Pair => pairs(&elements, input, grad, sums),
+                ElementKind::Quad { .. } => quads(&elements, input, grad, sums),
             }
         }
     }
@@ -39,7 +37,7 @@ impl<V: Register, const W: usize, const S: usize> SharedKernel for RunBackward<'
 
 /// Butterflies of one stage.
 #[inline(always)]
-fn pairs<V: Register, const W: usize, const S: usize, const UPPER: bool>(
+fn pairs<V: Register, const W: usize, const S: usize>(
     elements: &Elements<'_, W>,
     input: &[Complex<V>],
     grad: &mut [Complex<V>],
@@ -49,13 +47,13 @@ fn pairs<V: Register, const W: usize, const S: usize, const UPPER: bool>(
         let at_a = place as usize;
         let at_b = at_a + elements.distance;
         let (a, b) = (input[at_a], input[at_b]);
-        (grad[at_a], grad[at_b]) = backward::<V, W, S, UPPER>(weight, a, b, grad[at_a], grad[at_b], sums);
+        (grad[at_a], grad[at_b]) = backward(weight, a, b, grad[at_a], grad[at_b], sums);
     }
 }
 
 /// Butterflies of two stages. The second stage's inputs are computed anew, as far as they are needed.
 #[inline(always)]
-fn quads<V: Register, const W: usize, const S: usize, const UPPER: bool>(
+fn quads<V: Register, const W: usize, const S: usize>(
     elements: &Elements<'_, W>,
     input: &[Complex<V>],
     grad: &mut [Complex<V>],
@@ -72,10 +70,10 @@ fn quads<V: Register, const W: usize, const S: usize, const UPPER: bool>(
         // Only gradients of gates need the upper values.
         let (y0, y1) = if S == 3 { again(w0, x0, x1) } else { (x0, x1) };
         // Backward through the second stage, then through the first.
-        let (g0, g2) = backward::<V, W, S, UPPER>(w2, y0, y2, g0, g2, s2);
-        let (g1, g3) = backward::<V, W, S, UPPER>(w3, y1, y3, g1, g3, s3);
-        (grad[at[0]], grad[at[1]]) = backward::<V, W, S, false>(w0, x0, x1, g0, g1, s0);
-        (grad[at[2]], grad[at[3]]) = backward::<V, W, S, false>(w1, x2, x3, g2, g3, s1);
+        let (g0, g2) = backward(w2, y0, y2, g0, g2, s2);
+        let (g1, g3) = backward(w3, y1, y3, g1, g3, s3);
+        (grad[at[0]], grad[at[1]]) = backward(w0, x0, x1, g0, g1, s0);
+        (grad[at[2]], grad[at[3]]) = backward(w1, x2, x3, g2, g3, s1);
     }
 }
 
@@ -83,7 +81,7 @@ fn quads<V: Register, const W: usize, const S: usize, const UPPER: bool>(
 #[inline(always)]
 fn again<V: Register, const W: usize>(weight: &[f32; W], a: Complex<V>, b: Complex<V>) -> (Complex<V>, Complex<V>) {
     if W == 2 {
-        return butterfly::<V, W, false>(weight, a, b);
+        return butterfly(weight, a, b);
     }
     let token = a.re.token();
     let (gate, keep) = (V::splat(token, weight[2]), V::splat(token, weight[3]));
@@ -94,9 +92,9 @@ fn again<V: Register, const W: usize>(weight: &[f32; W], a: Complex<V>, b: Compl
 }
 
 /// (ȧ, ḃ) from (ȧ', ḃ'): with d = g (ȧ' − ḃ'), ȧ = ȧ' + g ḃ' and ḃ = w* d + (1 − g) ḃ'. To the sums are added ẇ = b* d
-/// and ġ = Re(ȧ'* t + ḃ'* (a − t − b)), t = w b. If `UPPER`, ḃ' is 0.
+/// and ġ = Re(ȧ'* t + ḃ'* (a − t − b)), t = w b.
 #[inline(always)]
-fn backward<V: Register, const W: usize, const S: usize, const UPPER: bool>(
+fn backward<V: Register, const W: usize, const S: usize>(
     weight: &[f32; W],
     a: Complex<V>,
     b: Complex<V>,
@@ -107,19 +105,19 @@ fn backward<V: Register, const W: usize, const S: usize, const UPPER: bool>(
     let token = a.re.token();
     let w = twiddle::<V, W>(token, weight);
     // d, and the upper gradient.
-    let mut through = if UPPER { grad_a } else { grad_a.minus(grad_b) };
+    let mut through = grad_a.minus(grad_b);
     let mut upper = grad_a;
     if W == 2 {
-        upper = if UPPER { upper } else { upper.plus(grad_b) };
+        upper = upper.plus(grad_b);
     } else {
         let gate = V::splat(token, weight[2]);
         through = Complex { re: through.re * gate, im: through.im * gate };
-        upper = if UPPER { upper } else { upper.plus_scaled(gate, grad_b) };
+        upper = upper.plus_scaled(gate, grad_b);
     }
     // The lower gradient.
     let mut lower =
         Complex { re: w.re.mul_add(through.re, w.im * through.im), im: w.re.mul_sub(through.im, w.im * through.re) };
-    if W == 4 && !UPPER {
+    if W == 4 {
         lower = lower.plus_scaled(V::splat(token, weight[3]), grad_b);
     }
     // The sums of the weights' gradients.
@@ -127,12 +125,9 @@ fn backward<V: Register, const W: usize, const S: usize, const UPPER: bool>(
     sums[1] = b.im.neg_mul_add(through.re, b.re.mul_add(through.im, sums[1]));
     if S == 3 {
         let t = b.times(w);
-        let mut sum = grad_a.im.mul_add(t.im, grad_a.re.mul_add(t.re, sums[2]));
-        if !UPPER {
-            let change = a.minus(t).minus(b);
-            sum = grad_b.im.mul_add(change.im, grad_b.re.mul_add(change.re, sum));
-        }
-        sums[2] = sum;
+        let sum = grad_a.im.mul_add(t.im, grad_a.re.mul_add(t.re, sums[2]));
+        let change = a.minus(t).minus(b);
+        sums[2] = grad_b.im.mul_add(change.im, grad_b.re.mul_add(change.re, sum));
     }
     (upper, lower)
 }

@@ -1,11 +1,11 @@
 //! The gated butterfly transform of rows in f32, one row per lane.
 
-use crate::cpu::butterfly::arguments::ButterflyTransform;
-use crate::cpu::butterfly::bit_reversal::bit_reversal;
+use crate::cpu::butterfly::ButterflyTransform;
 use crate::cpu::butterfly::prepared::{ClosedGates, PreparedButterfly, WeightForm, with_prepared};
 use crate::cpu::butterfly::steps::RunProgram;
+use crate::cpu::butterfly::tile::bit_reversal;
 use crate::cpu::butterfly::tile::{LaneRows, LaneRowsMut, load_reversed, store_natural};
-use crate::cpu::butterfly::tiling::{complex_width, tile_tasks};
+use crate::cpu::butterfly::tile::{complex_width, tile_tasks};
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_values, with_lines};
 use crate::cpu::isa::register::MAX_LANES;
 use crate::cpu::isa::register::Register;
@@ -21,7 +21,7 @@ pub(super) fn butterfly(
 ) {
     let n = transform.n;
     let (set, rows, order) = (InstructionSet::current(), re.len() / n, bit_reversal(n));
-    with_prepared(transform, n, ClosedGates::Skip, WeightForm::Forward, |prepared| {
+    with_prepared(transform, ClosedGates::Skip, WeightForm::Forward, |prepared| {
         let tasks = tile_tasks(rows, prepared.program.pairs.len() + n);
         let len = tasks.rows * n;
         let pieces = (re.chunks(len).zip(im.chunks(len))).zip(out_re.chunks_mut(len).zip(out_im.chunks_mut(len)));

@@ -2,30 +2,70 @@
 //!
 //! The f32 kernels keep one row per lane: rows are transposed into a tile of registers in bit-reversed order, go
 //! through the stages as a [`program`] orders them, and are transposed back. Lanes share nothing, so a row's result
-//! does not depend on the rows beside it. A transform whose twiddles are exact and whose gates are all 1 is a discrete
-//! Fourier transform, and runs as one.
+//! does not depend on the rows beside it.
 
-pub(in crate::cpu) mod arguments;
 mod backward;
 pub(in crate::cpu) mod backward_steps;
-pub(in crate::cpu) mod bit_reversal;
 mod forward;
-mod liveness;
+pub(in crate::cpu) mod plain;
 pub(in crate::cpu) mod prepared;
 pub(in crate::cpu) mod program;
 pub(in crate::cpu) mod steps;
-pub(in crate::cpu) mod sums;
 #[cfg(test)]
 pub(in crate::cpu) mod tests;
 pub(in crate::cpu) mod tile;
-pub(in crate::cpu) mod tiling;
 
-pub use arguments::{ButterflyGradients, ButterflyTransform};
-
-use crate::cpu::fft::{direction, fourier};
+use crate::cpu::isa;
 use crate::cpu::real::Real;
-use crate::cpu::{isa, scalar};
-use crate::options::Direction;
+
+/// Gated butterfly transform of length `n`, a power of two that is at least 4.
+///
+/// Stage s, of log2 n, works on the vector in bit-reversed order. With half = 2^s, its pair p = block · half + j joins
+/// a = v\[2 block half + j\] and b = v\[2 block half + j + half\]: with t = w b, a' = a + g t and
+/// b' = g (a − t) + (1 − g) b. With g = 0 that is the identity, also of values that are not finite. The exact twiddle
+/// is exp(−2πi j / (2 half)); with exact twiddles and open gates the transform is the unnormalised forward DFT (Cooley
+/// and Tukey, 1965).
+#[derive(Debug, Clone, Copy)]
+pub struct ButterflyTransform<'a, T> {
+    /// Length of the transform.
+    pub n: usize,
+    /// w, as `[log2 n, n / 2, 2]`: real part, imaginary part.
+    pub twiddles: &'a [T],
+    /// g, as `[log2 n, n / 2]`; every gate is 1 if absent.
+    pub gates: Option<&'a [T]>,
+}
+
+impl<'a, T: Real> ButterflyTransform<'a, T> {
+    /// The transform if it is of f32.
+    pub(in crate::cpu) fn as_f32(&self) -> Option<ButterflyTransform<'a, f32>> {
+        let gates = match self.gates {
+            Some(gates) => Some(T::as_f32(gates)?),
+            None => None,
+        };
+        Some(ButterflyTransform { n: self.n, twiddles: T::as_f32(self.twiddles)?, gates })
+    }
+}
+
+/// Gradients that [`butterfly_backward`](super::butterfly_backward()) overwrites; each may be absent.
+#[derive(Debug, Default)]
+pub struct ButterflyGradients<'a, T> {
+    /// Gradient of the input's real parts, `[rows, n]`.
+    pub re: Option<&'a mut [T]>,
+    /// Gradient of the input's imaginary parts, `[rows, n]`.
+    pub im: Option<&'a mut [T]>,
+    /// Gradient of the twiddles, `[log2 n, n / 2, 2]`.
+    pub twiddles: Option<&'a mut [T]>,
+    /// Gradient of the gates, `[log2 n, n / 2]`; only for a transform that has gates.
+    pub gates: Option<&'a mut [T]>,
+}
+
+impl<'a, T: Real> ButterflyGradients<'a, T> {
+    /// The same gradients if they are of f32, else none of them.
+    pub(super) fn into_f32(self) -> ButterflyGradients<'a, f32> {
+        let f32 = |gradient: Option<&'a mut [T]>| gradient.and_then(T::as_f32_mut);
+        ButterflyGradients { re: f32(self.re), im: f32(self.im), twiddles: f32(self.twiddles), gates: f32(self.gates) }
+    }
+}
 
 /// Every row through the transform, in natural order on both sides: `re`, `im` `[rows, n]` → `out_re`, `out_im`
 /// `[rows, n]`.
@@ -44,14 +84,9 @@ pub fn butterfly<T: Real>(
         && let (Some(re), Some(im), Some(transform)) = (T::as_f32(re), T::as_f32(im), transform.as_f32())
         && let (Some(out_re), Some(out_im)) = (T::as_f32_mut(out_re), T::as_f32_mut(out_im))
     {
-        return match direction(&transform) {
-            Some(Direction::Forward) => fourier(Some([re, im]), n, 1.0, [out_re, out_im]),
-            // The inverse transform of z is the forward one of z with its parts exchanged, its parts exchanged.
-            Some(Direction::Inverse) => fourier(Some([im, re]), n, 1.0, [out_im, out_re]),
-            None => forward::butterfly(re, im, &transform, out_re, out_im),
-        };
+        return forward::butterfly(re, im, &transform, out_re, out_im);
     }
-    scalar::butterfly::butterfly(re, im, transform, out_re, out_im);
+    plain::butterfly(re, im, transform, out_re, out_im);
 }
 
 /// Gradients of [`butterfly`](butterfly()) for `grad_re`, `grad_im` `[rows, n]`, the gradients of its outputs.
@@ -77,5 +112,5 @@ pub fn butterfly_backward<T: Real>(
     {
         return backward::butterfly_backward(re, im, &transform, grad_re, grad_im, gradients.into_f32());
     }
-    scalar::butterfly_backward::butterfly_backward(re, im, transform, grad_re, grad_im, gradients);
+    plain::butterfly_backward(re, im, transform, grad_re, grad_im, gradients);
 }

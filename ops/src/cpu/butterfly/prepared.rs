@@ -3,10 +3,9 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use crate::cpu::butterfly::arguments::ButterflyTransform;
-use crate::cpu::butterfly::liveness::needed_outputs;
+use crate::cpu::butterfly::ButterflyTransform;
 use crate::cpu::butterfly::program::Program;
-use crate::cpu::runtime::keyed_cache::KeyedCache;
+use crate::cpu::runtime::KeyedCache;
 use crate::cpu::runtime::scratch::with_vector;
 
 /// A transform in the form that the kernels run.
@@ -44,19 +43,18 @@ impl PreparedButterfly<'_> {
     }
 }
 
-/// Runs `body` with `transform` prepared. Only its first `outputs` outputs are computed.
+/// Runs `body` with `transform` prepared.
 pub(in crate::cpu) fn with_prepared<R>(
     transform: &ButterflyTransform<'_, f32>,
-    outputs: usize,
     closed: ClosedGates,
     form: WeightForm,
     body: impl FnOnce(&PreparedButterfly<'_>) -> R,
 ) -> R {
     let gates = transform.gates.unwrap_or_default();
     let program = if closed == ClosedGates::Skip && gates.contains(&0.0) {
-        sparse_program(transform.n, outputs, gates)
+        sparse_program(transform.n, gates)
     } else {
-        dense_program(transform.n, outputs)
+        dense_program(transform.n)
     };
     let soft = gates.iter().any(|&gate| gate != 1.0 && (gate != 0.0 || closed == ClosedGates::Compute));
     with_vector(|weights| {
@@ -76,28 +74,26 @@ pub(in crate::cpu) fn with_prepared<R>(
     })
 }
 
-/// Cache entry: the program of the last transform with closed gates on this thread, and its key (length, outputs that
-/// are read, open gates).
+/// Cache entry: the program of the last transform with closed gates on this thread, and its key (length, open gates).
 struct SparseProgram {
     n: usize,
-    outputs: usize,
     open: Vec<bool>,
     program: Arc<Program>,
 }
 
 /// The program of a transform with closed gates: the last one on this thread, if it was for the same gates.
-fn sparse_program(n: usize, outputs: usize, gates: &[f32]) -> Arc<Program> {
+fn sparse_program(n: usize, gates: &[f32]) -> Arc<Program> {
     thread_local! {
         static LAST: Cell<Option<SparseProgram>> = const { Cell::new(None) };
     }
     let is_for_gates = |last: &SparseProgram| {
-        (last.n, last.outputs, last.open.len()) == (n, outputs, gates.len())
+        (last.n, last.open.len()) == (n, gates.len())
             && last.open.iter().zip(gates).all(|(&open, &gate)| open == (gate != 0.0))
     };
     let last = LAST.take().filter(is_for_gates).unwrap_or_else(|| {
         let open: Vec<bool> = gates.iter().map(|&gate| gate != 0.0).collect();
-        let program = Arc::new(Program::new(n, &needed_outputs(n, outputs, |pair| open[pair])));
-        SparseProgram { n, outputs, open, program }
+        let program = Arc::new(Program::new(n, |pair| open[pair]));
+        SparseProgram { n, open, program }
     });
     let program = Arc::clone(&last.program);
     LAST.set(Some(last));
@@ -105,7 +101,7 @@ fn sparse_program(n: usize, outputs: usize, gates: &[f32]) -> Arc<Program> {
 }
 
 /// The program of a transform without closed gates. Computed once per process for each length.
-fn dense_program(n: usize, outputs: usize) -> Arc<Program> {
-    static PROGRAMS: KeyedCache<(usize, usize), Program> = KeyedCache::new();
-    PROGRAMS.get((n, outputs), || Arc::new(Program::new(n, &needed_outputs(n, outputs, |_| true))))
+fn dense_program(n: usize) -> Arc<Program> {
+    static PROGRAMS: KeyedCache<usize, Program> = KeyedCache::new();
+    PROGRAMS.get(n, || Arc::new(Program::new(n, |_| true)))
 }

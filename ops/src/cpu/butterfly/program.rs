@@ -8,8 +8,6 @@
 
 use std::ops::Range;
 
-use crate::cpu::butterfly::liveness::{LiveOutputs, pair_at};
-
 /// Stages that run block by block: 256 values of eight lanes are 16 KiB.
 const BLOCK_STAGES: usize = 8;
 
@@ -17,17 +15,12 @@ const BLOCK_STAGES: usize = 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cpu) enum ElementKind {
     /// One butterfly, on the values at a place and `distance` further on.
-    Pair {
-        /// Only the upper output is computed.
-        upper: bool,
-    },
+    Pair,
     /// Up to four butterflies, on the values at a place and 1, 2 and 3 times `distance` further on.
     Quad {
         /// Bits 0 and 1: the butterflies of the first stage, on values (0, 1) and (2, 3). Bits 2 and 3: those of the
         /// second, on (0, 2) and (1, 3). Each stage has at least one.
         mask: u8,
-        /// Only the upper outputs of the second stage are computed; both its butterflies run.
-        upper: bool,
     },
 }
 
@@ -64,14 +57,13 @@ struct Bucket {
     pairs: Vec<u32>,
 }
 
-/// Pairs of the first and of the second stage with both outputs or one, then quads by mask, with both outputs or one.
-const BUCKETS: usize = 4 + 2 * 16;
+/// Pairs of the first and of the second stage, then quads by mask.
+const BUCKETS: usize = 2 + 16;
 
 impl Program {
-    /// The program that computes the `needed` outputs of all butterflies, `[log2 n, n / 2]`.
-    pub fn new(n: usize, needed: &[LiveOutputs]) -> Self {
+    /// The program of the butterflies, of `[log2 n, n / 2]`, that run.
+    pub fn new(n: usize, runs: impl Fn(usize) -> bool) -> Self {
         let stages = n.ilog2() as usize;
-        debug_assert_eq!(needed.len(), stages * n / 2);
         let mut program = Self {
             n,
             passes: stages.div_ceil(2),
@@ -92,9 +84,9 @@ impl Program {
         for (pass, values) in in_blocks.chain((blocked..program.passes).map(|pass| (pass, 0..n))) {
             let stage = first_stage(pass);
             if end_stage(pass) - stage == 1 {
-                program.collect_pairs(stage, values, needed, &mut buckets);
+                program.collect_pairs(stage, values, &runs, &mut buckets);
             } else {
-                program.collect_quads(stage, values, needed, &mut buckets);
+                program.collect_quads(stage, values, &runs, &mut buckets);
             }
             program.add_steps(pass, stage, &mut buckets);
         }
@@ -106,15 +98,16 @@ impl Program {
         &mut self,
         stage: usize,
         values: Range<usize>,
-        needed: &[LiveOutputs],
+        runs: impl Fn(usize) -> bool,
         buckets: &mut [Bucket; BUCKETS],
     ) {
         let distance = 1 << stage;
         for place in values.filter(|place| place & distance == 0) {
             let pair = self.pair(stage, place);
-            match needed[pair] {
-                LiveOutputs::None => self.dense = false,
-                used => buckets[usize::from(used == LiveOutputs::Upper)].push(place, &[pair]),
+            if runs(pair) {
+                buckets[0].push(place, &[pair]);
+            } else {
+                self.dense = false;
             }
         }
     }
@@ -124,25 +117,23 @@ impl Program {
         &mut self,
         stage: usize,
         values: Range<usize>,
-        needed: &[LiveOutputs],
+        runs: impl Fn(usize) -> bool,
         buckets: &mut [Bucket; BUCKETS],
     ) {
         let distance = 1 << stage;
         for place in values.filter(|place| place & (3 * distance) == 0) {
             let places = [place, place + 2 * distance, place, place + distance];
             let pairs: [usize; 4] = std::array::from_fn(|index| self.pair(stage + index / 2, places[index]));
-            let runs = pairs.map(|pair| needed[pair] != LiveOutputs::None);
+            let runs = pairs.map(&runs);
             let mask = (0..4).filter(|&index| runs[index]).fold(0, |mask, index| mask | 1 << index);
             self.dense &= mask == 0b1111;
             // With one stage skipped, the other's butterflies are pairs.
             if mask & 0b0011 == 0 || mask & 0b1100 == 0 {
                 for index in (0..4).filter(|&index| runs[index]) {
-                    let upper = usize::from(needed[pairs[index]] == LiveOutputs::Upper);
-                    buckets[2 * (index / 2) + upper].push(places[index], &pairs[index..=index]);
+                    buckets[index / 2].push(places[index], &pairs[index..=index]);
                 }
             } else {
-                let upper = (2..4).all(|index| needed[pairs[index]] == LiveOutputs::Upper);
-                let bucket = &mut buckets[4 + 2 * mask + usize::from(upper)];
+                let bucket = &mut buckets[2 + mask];
                 bucket.push(place, &[]);
                 bucket.pairs.extend((0..4).filter(|&index| runs[index]).map(|index| pairs[index] as u32));
             }
@@ -157,10 +148,9 @@ impl Program {
     /// Adds a step for every bucket that is not empty, and empties them.
     fn add_steps(&mut self, pass: usize, stage: usize, buckets: &mut [Bucket; BUCKETS]) {
         for (index, bucket) in buckets.iter_mut().enumerate().filter(|(_, bucket)| !bucket.places.is_empty()) {
-            let upper = index % 2 == 1;
             let (kind, stage) = match index {
-                0..4 => (ElementKind::Pair { upper }, stage + index / 2),
-                _ => (ElementKind::Quad { mask: ((index - 4) / 2) as u8, upper }, stage),
+                0..2 => (ElementKind::Pair, stage + index),
+                _ => (ElementKind::Quad { mask: (index - 2) as u8 }, stage),
             };
             let (places, slots) = (self.places.len(), self.pairs.len());
             self.places.append(&mut bucket.places);
@@ -183,24 +173,38 @@ impl Bucket {
     }
 }
 
+/// The pair of a stage whose upper value has index `place` in the bit-reversed vector.
+pub(in crate::cpu) fn pair_at(stage: usize, place: usize) -> usize {
+    let half = 1 << stage;
+    (place >> (stage + 1) << stage) | (place & (half - 1))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::liveness::needed_outputs;
     use super::*;
 
-    /// Needed outputs where every third butterfly is closed, and half the outputs are read.
-    fn sparse(n: usize) -> Vec<LiveOutputs> {
-        needed_outputs(n, n / 2 + 1, |index| index % 3 != 0)
+    #[test]
+    fn pairs_and_places_are_those_of_the_definition() {
+        for stage in 0..4 {
+            let half = 1 << stage;
+            let places = (0..16).filter(|place| place & half == 0);
+            assert!(places.map(|place| pair_at(stage, place)).eq(0..8));
+        }
+    }
+
+    /// Whether a butterfly runs, where every third is closed.
+    fn sparse(index: usize) -> bool {
+        !index.is_multiple_of(3)
     }
 
     #[test]
     #[cfg_attr(miri, ignore = "plain loops in safe code, too slow under Miri")]
     fn every_butterfly_that_runs_has_one_slot() {
         for n in (3..=11).map(|stages| 1 << stages) {
-            for needed in [sparse(n), needed_outputs(n, n, |_| true), needed_outputs(n, n, |_| false)] {
-                let mut pairs = Program::new(n, &needed).pairs;
+            for runs in [sparse as fn(usize) -> bool, |_| true, |_| false] {
+                let mut pairs = Program::new(n, runs).pairs;
                 pairs.sort_unstable();
-                let expected = (0..needed.len()).filter(|&pair| needed[pair] != LiveOutputs::None);
+                let expected = (0..n.ilog2() as usize * n / 2).filter(|&pair| runs(pair));
                 assert!(pairs.into_iter().map(|pair| pair as usize).eq(expected), "n {n}");
             }
         }
@@ -210,8 +214,8 @@ mod tests {
     #[cfg_attr(miri, ignore = "plain loops in safe code, too slow under Miri")]
     fn stages_come_in_order_at_every_value() {
         for n in [8, 64, 512, 1024] {
-            for needed in [sparse(n), needed_outputs(n, n, |_| true)] {
-                let program = Program::new(n, &needed);
+            for runs in [sparse as fn(usize) -> bool, |_| true] {
+                let program = Program::new(n, runs);
                 let mut reached = vec![0; n];
                 for step in &program.steps {
                     let places = &program.places[step.places.clone()];
@@ -236,30 +240,27 @@ mod tests {
 
     #[test]
     fn a_dense_program_is_full_quads() {
-        let program = Program::new(64, &needed_outputs(64, 64, |_| true));
-        let quad = ElementKind::Quad { mask: 0b1111, upper: false };
+        let program = Program::new(64, |_| true);
+        let quad = ElementKind::Quad { mask: 0b1111 };
         assert!(program.dense && program.passes == 3);
         assert!(program.steps.iter().all(|step| step.kind == quad && step.places.len() == 16));
 
-        let program = Program::new(32, &needed_outputs(32, 17, |_| true));
+        // Of an odd number of stages the first is alone.
+        let program = Program::new(32, |_| true);
         let kinds: Vec<ElementKind> = program.steps.iter().map(|step| step.kind).collect();
-        let [upper, both] = [true, false].map(|upper| ElementKind::Quad { mask: 0b1111, upper });
         assert!(program.dense && program.passes == 3);
-        // One stage alone, two together, and of the last two stages one quad that gives the highest bin.
-        assert_eq!(kinds, [ElementKind::Pair { upper: false }, both, both, upper]);
-        assert_eq!(program.steps[2].places.len(), 1);
+        assert_eq!(kinds, [ElementKind::Pair, quad, quad]);
     }
 
     #[test]
     fn quads_that_skip_the_same_butterflies_are_one_loop() {
         // Of stage 0, the first butterflies of quads 0 and 2 of four; of stage 2, all: stage 3 is then pairs.
-        let needed = needed_outputs(16, 16, |index| ![0, 4].contains(&index) && !(16..24).contains(&index));
-        let program = Program::new(16, &needed);
+        let program = Program::new(16, |index| ![0, 4].contains(&index) && !(16..24).contains(&index));
         assert!(!program.dense);
         let found: Vec<_> =
             program.steps.iter().map(|step| (step.pass, step.kind, step.distance, step.places.len())).collect();
-        let quad = |mask| ElementKind::Quad { mask, upper: false };
-        let pair = ElementKind::Pair { upper: false };
+        let quad = |mask| ElementKind::Quad { mask };
+        let pair = ElementKind::Pair;
         assert_eq!(found, [(0, quad(0b1110), 1, 2), (0, quad(0b1111), 1, 2), (1, pair, 8, 8)]);
         assert_eq!(program.places, [0, 8, 4, 12, 0, 4, 1, 5, 2, 6, 3, 7]);
     }

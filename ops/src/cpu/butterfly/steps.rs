@@ -20,28 +20,16 @@ impl<V: Register, const W: usize> SharedKernel for RunProgram<'_, V, W> {
         for step in &program.steps {
             let elements = Elements::of(program, step, weights);
             match step.kind {
-                ElementKind::Pair { upper: false } => pairs::<V, W, false, false>(&elements, &[], tile),
-                ElementKind::Pair { upper: true } => pairs::<V, W, true, false>(&elements, &[], tile),
-                ElementKind::Quad { mask: 0b0101, .. } => quads::<V, W, 0b0101, false, false>(&elements, &[], tile),
-                ElementKind::Quad { mask: 0b0110, .. } => quads::<V, W, 0b0110, false, false>(&elements, &[], tile),
-                ElementKind::Quad { mask: 0b0111, .. } => quads::<V, W, 0b0111, false, false>(&elements, &[], tile),
-                ElementKind::Quad { mask: 0b1001, .. } => quads::<V, W, 0b1001, false, false>(&elements, &[], tile),
-                ElementKind::Quad { mask: 0b1010, .. } => quads::<V, W, 0b1010, false, false>(&elements, &[], tile),
-                ElementKind::Quad { mask: 0b1011, .. } => quads::<V, W, 0b1011, false, false>(&elements, &[], tile),
-                ElementKind::Quad { mask: 0b1101, upper: false } => {
-                    quads::<V, W, 0b1101, false, false>(&elements, &[], tile)
-                }
-                ElementKind::Quad { mask: 0b1101, upper: true } => {
-                    quads::<V, W, 0b1101, true, false>(&elements, &[], tile)
-                }
-                ElementKind::Quad { mask: 0b1110, upper: false } => {
-                    quads::<V, W, 0b1110, false, false>(&elements, &[], tile)
-                }
-                ElementKind::Quad { mask: 0b1110, upper: true } => {
-                    quads::<V, W, 0b1110, true, false>(&elements, &[], tile)
-                }
-                ElementKind::Quad { upper: false, .. } => quads::<V, W, 0b1111, false, false>(&elements, &[], tile),
-                ElementKind::Quad { upper: true, .. } => quads::<V, W, 0b1111, true, false>(&elements, &[], tile),
+                ElementKind::Pair => pairs::<V, W, false>(&elements, &[], tile),
+                ElementKind::Quad { mask: 0b0101 } => quads::<V, W, 0b0101, false>(&elements, &[], tile),
+                ElementKind::Quad { mask: 0b0110 } => quads::<V, W, 0b0110, false>(&elements, &[], tile),
+                ElementKind::Quad { mask: 0b0111 } => quads::<V, W, 0b0111, false>(&elements, &[], tile),
+                ElementKind::Quad { mask: 0b1001 } => quads::<V, W, 0b1001, false>(&elements, &[], tile),
+                ElementKind::Quad { mask: 0b1010 } => quads::<V, W, 0b1010, false>(&elements, &[], tile),
+                ElementKind::Quad { mask: 0b1011 } => quads::<V, W, 0b1011, false>(&elements, &[], tile),
+                ElementKind::Quad { mask: 0b1101 } => quads::<V, W, 0b1101, false>(&elements, &[], tile),
+                ElementKind::Quad { mask: 0b1110 } => quads::<V, W, 0b1110, false>(&elements, &[], tile),
+                ElementKind::Quad { .. } => quads::<V, W, 0b1111, false>(&elements, &[], tile),
             }
         }
     }
@@ -65,10 +53,8 @@ impl<V: Register, const W: usize> SharedKernel for RunLevels<'_, V, W> {
             let (from, into) = levels[step.pass * program.n..][..2 * program.n].split_at_mut(program.n);
             let elements = Elements::of(program, step, weights);
             match step.kind {
-                ElementKind::Pair { upper: false } => pairs::<V, W, false, true>(&elements, from, into),
-                ElementKind::Pair { upper: true } => pairs::<V, W, true, true>(&elements, from, into),
-                ElementKind::Quad { upper: false, .. } => quads::<V, W, 0b1111, false, true>(&elements, from, into),
-                ElementKind::Quad { upper: true, .. } => quads::<V, W, 0b1111, true, true>(&elements, from, into),
+                ElementKind::Pair => pairs::<V, W, true>(&elements, from, into),
+                ElementKind::Quad { .. } => quads::<V, W, 0b1111, true>(&elements, from, into),
             }
         }
     }
@@ -93,10 +79,9 @@ impl<'a, const W: usize> Elements<'a, W> {
     }
 }
 
-/// Butterflies of one stage: in place in `tile`, or with `APART` from `from` into `tile`. With `UPPER` only the upper
-/// outputs are stored, because no later stage reads the lower ones.
+/// Butterflies of one stage: in place in `tile`, or with `APART` from `from` into `tile`.
 #[inline(always)]
-fn pairs<V: Register, const W: usize, const UPPER: bool, const APART: bool>(
+fn pairs<V: Register, const W: usize, const APART: bool>(
     elements: &Elements<'_, W>,
     from: &[Complex<V>],
     tile: &mut [Complex<V>],
@@ -105,17 +90,13 @@ fn pairs<V: Register, const W: usize, const UPPER: bool, const APART: bool>(
         let at_a = place as usize;
         let at_b = at_a + elements.distance;
         let (a, b) = if APART { (from[at_a], from[at_b]) } else { (tile[at_a], tile[at_b]) };
-        let (a, b) = butterfly::<V, W, UPPER>(weight, a, b);
-        tile[at_a] = a;
-        if !UPPER {
-            tile[at_b] = b;
-        }
+        (tile[at_a], tile[at_b]) = butterfly(weight, a, b);
     }
 }
 
-/// Butterflies of two stages. `APART` and `UPPER` (of the second stage) are as in [`pairs`].
+/// Butterflies of two stages. `APART` is as in [`pairs`].
 #[inline(always)]
-fn quads<V: Register, const W: usize, const MASK: usize, const UPPER: bool, const APART: bool>(
+fn quads<V: Register, const W: usize, const MASK: usize, const APART: bool>(
     elements: &Elements<'_, W>,
     from: &[Complex<V>],
     tile: &mut [Complex<V>],
@@ -129,28 +110,28 @@ fn quads<V: Register, const W: usize, const MASK: usize, const UPPER: bool, cons
         // Load the four values, run the first stage's butterflies, then the second's.
         let [mut x0, mut x1, mut x2, mut x3] = [source[at[0]], source[at[1]], source[at[2]], source[at[3]]];
         if runs(0) {
-            (x0, x1) = butterfly::<V, W, false>(&weights[slot(MASK, 0)], x0, x1);
+            (x0, x1) = butterfly(&weights[slot(MASK, 0)], x0, x1);
         }
         if runs(1) {
-            (x2, x3) = butterfly::<V, W, false>(&weights[slot(MASK, 1)], x2, x3);
+            (x2, x3) = butterfly(&weights[slot(MASK, 1)], x2, x3);
         }
         if runs(2) {
-            (x0, x2) = butterfly::<V, W, UPPER>(&weights[slot(MASK, 2)], x0, x2);
+            (x0, x2) = butterfly(&weights[slot(MASK, 2)], x0, x2);
         }
         if runs(3) {
-            (x1, x3) = butterfly::<V, W, UPPER>(&weights[slot(MASK, 3)], x1, x3);
+            (x1, x3) = butterfly(&weights[slot(MASK, 3)], x1, x3);
         }
-        // Store those that a butterfly has changed and that are read.
+        // Store those that a butterfly has changed.
         if runs(0) || runs(2) {
             tile[at[0]] = x0;
         }
         if runs(0) || runs(3) {
             tile[at[1]] = x1;
         }
-        if runs(1) && !(UPPER && runs(2)) || runs(2) && !UPPER {
+        if runs(1) || runs(2) {
             tile[at[2]] = x2;
         }
-        if runs(1) && !(UPPER && runs(3)) || runs(3) && !UPPER {
+        if runs(1) || runs(3) {
             tile[at[3]] = x3;
         }
     }
@@ -162,12 +143,12 @@ const fn slot(mask: usize, index: usize) -> usize {
     (mask & ((1 << index) - 1)).count_ones() as usize
 }
 
-/// (a', b') of a butterfly, or (a', b) if `UPPER`.
+/// (a', b') of a butterfly.
 ///
 /// With a gate of 1 the weight is w: a' = a + w b, b' = 2 a − a'. With any gate it is g w, 1 + g and 1 − g:
 /// a' = a + g w b, b' = (1 + g) a − a' + (1 − g) b.
 #[inline(always)]
-pub(in crate::cpu) fn butterfly<V: Register, const W: usize, const UPPER: bool>(
+pub(in crate::cpu) fn butterfly<V: Register, const W: usize>(
     weight: &[f32; W],
     a: Complex<V>,
     b: Complex<V>,
@@ -176,9 +157,6 @@ pub(in crate::cpu) fn butterfly<V: Register, const W: usize, const UPPER: bool>(
     let (re, im) = (V::splat(token, weight[0]), V::splat(token, weight[1]));
     let upper =
         Complex { re: b.im.neg_mul_add(im, b.re.mul_add(re, a.re)), im: b.re.mul_add(im, b.im.mul_add(re, a.im)) };
-    if UPPER {
-        return (upper, b);
-    }
     let twice = V::splat(token, if W == 2 { 2.0 } else { weight[2] });
     let lower = Complex { re: a.re.mul_sub(twice, upper.re), im: a.im.mul_sub(twice, upper.im) };
     if W == 2 {

@@ -1,4 +1,4 @@
-//! Every instruction set this processor has, against the scalar engine in double precision, which is checked against
+//! Every instruction set this processor has, against plain loops in double precision, which is checked against
 //! the definitions, and against itself.
 
 use crate::cpu::tests::{

@@ -1,8 +1,12 @@
-//! Transposition between rows and tiles: a row's value k is in the row's lane of register k.
+//! Tiles of rows: a row's value k, in bit-reversed order, is in the row's lane of register k.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
+use crate::cpu::isa::Width;
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
+use crate::cpu::runtime::KeyedCache;
+use crate::cpu::runtime::tasks::Tasks;
 
 /// Quads of values in a cache line.
 const LINE_QUADS: usize = 4;
@@ -52,11 +56,6 @@ impl<'a, V: Register> LaneRows<'a, V> {
         Self { values: spare, stride: len, len, lanes: PhantomData }
     }
 
-    /// Row `row`.
-    pub fn row(&self, row: usize) -> &'a [f32] {
-        &self.values[row * self.stride..][..self.len]
-    }
-
     /// Prefetches the lines that quad `at` of each of the next tile's rows is in.
     #[inline(always)]
     fn prefetch(&self, at: usize) {
@@ -65,35 +64,21 @@ impl<'a, V: Register> LaneRows<'a, V> {
         }
     }
 
-    /// Quad `at` of every row: register `i` has its value `i`, row r in lane r. Before the transposition `change` is
-    /// applied to registers of which lanes 4 h to 4 h + 3 are the quad of row 4 h + i.
+    /// Quad `at` of every row: register `i` has its value `i`, row r in lane r.
     #[inline(always)]
-    pub fn gather(&self, token: V::Token, at: usize, change: impl Fn(usize, V) -> V) -> [V; 4] {
+    pub fn quads(&self, token: V::Token, at: usize) -> [V; 4] {
         assert!(4 * at + 4 <= self.len);
         let quad = self.values.as_ptr().wrapping_add(4 * at);
         let (stride, fours) = (self.stride, 4 * self.stride);
         // SAFETY: the quad is within a row, and a row of each lane within the values.
-        let registers = unsafe {
+        V::transpose_quads(unsafe {
             [
                 register::<V>(token, quad, fours),
                 register::<V>(token, quad.wrapping_add(stride), fours),
                 register::<V>(token, quad.wrapping_add(2 * stride), fours),
                 register::<V>(token, quad.wrapping_add(3 * stride), fours),
             ]
-        };
-        let [a, b, c, d] = registers;
-        V::transpose_quads([change(0, a), change(1, b), change(2, c), change(3, d)])
-    }
-
-    /// [`LaneRows::gather`] without a change.
-    #[inline(always)]
-    pub fn quads(&self, token: V::Token, at: usize) -> [V; 4] {
-        self.gather(
-            token,
-            at,
-            #[inline(always)]
-            |_, register| register,
-        )
+        })
     }
 }
 
@@ -194,35 +179,6 @@ pub(in crate::cpu) fn load_reversed<V: Register>(
     );
 }
 
-/// As [`load_reversed`] with rows of real values; `change` is that of [`LaneRows::gather`], and also gets the number of
-/// the quad.
-#[inline(always)]
-pub(in crate::cpu) fn load_real_reversed<V: Register>(
-    token: V::Token,
-    order: &[u32],
-    rows: &LaneRows<'_, V>,
-    change: impl Fn(usize, usize, V) -> V,
-    tile: &mut [Complex<V>],
-) {
-    let im = V::splat(token, 0.0);
-    for_reversed(
-        order,
-        #[inline(always)]
-        |quad, at| {
-            rows.prefetch(quad);
-            let re = rows.gather(
-                token,
-                quad,
-                #[inline(always)]
-                |i, register| change(quad, i, register),
-            );
-            for i in 0..4 {
-                tile[at[i]] = Complex { re: re[i], im };
-            }
-        },
-    );
-}
-
 /// Loads rows of complex values into a tile, in natural order.
 #[inline(always)]
 pub(in crate::cpu) fn load_natural<V: Register>(
@@ -265,4 +221,42 @@ pub(in crate::cpu) fn store_reversed<V: Register>(
         #[inline(always)]
         |quad, [a, b, c, d]| rows.scatter(quad, [part(&tile[a]), part(&tile[b]), part(&tile[c]), part(&tile[d])]),
     );
+}
+
+/// Butterflies on registers that take as long as the unit of work of [`Tasks`].
+const BUTTERFLIES_PER_UNIT: usize = 8;
+
+/// Tasks of whole tiles, for rows of `work` butterflies.
+pub(in crate::cpu) fn tile_tasks(rows: usize, work: usize) -> Tasks {
+    whole_tiles(rows, Tasks::independent(rows, work.div_ceil(BUTTERFLIES_PER_UNIT)))
+}
+
+/// Blocks of whole tiles, for rows of `work` butterflies that add to `partial` sums.
+pub(in crate::cpu) fn tile_blocks(rows: usize, work: usize, partial: usize) -> Tasks {
+    whole_tiles(rows, Tasks::reduction(rows, work.div_ceil(BUTTERFLIES_PER_UNIT), partial))
+}
+
+/// `tasks` whose rows are rounded up to whole tiles.
+fn whole_tiles(rows: usize, tasks: Tasks) -> Tasks {
+    let per_task = tasks.rows.next_multiple_of(MAX_LANES);
+    Tasks { rows: per_task, count: rows.div_ceil(per_task) }
+}
+
+/// The widest registers that `rows` rows fill more than half of.
+pub(in crate::cpu) fn width(rows: usize) -> Width {
+    if rows > MAX_LANES / 2 { Width::Sixteen } else { Width::Eight }
+}
+
+/// [`width`] for rows of `n` complex values. From 1,024 on, rows are a multiple of 4 KiB apart: the cache lines of
+/// sixteen rows, and those of their imaginary parts, exceed the ways of one set of the first-level cache, and eight
+/// lanes are faster.
+pub(in crate::cpu) fn complex_width(rows: usize, n: usize) -> Width {
+    if n < 1024 { width(rows) } else { Width::Eight }
+}
+
+/// `order[i]`: i with its log2 n bits reversed. Computed once per process for each n.
+pub(in crate::cpu) fn bit_reversal(n: usize) -> Arc<[u32]> {
+    static ORDERS: KeyedCache<usize, [u32]> = KeyedCache::new();
+    let shift = u32::BITS - n.ilog2();
+    ORDERS.get(n, || (0..n as u32).map(|i| i.reverse_bits() >> shift).collect())
 }

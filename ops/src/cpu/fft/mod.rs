@@ -3,7 +3,6 @@
 //! A transform of n values in registers of L lanes is one over n / L columns, then one over the L lanes: see
 //! [`passes`]. The tables for it are a [`FftPlan`](plan::FftPlan).
 
-mod exact_twiddles;
 mod forward;
 pub(in crate::cpu) mod passes;
 pub(in crate::cpu) mod plan;
@@ -16,7 +15,6 @@ pub(in crate::cpu) mod source;
 mod tests;
 pub(in crate::cpu) mod unpack;
 
-pub(in crate::cpu) use exact_twiddles::{direction, forward_twiddles};
 pub(in crate::cpu) use forward::{RowTransform, fourier};
 
 /// Calls `$call` with the constant `$N`: the length `$n`, if there is code of its own for it in registers of `$lanes`

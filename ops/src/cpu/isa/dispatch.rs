@@ -1,13 +1,38 @@
 //! Choice of the register type at run time. [`dispatch`] and [`dispatch_two_rows`] are the only ways into kernels.
 
 use crate::cpu::isa::InstructionSet;
+use crate::cpu::isa::register::Register;
+
+/// Work of one task, compiled for each register type.
+///
+/// `run` and everything it calls must be `#[inline(always)]`, closures included: a function that is not inlined is
+/// compiled without the set's instructions, and every operation in it becomes a call. On x86-64 the test
+/// `kernels_call_nothing_that_should_be_inlined` guards this.
+pub(in crate::cpu) trait Kernel {
+    fn run<V: Register>(self, token: V::Token);
+}
+
+/// A local of this type aligns its function's stack frame to cache lines, and with it the registers that the compiler
+/// spills there, most of which would straddle two lines otherwise.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[repr(align(64))]
+#[expect(dead_code, reason = "only its size and alignment count")]
+pub(in crate::cpu::isa) struct LineAligned([u8; 64]);
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+impl LineAligned {
+    #[inline(always)]
+    pub const fn new() -> Self {
+        Self([0; 64])
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 use crate::cpu::isa::avx2::{Avx2, Avx2Token};
 #[cfg(target_arch = "x86_64")]
 use crate::cpu::isa::avx512::{Avx512, Avx512Token};
 #[cfg(target_arch = "x86_64")]
 use crate::cpu::isa::avx512_two_rows::Avx512TwoRows;
-use crate::cpu::isa::kernel::Kernel;
 #[cfg(target_arch = "aarch64")]
 use crate::cpu::isa::neon::{Neon, NeonToken};
 use crate::cpu::isa::portable::{Portable, PortableToken};

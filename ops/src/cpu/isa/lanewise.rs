@@ -218,16 +218,16 @@ macro_rules! token {
             }
 
             /// Runs `kernel` on registers of `V`.
-            pub fn run<V>(self, kernel: impl $crate::cpu::isa::kernel::Kernel)
+            pub fn run<V>(self, kernel: impl $crate::cpu::isa::dispatch::Kernel)
             where
                 V: $crate::cpu::isa::register::Register<Token = Self>,
             {
                 #[target_feature(enable = $features)]
                 fn run_kernel<V: $crate::cpu::isa::register::Register>(
                     token: V::Token,
-                    kernel: impl $crate::cpu::isa::kernel::Kernel,
+                    kernel: impl $crate::cpu::isa::dispatch::Kernel,
                 ) {
-                    let _frame = std::hint::black_box(&$crate::cpu::isa::kernel::LineAligned::new());
+                    let _frame = std::hint::black_box(&$crate::cpu::isa::dispatch::LineAligned::new());
                     kernel.run::<V>(token);
                 }
                 // SAFETY: the token proves that the processor has what is enabled.

@@ -11,7 +11,6 @@ mod avx512;
 mod avx512_two_rows;
 mod dispatch;
 mod instruction_set;
-mod kernel;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod lanewise;
 pub(in crate::cpu) mod lines;
@@ -23,11 +22,11 @@ pub(in crate::cpu) mod register;
 mod tests;
 
 use crate::options::{MAX_N_FFT, MIN_N_FFT};
+pub(in crate::cpu) use dispatch::Kernel;
 pub(in crate::cpu) use dispatch::{Width, dispatch, dispatch_two_rows, dispatch_widest};
 pub use instruction_set::InstructionSet;
-pub(in crate::cpu) use kernel::Kernel;
 
-/// Whether the f32 kernels compute transforms of length `n` on this thread; the scalar engine computes the others.
+/// Whether the f32 kernels compute transforms of length `n` on this thread; plain loops compute the others.
 ///
 /// The rule is the same for every operation: see [`simd_enabled`].
 pub(in crate::cpu) fn supports_length(n: usize) -> bool {
@@ -36,12 +35,10 @@ pub(in crate::cpu) fn supports_length(n: usize) -> bool {
 
 /// Whether the f32 kernels run on this thread at all.
 ///
-/// They do if the processor has another instruction set than the portable one, with which the scalar engine is faster,
-/// and if the build is optimised. Without optimisation a kernel, in which everything is inlined, takes more than a
-/// thread's stack. A forced set runs in any build.
+/// They do if the build is optimised: otherwise a kernel, in which everything is inlined, takes more than a thread's stack.
+/// A forced set runs in any build.
 pub(in crate::cpu) fn simd_enabled() -> bool {
-    let is_faster = InstructionSet::current() > InstructionSet::Portable && !cfg!(debug_assertions);
-    is_faster || InstructionSet::is_forced()
+    !cfg!(debug_assertions) || InstructionSet::is_forced()
 }
 
 /// The instruction set of Firefly's own kernels for Welch estimates in f32 from segments of `n_fft` samples, when

@@ -27,7 +27,7 @@ const ALLOWED: &[&str] = &[
     // Scalar by design: rare rows, and the gradients of windows, whose sums stay in the order of rows.
     "top_k::forward::search_exactly",
     "top_k::forward::restore_order",
-    "welch::segment::WindowedGradients",
+    "welch::estimate::WindowedGradients",
     // Scalar by design: frames beyond the ends of rows, and sums over overlapping frames.
     "mel::frame_samples::Framing",
     "mel::frame_gradients::FrameGradients",

@@ -4,7 +4,7 @@ use firefly_reference::local_maxima as reference;
 use proptest::prelude::*;
 
 use crate::cpu::local_maxima;
-use crate::cpu::local_maxima::prominence::{Bases, base};
+use crate::cpu::local_maxima::{Bases, base};
 use crate::options::LocalMaximaOptions;
 
 /// Values with plateaus, ties, and some that are not finite.

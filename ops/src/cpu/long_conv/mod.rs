@@ -19,15 +19,16 @@ mod tiling;
 
 use std::sync::Arc;
 
-use crate::cpu::real::Real;
-use crate::cpu::runtime::reduction::sum_blocks;
-use crate::cpu::transform::plan::MixedRadixPlan;
-use crate::fast_length::next_fast_len;
 use lanes::LaneConv;
 use planned::PlannedTransforms;
 use rows::RowConv;
 use split::SplitTransforms;
 use tiling::Tiling;
+
+use crate::cpu::real::Real;
+use crate::cpu::runtime::sum_blocks;
+use crate::cpu::transform::plan::MixedRadixPlan;
+use crate::fast_length::next_fast_len;
 
 /// The shortest power of two points, a register each, that meet in few sets of the second-level cache.
 const MIN_ALIASED: usize = 1024;

@@ -15,7 +15,7 @@ use self::frame_gradients::FrameGradients;
 use self::frame_samples::Framing;
 use super::isa::register::MAX_LANES;
 use super::real::Real;
-use super::runtime::reduction::sum_blocks;
+use super::runtime::sum_blocks;
 use super::runtime::tasks::{Tasks, optional_chunks};
 use super::transform::plan_of_frames;
 use crate::mel_filters::cached_filters;

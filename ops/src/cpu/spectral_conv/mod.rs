@@ -3,14 +3,12 @@
 //! A task takes batch elements in groups that are small enough for their spectra to stay in the cache, and large
 //! enough to read the weights seldom. Results do not depend on the groups: every value is a sum in one order.
 
-mod multiply;
 mod product_rows;
-mod product_shape;
 mod product_tiles;
 mod spectra;
 
-use self::multiply::multiply;
-use self::product_shape::{ModeProduct, Strides};
+use self::product_rows::multiply;
+use self::product_rows::{ModeProduct, Strides};
 use self::spectra::{ChannelTransform, spare_len};
 use crate::cpu::real::Real;
 use crate::cpu::runtime::scratch::take;

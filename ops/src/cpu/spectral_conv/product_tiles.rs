@@ -4,7 +4,7 @@
 //! terms are added, and the factors of a block of terms are copied to where they are consecutive: in memory they are as
 //! far apart as batch elements, on few sets of the cache.
 
-use super::product_shape::{ModeProduct, Strides};
+use super::product_rows::{ModeProduct, Strides};
 use crate::cpu::isa::lines::{Line, take_complexes, with_lines};
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};

@@ -1,9 +1,10 @@
 use proptest::prelude::*;
-use rustfft::FftPlanner;
+use rustfft::FftDirection;
 use rustfft::num_complex::Complex;
 
 use super::*;
 use crate::cpu::{ButterflyGradients, ButterflyTransform, Real, butterfly, butterfly_backward};
+use crate::rustfft_plans::Planned;
 
 fn output<T: Real>(re: &[T], im: &[T], transform: &ButterflyTransform<'_, T>) -> (Vec<T>, Vec<T>) {
     let (mut out_re, mut out_im) = (vec![T::nan(); re.len()], vec![T::nan(); re.len()]);
@@ -18,7 +19,7 @@ fn with_exact_twiddles_it_is_the_dft() {
         let rows = 2;
         let (re, im) = (noise(rows * n, 10), noise(rows * n, 11));
         let mut expected: Vec<_> = re.iter().zip(&im).map(|(&re, &im)| Complex { re, im }).collect();
-        FftPlanner::new().plan_fft_forward(n).process(&mut expected);
+        f64::plan(n, FftDirection::Forward).process(&mut expected);
         let expected: Vec<f64> = expected.iter().map(|z| z.re).chain(expected.iter().map(|z| z.im)).collect();
         let twiddles = exact_twiddles(n);
         let open = vec![1.0; twiddles.len() / 2];

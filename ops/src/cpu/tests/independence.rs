@@ -2,7 +2,7 @@
 
 use rayon::ThreadPoolBuilder;
 
-use super::learned::LearnedModel;
+use super::gained::GainedEstimate;
 use super::*;
 use crate::cpu::*;
 
@@ -27,54 +27,43 @@ fn outputs(signal: &[f32], grad: &[f32]) -> RowBits {
     let options = WelchOptions { detrend: Detrend::Constant, scaling: Scaling::Spectrum, ..WelchOptions::new(N, 3) };
     let (frame_len, bins) = (options.frame(), options.bins());
     let rows = signal.len() / frame_len;
-    let model = LearnedModel::perturbed(options, true).single();
+    let estimate = GainedEstimate::new(options, 5).single();
     let zeros = |len: usize| vec![0.0f32; len];
     let mut floats: Vec<(Vec<f32>, usize)> = Vec::new();
     let mut peak_bins = vec![0; 2 * rows * K];
-    let (exact_bins, learned_bins) = peak_bins.split_at_mut(rows * K);
-    let (mut sums, mut window) = (Vec::new(), zeros(N));
-
-    let (mut power, mut peaks) = (zeros(rows * bins), zeros(rows * K));
-    welch_psd(signal, frame_len, &model.window, &options, &mut power);
-    welch_peaks(signal, frame_len, &model.window, &options, K, exact_bins, &mut peaks);
-    let mut grad_signal = zeros(signal.len());
-    welch_psd_backward(signal, frame_len, &model.window, &options, grad, Some(&mut grad_signal), Some(&mut window));
-    floats.extend([(power, bins), (peaks, K), (grad_signal, frame_len)]);
-    sums.extend(bits(&window));
-
-    let (mut power, mut peaks, mut grad_signal) = (zeros(rows * bins), zeros(rows * K), zeros(signal.len()));
-    learned_welch_psd(signal, frame_len, &model.borrow(), &mut power);
-    learned_welch_peaks(signal, frame_len, &model.borrow(), K, learned_bins, &mut peaks);
-    let (mut twiddles, mut gates, mut weights) = (model.twiddles.clone(), zeros(options.stages() * N / 2), zeros(3));
-    let mut gain = zeros(3 * bins);
-    let into = LearnedGradients {
-        signal: Some(&mut grad_signal),
-        window: Some(&mut window),
-        twiddles: Some(&mut twiddles),
-        gates: Some(&mut gates),
-        weights: Some(&mut weights),
-        gain: Some(&mut gain),
-    };
-    learned_welch_psd_backward(signal, frame_len, &model.borrow(), grad, into);
-    floats.extend([(power, bins), (peaks, K), (grad_signal, frame_len)]);
-    [&window, &twiddles, &gates, &weights, &gain].iter().for_each(|values| sums.extend(bits(values)));
+    let (plain_bins, gained_bins) = peak_bins.split_at_mut(rows * K);
+    let mut sums = Vec::new();
+    let plain = Estimate::new(&estimate.window, None, &options);
+    for (estimate, bins_of_peaks) in [(plain, plain_bins), (estimate.borrow(), gained_bins)] {
+        let (mut power, mut peaks, mut grad_signal) = (zeros(rows * bins), zeros(rows * K), zeros(signal.len()));
+        welch_psd(signal, frame_len, &estimate, &mut power);
+        welch_peaks(signal, frame_len, &estimate, K, bins_of_peaks, &mut peaks);
+        let (mut window, mut gain) = (zeros(N), estimate.gain.map(|gain| zeros(gain.len())));
+        let into =
+            EstimateGradients { signal: Some(&mut grad_signal), window: Some(&mut window), gain: gain.as_deref_mut() };
+        welch_psd_backward(signal, frame_len, &estimate, grad, into);
+        floats.extend([(power, bins), (peaks, K), (grad_signal, frame_len)]);
+        sums.extend(bits(&window).chain(bits(&gain.unwrap_or_default())));
+    }
 
     let re: Vec<f32> = signal.chunks(frame_len).flat_map(|frame| frame[..N].to_vec()).collect();
     let im: Vec<f32> = signal.chunks(frame_len).flat_map(|frame| frame[N..2 * N].to_vec()).collect();
     // The gradient of a row's bins, repeated, as that of its outputs.
     let grad: Vec<f32> = grad.chunks(bins).flat_map(|grad| [&grad[..N / 2], &grad[..N / 2]].concat()).collect();
     let [mut out_re, mut out_im, mut grad_re, mut grad_im] = [(); 4].map(|()| zeros(rows * N));
-    let transform = model.borrow().transform;
+    let (twiddles, gates) = (single(&perturbed_twiddles(N, 31)), single(&random_gates(N, 32)));
+    let transform = ButterflyTransform { n: N, twiddles: &twiddles, gates: Some(&gates) };
+    let [mut of_twiddles, mut of_gates] = [zeros(twiddles.len()), zeros(gates.len())];
     butterfly(&re, &im, &transform, &mut out_re, &mut out_im);
     let into = ButterflyGradients {
         re: Some(&mut grad_re),
         im: Some(&mut grad_im),
-        twiddles: Some(&mut twiddles),
-        gates: Some(&mut gates),
+        twiddles: Some(&mut of_twiddles),
+        gates: Some(&mut of_gates),
     };
     butterfly_backward(&re, &im, &transform, &grad, &grad, into);
     floats.extend([(out_re, N), (out_im, N), (grad_re, N), (grad_im, N)]);
-    [&twiddles, &gates].iter().for_each(|values| sums.extend(bits(values)));
+    [&of_twiddles, &of_gates].iter().for_each(|values| sums.extend(bits(values)));
 
     let row = |row: usize| {
         let of_row = |(values, len): &(Vec<f32>, usize)| bits(&values[row * len..(row + 1) * len]).collect::<Vec<_>>();

@@ -1,9 +1,8 @@
 //! Tests of the kernels against their definitions in double precision, and of gradients against differences.
 
 mod butterfly;
+mod gained;
 mod independence;
-pub(in crate::cpu) mod learned;
-pub(in crate::cpu) mod learned_gradient;
 mod psd;
 mod top_k;
 mod transform;
@@ -19,7 +18,6 @@ use rand::{RngExt, SeedableRng};
 
 use crate::cpu::Real;
 use crate::cpu::top_k::top_k_row;
-use crate::open_blocks::OpenBlocks;
 use crate::options::{Detrend, Scaling, WelchOptions};
 
 const SCALINGS: [Scaling; 3] = [Scaling::Power, Scaling::Spectrum, Scaling::Density { sample_rate: 2.5 }];
@@ -155,7 +153,7 @@ fn top_k_of<T: Real>(power: &[T], bins: usize, k: usize) -> (Vec<i64>, Vec<T>) {
     let mut keys = vec![T::Key::default(); bins];
     let outputs = peak_bins.chunks_exact_mut(k).zip(peak_power.chunks_exact_mut(k));
     for (power, (peak_bins, peak_power)) in power.chunks_exact(bins).zip(outputs) {
-        top_k_row(power, OpenBlocks::ALL, &mut keys, peak_bins, peak_power);
+        top_k_row(power, &mut keys, peak_bins, peak_power);
     }
     (peak_bins, peak_power)
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::cpu::{welch_peaks, welch_psd, welch_psd_backward};
+use crate::cpu::{Estimate, EstimateGradients, welch_peaks, welch_psd, welch_psd_backward};
 
 fn every_option(n_fft: usize) -> impl Iterator<Item = WelchOptions> {
     (1..=3).flat_map(move |segments| {
@@ -14,7 +14,7 @@ fn every_option(n_fft: usize) -> impl Iterator<Item = WelchOptions> {
 
 fn psd(signal: &[f64], frame_len: usize, window: &[f64], options: &WelchOptions) -> Vec<f64> {
     let mut power = vec![f64::NAN; signal.len() / frame_len * options.bins()];
-    welch_psd(signal, frame_len, window, options, &mut power);
+    welch_psd(signal, frame_len, &Estimate::new(window, None, options), &mut power);
     power
 }
 
@@ -31,7 +31,7 @@ fn power_is_that_of_the_definition() {
             assert!(relative_error(&double, &expected) < 1e-13, "{options:?}");
 
             let mut power = vec![f32::NAN; expected.len()];
-            welch_psd(&single(&signal), frame_len, &single(&window), &options, &mut power);
+            welch_psd(&single(&signal), frame_len, &Estimate::new(&single(&window), None, &options), &mut power);
             let power: Vec<f64> = power.into_iter().map(f64::from).collect();
             assert!(relative_error(&power, &expected) < single_tolerance(n), "{options:?}");
         }
@@ -51,11 +51,13 @@ fn gradients_match_differences_of_the_loss() {
             welch_psd_backward(
                 &signal,
                 frame_len,
-                &window,
-                &options,
+                &Estimate::new(&window, None, &options),
                 &grad_power,
-                Some(&mut grad_signal),
-                Some(&mut grad_window),
+                EstimateGradients {
+                    signal: Some(&mut grad_signal),
+                    window: Some(&mut grad_window),
+                    ..EstimateGradients::default()
+                },
             );
             let loss = |signal: &[f64], window: &[f64]| dot(&psd(signal, frame_len, window, &options), &grad_power);
             assert_gradient("signal", &grad_signal, &signal, |signal| loss(signal, &window));
@@ -65,8 +67,20 @@ fn gradients_match_differences_of_the_loss() {
             }
 
             let (mut signal_alone, mut window_alone) = (grad_signal.clone(), grad_window.clone());
-            welch_psd_backward(&signal, frame_len, &window, &options, &grad_power, Some(&mut signal_alone), None);
-            welch_psd_backward(&signal, frame_len, &window, &options, &grad_power, None, Some(&mut window_alone));
+            welch_psd_backward(
+                &signal,
+                frame_len,
+                &Estimate::new(&window, None, &options),
+                &grad_power,
+                EstimateGradients { signal: Some(&mut signal_alone), ..EstimateGradients::default() },
+            );
+            welch_psd_backward(
+                &signal,
+                frame_len,
+                &Estimate::new(&window, None, &options),
+                &grad_power,
+                EstimateGradients { window: Some(&mut window_alone), ..EstimateGradients::default() },
+            );
             assert_eq!(signal_alone, grad_signal);
             assert_eq!(window_alone, grad_window);
         }
@@ -79,11 +93,11 @@ fn peaks_are_the_top_of_the_power() {
     let (frame_len, bins, rows) = (options.frame(), options.bins(), 4);
     let (signal, window) = (single(&noise(rows * frame_len, 4)), single(&window(64)));
     let mut power = vec![0.0; rows * bins];
-    welch_psd(&signal, frame_len, &window, &options, &mut power);
+    welch_psd(&signal, frame_len, &Estimate::new(&window, None, &options), &mut power);
     for k in [1, 5, bins] {
         let (expected_bins, expected_power) = top_k_of(&power, bins, k);
         let (mut peak_bins, mut peak_power) = (vec![0; rows * k], vec![0.0; rows * k]);
-        welch_peaks(&signal, frame_len, &window, &options, k, &mut peak_bins, &mut peak_power);
+        welch_peaks(&signal, frame_len, &Estimate::new(&window, None, &options), k, &mut peak_bins, &mut peak_power);
         assert_eq!(peak_bins, expected_bins);
         assert_eq!(peak_power, expected_power);
     }
@@ -99,7 +113,7 @@ fn gradients_of_peaks_match_differences_of_the_loss() {
         let grad_peaks = noise(rows * k, 6);
         let peaks = |signal: &[f64]| {
             let (mut peak_bins, mut peak_power) = (vec![0; rows * k], vec![0.0; rows * k]);
-            welch_peaks(signal, frame_len, &window, &options, k, &mut peak_bins, &mut peak_power);
+            welch_peaks(signal, frame_len, &Estimate::new(&window, None, &options), k, &mut peak_bins, &mut peak_power);
             (peak_bins, peak_power)
         };
         let mut grad_power = vec![0.0; rows * bins];
@@ -107,7 +121,13 @@ fn gradients_of_peaks_match_differences_of_the_loss() {
             grad_power[peak / k * bins + bin as usize] += grad;
         }
         let mut grad_signal = vec![f64::NAN; signal.len()];
-        welch_psd_backward(&signal, frame_len, &window, &options, &grad_power, Some(&mut grad_signal), None);
+        welch_psd_backward(
+            &signal,
+            frame_len,
+            &Estimate::new(&window, None, &options),
+            &grad_power,
+            EstimateGradients { signal: Some(&mut grad_signal), ..EstimateGradients::default() },
+        );
         assert_gradient("signal", &grad_signal, &signal, |signal| dot(&peaks(signal).1, &grad_peaks));
     }
 }

@@ -1,12 +1,13 @@
 //! Fourier transforms of rows, by every instruction set and algorithm.
 
 use rayon::ThreadPoolBuilder;
-use rustfft::FftPlanner;
+use rustfft::FftDirection;
 use rustfft::num_complex::Complex;
 
 use super::{lengths, noise, single};
 use crate::cpu::{InstructionSet, complex_fft, complex_fft_in_place, inverse_real_fft, real_fft};
 use crate::options::{Direction, FftOptions};
+use crate::rustfft_plans::Planned;
 
 /// Lengths for every algorithm of complex rows, and of real ones.
 const COMPLEX: [usize; 23] = [
@@ -47,7 +48,7 @@ fn with(set: InstructionSet, body: impl FnOnce() + Send) {
 /// The transform of `values` in double precision.
 fn expected(values: &[Complex<f64>]) -> Vec<Complex<f64>> {
     let mut values = values.to_vec();
-    FftPlanner::new().plan_fft_forward(values.len()).process(&mut values);
+    f64::plan(values.len(), FftDirection::Forward).process(&mut values);
     values
 }
 

@@ -15,11 +15,10 @@ use std::ops::Range;
 use crate::cpu::fft::radix::transpose;
 use crate::cpu::isa::register::{MAX_LANES, Register, SharedKernel};
 use crate::cpu::top_k::{shift_bins, top_k_row};
-use crate::open_blocks::{OpenBlocks, SHORTEST_BLOCK};
 use crate::sorting_network::for_each_comparator;
 
 /// Keys sorted at once.
-const BLOCK: usize = SHORTEST_BLOCK;
+const BLOCK: usize = 16;
 /// Largest k for the search in registers.
 const MAX_K: usize = 4 * BLOCK;
 /// Largest number of bins of a row for the search in registers: with more, keys have too few bits left for the power.
@@ -38,19 +37,12 @@ pub(in crate::cpu) struct PowerTile<'a> {
     first: usize,
     /// The number of bins that are searched.
     bins: usize,
-    /// The blocks of them that are searched.
-    open: OpenBlocks,
 }
 
 impl<'a> PowerTile<'a> {
     /// The bins `searched` of rows of `stride` values.
     pub fn new(power: &'a [f32], stride: usize, searched: Range<usize>) -> Self {
-        Self { power, stride, first: searched.start, bins: searched.len(), open: OpenBlocks::ALL }
-    }
-
-    /// The same rows, but only their `open` blocks are searched.
-    pub fn with_open(self, open: OpenBlocks) -> Self {
-        Self { open, ..self }
+        Self { power, stride, first: searched.start, bins: searched.len() }
     }
 
     /// The searched bins of a row.
@@ -82,7 +74,7 @@ pub(in crate::cpu) fn top_k_tile<V: Register, const GENERAL: bool>(
     } else {
         for row in 0..out_bins.len() / k {
             let ranks = row * k..(row + 1) * k;
-            search_exactly(tile.row(row), tile.open, keys, &mut out_bins[ranks.clone()], &mut out_power[ranks]);
+            search_exactly(tile.row(row), keys, &mut out_bins[ranks.clone()], &mut out_power[ranks]);
         }
     }
     shift_bins(out_bins, tile.first);
@@ -134,7 +126,7 @@ impl<V: Register, const B: usize, const GENERAL: bool> SharedKernel for TileSear
             let (first, last) = (ranks[0].to_bits() & !mask, ranks[k - 1].to_bits() & !mask);
             let finite = if GENERAL { MIN_KEY <= last && first <= MAX_KEY } else { first < f32::INFINITY.to_bits() };
             if !finite || undecided >> row & 1 == 1 {
-                search_exactly(power, tile.open, keys, out_bins, out_power);
+                search_exactly(power, keys, out_bins, out_power);
                 continue;
             }
             if k == BLOCK {
@@ -187,14 +179,8 @@ fn decode_keys<V: Register>(
 
 #[cold]
 #[inline(never)]
-pub(super) fn search_exactly(
-    power: &[f32],
-    open: OpenBlocks,
-    keys: &mut [u64],
-    out_bins: &mut [i64],
-    out_power: &mut [f32],
-) {
-    top_k_row(power, open, keys, out_bins, out_power);
+pub(super) fn search_exactly(power: &[f32], keys: &mut [u64], out_bins: &mut [i64], out_power: &mut [f32]) {
+    top_k_row(power, keys, out_bins, out_power);
 }
 
 /// Sorts peaks by power, strongest first; those of equal power stay in their order.
@@ -223,22 +209,17 @@ fn sorted<V: Register, const B: usize, const GENERAL: bool>(
     let mut top = [[V::splat(token, 0.0); BLOCK]; B];
     let mut discarded = V::splat(token, 0.0);
     let (whole, rest) = (tile.bins / BLOCK, tile.bins % BLOCK);
-    let mut open = tile.open.bits_of_sixteens(tile.bins);
-    let first = open.trailing_zeros() as usize;
-    top[0] = sort(keys_of_block::<V, GENERAL>(token, tile, first, mask));
-    open &= open.wrapping_sub(1);
-    let mut filled = 1;
-    while open != 0 {
-        let mut other = sort(keys_of_block::<V, GENERAL>(token, tile, open.trailing_zeros() as usize, mask));
-        open &= open - 1;
+    top[0] = sort(keys_of_block::<V, GENERAL>(token, tile, 0, mask));
+    for block in 1..whole + usize::from(rest > 1) {
+        let mut other = sort(keys_of_block::<V, GENERAL>(token, tile, block, mask));
         // Merge into as many blocks as are filled; each passes its sixteen least on to the next.
-        filled = B.min(filled + 1);
+        let filled = B.min(block + 1);
         for top in &mut top[..filled - 1] {
             other = merge(top, other);
         }
         merge_greatest(&mut top[filled - 1], other, &mut discarded);
     }
-    if rest != 1 || !tile.open.contains(whole - 1) {
+    if rest != 1 {
         return (top, discarded);
     }
     // A bin behind whole blocks, Nyquist in a spectrum, is inserted alone.

@@ -1,17 +1,15 @@
 //! The largest values of rows, such as the strongest bins of power spectra.
 
 pub(in crate::cpu) mod forward;
-mod row;
 #[cfg(test)]
 mod tests;
 mod tiles;
 
+use std::ops::Range;
+
 use crate::cpu::isa;
 use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;
-use crate::open_blocks::OpenBlocks;
-use row::shift_bins;
-pub(in crate::cpu) use row::{top_k_of_bins, top_k_row};
 
 /// Work of a row, in the unit of [`Tasks`].
 pub(in crate::cpu) fn work(bins: usize, k: usize) -> usize {
@@ -40,8 +38,55 @@ pub fn top_k<T: Real>(values: &[T], length: usize, k: usize, out_bins: &mut [i64
             let (_, _, keys) = scratch.buffers(0, 0, length);
             let outputs = out_bins.chunks_exact_mut(k).zip(out_values.chunks_exact_mut(k));
             for (values, (out_bins, out_values)) in values.chunks_exact(length).zip(outputs) {
-                top_k_row(values, OpenBlocks::ALL, keys, out_bins, out_values);
+                top_k_row(values, keys, out_bins, out_values);
             }
         });
     });
+}
+
+/// Numbers bins that were searched from `first` on as those of the whole row.
+#[inline(always)]
+pub(super) fn shift_bins(bins: &mut [i64], first: usize) {
+    if first > 0 {
+        // A missing peak stays −1.
+        bins.iter_mut().for_each(|bin| *bin += if *bin < 0 { 0 } else { first as i64 });
+    }
+}
+
+/// The strongest bins of a row of power, strongest first, as many as the outputs are long: at most all of them.
+///
+/// Equal powers give the lower bin first. Non-finite power is never selected; missing ranks have bin −1 and power NaN.
+/// `keys`, as long as `power`, is overwritten.
+pub(in crate::cpu) fn top_k_row<T: Real>(power: &[T], keys: &mut [T::Key], out_bins: &mut [i64], out_power: &mut [T]) {
+    let k = out_bins.len();
+    debug_assert_eq!(keys.len(), power.len());
+    debug_assert_eq!(out_power.len(), k);
+    for (bin, (key, power)) in keys.iter_mut().zip(power).enumerate() {
+        *key = power.key(bin);
+    }
+    let strongest_first = |a: &T::Key, b: &T::Key| b.cmp(a);
+    if k < keys.len() {
+        keys.select_nth_unstable_by(k - 1, strongest_first);
+    }
+    let peaks = &mut keys[..k];
+    peaks.sort_unstable_by(strongest_first);
+    for ((&key, out_bin), out_power) in peaks.iter().zip(out_bins).zip(out_power) {
+        match T::key_bin(key) {
+            Some(bin) => (*out_bin, *out_power) = (bin as i64, power[bin]),
+            None => (*out_bin, *out_power) = (-1, T::nan()),
+        }
+    }
+}
+
+/// [`top_k_row`] of the bins `searched` of a row, with their numbers in the row; `keys` is as long as they are.
+pub(in crate::cpu) fn top_k_of_bins<T: Real>(
+    power: &[T],
+    searched: Range<usize>,
+    keys: &mut [T::Key],
+    out_bins: &mut [i64],
+    out_power: &mut [T],
+) {
+    let first = searched.start;
+    top_k_row(&power[searched], keys, out_bins, out_power);
+    shift_bins(out_bins, first);
 }

@@ -9,7 +9,6 @@ use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
 use crate::cpu::tests::reduced;
 use crate::cpu::top_k::forward::{PowerTile, top_k_tile};
 use crate::cpu::top_k::{top_k, top_k_of_bins};
-use crate::open_blocks::OpenBlocks;
 
 fn bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(|value| value.to_bits()).collect()
@@ -21,7 +20,6 @@ struct PowerSearch<'a> {
     power: &'a [f32],
     stride: usize,
     searched: Range<usize>,
-    open: OpenBlocks,
     k: usize,
     keys: &'a mut [u64],
     found: &'a mut [i64],
@@ -32,7 +30,6 @@ impl Kernel for PowerSearch<'_> {
     #[inline(always)]
     fn run<V: Register>(self, token: V::Token) {
         let tile = PowerTile::new(&self.power[..self.stride * V::LANES], self.stride, self.searched);
-        let tile = tile.with_open(self.open);
         top_k_tile::<V, false>(token, &tile, self.k, self.keys, self.found, self.peaks);
     }
 }
@@ -41,7 +38,6 @@ fn search_with(
     set: InstructionSet,
     rows: &[Vec<f32>],
     searched: Range<usize>,
-    open: OpenBlocks,
     k: usize,
     found: &mut [i64],
     peaks: &mut [f32],
@@ -56,7 +52,7 @@ fn search_with(
     dispatch(
         set,
         Width::Sixteen,
-        PowerSearch { power: &power, stride, open, k, keys: &mut vec![0; searched.len()], searched, found, peaks },
+        PowerSearch { power: &power, stride, k, keys: &mut vec![0; searched.len()], searched, found, peaks },
     );
 }
 
@@ -123,11 +119,11 @@ fn band(bins: usize) -> impl Strategy<Value = Range<usize>> {
 }
 
 /// The largest of the searched values of each row, by the exact search: positions, and the bits of values.
-fn searched_exactly(rows: &[Vec<f32>], searched: Range<usize>, open: OpenBlocks, k: usize) -> (Vec<i64>, Vec<u32>) {
+fn searched_exactly(rows: &[Vec<f32>], searched: Range<usize>, k: usize) -> (Vec<i64>, Vec<u32>) {
     let mut expected = (Vec::new(), Vec::new());
     for power in rows {
         let (mut keys, mut bins, mut peaks) = (vec![0; searched.len()], vec![0; k], vec![0.0; k]);
-        top_k_of_bins(power, searched.clone(), open, &mut keys, &mut bins, &mut peaks);
+        top_k_of_bins(power, searched.clone(), &mut keys, &mut bins, &mut peaks);
         expected.0.extend(bins);
         expected.1.extend(bits(&peaks));
     }
@@ -163,37 +159,27 @@ proptest! {
 
     #[test]
     fn strongest_bins_are_those_of_the_definition(
-        (rows, searched, k, gains) in prop_oneof![Just(17), Just(33), Just(65), Just(129), Just(513)]
+        (rows, searched, k) in prop_oneof![Just(17), Just(33), Just(65), Just(129), Just(513)]
             .prop_flat_map(|bins| (Just(bins), prop_oneof![Just(0..bins), band(bins)]))
             .prop_flat_map(|(bins, searched)| {
                 let most = searched.len().min(64);
-                // A gain of 0 or 1 for each bin, in runs of which some close blocks.
-                let runs = prop::collection::vec((any::<bool>(), 8usize..40), 1..=64);
-                let gains = prop_oneof![
-                    Just(vec![1.0f32; bins]),
-                    runs.prop_map(move |runs| {
-                        let gains = runs.iter().flat_map(|&(open, length)| vec![f32::from(u8::from(open)); length]);
-                        gains.chain(vec![1.0; bins]).take(bins).collect()
-                    }),
-                ];
-                (prop::collection::vec(special_row(bins), 1..=16), Just(searched), 1..=most, gains)
+                (prop::collection::vec(special_row(bins), 1..=16), Just(searched), 1..=most)
             }),
     ) {
-        let open = OpenBlocks::of_gain(&gains, 1, searched.clone(), k);
-        let expected = searched_exactly(&rows, searched.clone(), open, k);
+        let expected = searched_exactly(&rows, searched.clone(), k);
         for set in InstructionSet::available() {
             let (mut bins, mut peaks) = (vec![0; rows.len() * k], vec![0.0; rows.len() * k]);
             for rows_at in (0..rows.len()).step_by(4) {
                 let until = rows.len().min(rows_at + 4);
                 // Tiles of every set hold at least four rows.
                 let at = rows_at * k..until * k;
-                search_with(set, &rows[rows_at..until], searched.clone(), open, k, &mut bins[at.clone()], &mut peaks[at]);
+                search_with(set, &rows[rows_at..until], searched.clone(), k, &mut bins[at.clone()], &mut peaks[at]);
             }
             prop_assert_eq!(&bins, &expected.0, "{}", set);
             prop_assert_eq!(bits(&peaks), &expected.1[..], "{}", set);
             let (mut bins, mut peaks) = (vec![0; rows.len() * k], vec![0.0; rows.len() * k]);
             if set.name() == "avx512" {
-                search_with(set, &rows, searched.clone(), open, k, &mut bins, &mut peaks);
+                search_with(set, &rows, searched.clone(), k, &mut bins, &mut peaks);
                 prop_assert_eq!(&bins, &expected.0, "{}", set);
                 prop_assert_eq!(bits(&peaks), &expected.1[..], "{}", set);
             }
@@ -206,7 +192,7 @@ proptest! {
             .prop_flat_map(|length| (prop::collection::vec(special_values(length), 1..=reduced(40, 9)), 1..=length.min(70))),
     ) {
         let length = rows[0].len();
-        let expected = searched_exactly(&rows, 0..length, OpenBlocks::ALL, k);
+        let expected = searched_exactly(&rows, 0..length, k);
         for set in InstructionSet::available() {
             let (mut bins, mut values) = (vec![0; rows.len() * k], vec![0.0; rows.len() * k]);
             set.force(|| top_k(&rows.concat(), length, k, &mut bins, &mut values));

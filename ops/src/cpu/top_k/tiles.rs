@@ -5,7 +5,6 @@ use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
 use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;
 use crate::cpu::top_k::forward::{PowerTile, search_exactly, top_k_tile};
-use crate::open_blocks::OpenBlocks;
 
 /// [`top_k`](super::top_k()) in registers, for sizes that [`takes`](super::forward::takes) accepts.
 pub(super) fn top_k(values: &[f32], length: usize, k: usize, out_bins: &mut [i64], out_values: &mut [f32]) {
@@ -49,7 +48,7 @@ impl Kernel for TopKKernel<'_> {
             if 4 * rows.len() < V::LANES * length {
                 let outputs = out_bins.chunks_exact_mut(k).zip(out_values.chunks_exact_mut(k));
                 for (row, (out_bins, out_values)) in rows.chunks_exact(length).zip(outputs) {
-                    search_exactly(row, OpenBlocks::ALL, keys, out_bins, out_values);
+                    search_exactly(row, keys, out_bins, out_values);
                 }
                 continue;
             }

@@ -14,11 +14,11 @@ use super::OneSidedFactors;
 use super::plan::{largest_prime, turn};
 use crate::cpu::isa::register::{Complex, Register};
 use crate::cpu::isa::{Kernel, dispatch_widest, simd_enabled};
-use crate::cpu::real::Real;
-use crate::cpu::runtime::keyed_cache::KeyedCache;
+use crate::cpu::runtime::KeyedCache;
 use crate::cpu::runtime::scratch::with_vector;
 use crate::cpu::runtime::tasks::Tasks;
 use crate::options::{Direction, FftOptions};
+use crate::rustfft_plans::Planned;
 
 /// The smallest prime factor that makes a length one of these.
 const MIN_PRIME: usize = 37;

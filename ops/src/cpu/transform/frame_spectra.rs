@@ -66,3 +66,8 @@ pub(in crate::cpu) fn lines_of_frames(plan: &MixedRadixPlan, n: usize) -> usize 
 pub(in crate::cpu) fn plan_of_frames(n: usize, count: usize) -> Option<Arc<MixedRadixPlan>> {
     MixedRadixPlan::of(complex_points(n), count)
 }
+
+/// The plan of real frames of `n` samples, however many there are.
+pub(in crate::cpu) fn frame_plan(n: usize) -> Arc<MixedRadixPlan> {
+    MixedRadixPlan::of_points(complex_points(n))
+}

@@ -18,7 +18,7 @@ use crate::cpu::fft::radix::{radix, transpose};
 use crate::cpu::isa::lines::{Line, complexes, lines_for, lines_of, take_complexes, take_values, with_lines};
 use crate::cpu::isa::register::{Complex, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch, simd_enabled};
-use crate::cpu::runtime::keyed_cache::KeyedCache;
+use crate::cpu::runtime::KeyedCache;
 use crate::cpu::runtime::tasks::Tasks;
 
 /// The shortest rows.

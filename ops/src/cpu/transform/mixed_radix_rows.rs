@@ -16,7 +16,7 @@ use crate::cpu::fft::unpack::store_rows;
 use crate::cpu::isa::lines::{Line, complexes, lines_for, lines_of, take_complexes, take_values, with_lines};
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, simd_enabled};
-use crate::cpu::runtime::keyed_cache::KeyedCache;
+use crate::cpu::runtime::KeyedCache;
 use crate::cpu::runtime::tasks::Tasks;
 
 /// The largest prime factor: its pass is a sum over all pairs.

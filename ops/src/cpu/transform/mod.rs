@@ -40,7 +40,7 @@ use crate::cpu::real::Real;
 use crate::options::{Direction, FftOptions};
 pub use column_modes::{columns_fill_lanes, columns_to_modes, complex_fft_columns, modes_to_columns};
 use complex_algorithm::ComplexAlgorithm;
-pub(in crate::cpu) use frame_spectra::{FrameSpectra, lines_of_frames, plan_of_frames};
+pub(in crate::cpu) use frame_spectra::{FrameSpectra, frame_plan, lines_of_frames, plan_of_frames};
 use lanes::{LaneTransform, LaneTransformKind};
 use long_rows::transform_long_rows;
 use mixed_radix_rows::transform_rows;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::cpu::isa::InstructionSet;
 use crate::cpu::isa::simd_enabled;
-use crate::cpu::runtime::keyed_cache::KeyedCache;
+use crate::cpu::runtime::KeyedCache;
 
 /// The most points of a transform: a tile of rows stays within the second-level cache.
 const MAX_POINTS: usize = 4096;

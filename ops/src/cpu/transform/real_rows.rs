@@ -10,7 +10,7 @@ use super::even_odd::{JoinKernel, SplitKernel};
 use super::plan::turn;
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
 use crate::cpu::isa::{Kernel, dispatch_widest};
-use crate::cpu::runtime::keyed_cache::KeyedCache;
+use crate::cpu::runtime::KeyedCache;
 use crate::cpu::runtime::scratch::with_vector;
 use crate::cpu::runtime::tasks::Tasks;
 use crate::fast_length::next_fast_len;

@@ -17,7 +17,7 @@ use crate::cpu::fft::radix::radix;
 use crate::cpu::isa::lines::{Line, complexes, lines_of};
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, simd_enabled};
-use crate::cpu::runtime::keyed_cache::KeyedCache;
+use crate::cpu::runtime::KeyedCache;
 use crate::cpu::runtime::tasks::Tasks;
 
 /// Registers of a group.

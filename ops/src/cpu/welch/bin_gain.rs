@@ -3,7 +3,7 @@
 use crate::cpu::fft::unpack::{BinSink, load_last, load_rows, store_last, store_rows};
 use crate::cpu::isa::lines::{Line, lines_for, take_registers};
 use crate::cpu::isa::register::Register;
-use crate::cpu::learned::gain::{POWER_TAPS, PRODUCT_TAPS, taps_of};
+use crate::cpu::welch::gain::{POWER_TAPS, PRODUCT_TAPS, taps_of};
 
 /// Gain of the bins of rows.
 pub(super) enum RowGain<'a, V> {
@@ -14,12 +14,12 @@ pub(super) enum RowGain<'a, V> {
 }
 
 impl<'a, V: Register> RowGain<'a, V> {
-    /// The gain `[bins, 3]` or `[bins, 5]`. `closed` has a bit for each register of bins that nothing is stored to.
+    /// The gain `[bins, 3]` or `[bins, 5]`.
     #[inline(always)]
-    pub fn new(token: V::Token, gain: &[f32], bins: usize, closed: u64, memory: &mut &'a mut [Line]) -> Self {
+    pub fn new(token: V::Token, gain: &[f32], bins: usize, memory: &mut &'a mut [Line]) -> Self {
         match taps_of(gain, bins) {
-            PRODUCT_TAPS => Self::Products(BinGain::new(token, gain, closed, memory)),
-            _ => Self::Power(BinGain::new(token, gain, closed, memory)),
+            PRODUCT_TAPS => Self::Products(BinGain::new(token, gain, memory)),
+            _ => Self::Power(BinGain::new(token, gain, memory)),
         }
     }
 }
@@ -30,14 +30,12 @@ pub(super) struct BinGain<'a, V, const T: usize> {
     taps: &'a [V],
     /// Those of Nyquist, in every lane.
     nyquist: [V; T],
-    /// A bit for each register of bins whose power is not needed.
-    closed: u64,
 }
 
 impl<'a, V: Register, const T: usize> BinGain<'a, V, T> {
     /// The gain `[bins, T]`.
     #[inline(always)]
-    fn new(token: V::Token, gain: &[f32], closed: u64, memory: &mut &'a mut [Line]) -> Self {
+    pub fn new(token: V::Token, gain: &[f32], memory: &mut &'a mut [Line]) -> Self {
         let factors = gain.as_chunks::<T>().0;
         let last = factors.len() - 1;
         let taps = take_registers::<V>(token, memory, last / V::LANES * T);
@@ -54,7 +52,7 @@ impl<'a, V: Register, const T: usize> BinGain<'a, V, T> {
         for (register, &factor) in nyquist.iter_mut().zip(&factors[last]) {
             *register = V::splat(token, factor);
         }
-        Self { taps, nyquist, closed }
+        Self { taps, nyquist }
     }
 
     /// A sink that applies the gain and stores the result to `power` `[bins]` of each row of a register.
@@ -68,26 +66,13 @@ impl<'a, V: Register, const T: usize> BinGain<'a, V, T> {
         token: V::Token,
         power: &'s mut [&'r mut [f32]; 2],
         products: &'s [V],
-    ) -> GainedBins<'s, 'r, V, T, false> {
-        self.skipping::<N, false>(token, power, products)
-    }
-
-    /// As [`sink`](Self::sink); if it `SKIPS`, registers of bins that are not needed are left out. That takes less time
-    /// where bins are loaded for the gain alone, and more where they are folded for it.
-    #[inline(always)]
-    fn skipping<'s, 'r, const N: usize, const SKIPS: bool>(
-        &'s self,
-        token: V::Token,
-        power: &'s mut [&'r mut [f32]; 2],
-        products: &'s [V],
-    ) -> GainedBins<'s, 'r, V, T, SKIPS> {
+    ) -> GainedBins<'s, 'r, V, T> {
         let zero = V::splat(token, 0.0);
         let (below, here) = ([zero; 2], [zero; 2]);
         let columns = if N > 0 { N / 2 / V::LANES } else { self.taps.len() / T };
         GainedBins {
             taps: &self.taps.as_chunks::<T>().0[..columns],
             nyquist: &self.nyquist,
-            closed: self.closed,
             power,
             products,
             below,
@@ -106,7 +91,7 @@ impl<V: Register> BinGain<'_, V, POWER_TAPS> {
     pub fn apply<const N: usize>(&self, token: V::Token, power: &mut [&mut [f32]; 2]) {
         let zero = V::splat(token, 0.0);
         let nyquist = load_last(token, power);
-        let mut bins = self.skipping::<N, true>(token, power, &[]);
+        let mut bins = self.sink::<N>(token, power, &[]);
         for c in 0..bins.taps.len() {
             let power = load_rows(token, bins.power, c * V::LANES);
             bins.store(c, power, zero);
@@ -117,10 +102,9 @@ impl<V: Register> BinGain<'_, V, POWER_TAPS> {
 
 /// Sink that applies a gain. A column is stored once the one above it is there, which its gain takes too; a column is
 /// kept as its power and its products.
-pub(super) struct GainedBins<'s, 'r, V, const T: usize, const SKIPS: bool> {
+pub(super) struct GainedBins<'s, 'r, V, const T: usize> {
     taps: &'s [[V; T]],
     nyquist: &'s [V; T],
-    closed: u64,
     power: &'s mut [&'r mut [f32]; 2],
     /// Those of earlier segments.
     products: &'s [V],
@@ -130,15 +114,7 @@ pub(super) struct GainedBins<'s, 'r, V, const T: usize, const SKIPS: bool> {
     here: [V; 2],
 }
 
-impl<V: Register, const T: usize, const SKIPS: bool> GainedBins<'_, '_, V, T, SKIPS> {
-    /// Stores the power of the last column taken, `column`, after the gain; `above` is the power of the column above it.
-    #[inline(always)]
-    fn store_gained(&mut self, column: usize, above: V) {
-        if !SKIPS || self.closed >> (column % u64::BITS as usize) & 1 == 0 {
-            store_rows(self.gained(above, &self.taps[column]), self.power, column * V::LANES);
-        }
-    }
-
+impl<V: Register, const T: usize> GainedBins<'_, '_, V, T> {
     /// Power of the last column taken after the gain; `above` is the power of the column above it.
     #[inline(always)]
     fn gained(&self, above: V, taps: &[V; T]) -> V {
@@ -153,7 +129,7 @@ impl<V: Register, const T: usize, const SKIPS: bool> GainedBins<'_, '_, V, T, SK
     }
 }
 
-impl<V: Register, const T: usize, const SKIPS: bool> BinSink<V> for GainedBins<'_, '_, V, T, SKIPS> {
+impl<V: Register, const T: usize> BinSink<V> for GainedBins<'_, '_, V, T> {
     #[inline(always)]
     fn store(&mut self, column: usize, mut power: V, mut products: V) {
         if !self.products.is_empty() {
@@ -165,7 +141,7 @@ impl<V: Register, const T: usize, const SKIPS: bool> BinSink<V> for GainedBins<'
             // with bin 1, here in the last lanes.
             [power.mirror(power), products.reverse()]
         } else {
-            self.store_gained(column - 1, power);
+            store_rows(self.gained(power, &self.taps[column - 1]), self.power, (column - 1) * V::LANES);
             self.here
         };
         self.here = [power, products];
@@ -177,7 +153,7 @@ impl<V: Register, const T: usize, const SKIPS: bool> BinSink<V> for GainedBins<'
             nyquist = nyquist + load_last(nyquist.token(), self.power);
         }
         let last = self.taps.len() - 1;
-        self.store_gained(last, nyquist);
+        store_rows(self.gained(nyquist, &self.taps[last]), self.power, last * V::LANES);
         // The bin beyond Nyquist is the one below it.
         let [power, products] = [self.here[0].reverse(), self.here[1].reverse()];
         let mut gained = combined(nyquist, [power, power], self.nyquist);

@@ -1,4 +1,4 @@
-//! Segments of rows in f32: of sums of neighbouring samples if the estimate is of them, the mean subtracted if it is to be.
+//! Segments of rows in f32, the mean subtracted if it is to be.
 
 use crate::cpu::isa::register::{MAX_LANES, Register};
 use crate::options::{Detrend, WelchOptions};
@@ -17,8 +17,7 @@ pub(super) fn segment_of_rows<'f, V: Register>(
     [first, if V::ROWS == 1 { first } else { segment::<V>(token, options, frames[1], index, second) }]
 }
 
-/// Segment `index` of a frame; sums of samples, and the difference where the mean is to be subtracted, are stored in
-/// `detrended`.
+/// Segment `index` of a frame; the difference from the mean, where that is to be subtracted, is stored in `detrended`.
 #[inline(always)]
 fn segment<'f, V: Register>(
     token: V::Token,
@@ -27,17 +26,7 @@ fn segment<'f, V: Register>(
     index: usize,
     detrended: &'f mut [f32],
 ) -> &'f [f32] {
-    let (first, count) = (index * options.hop, options.n_fft);
-    if options.halvings > 0 {
-        let samples = &frame[first << options.halvings..][..count << options.halvings];
-        store_sums::<V::OneRow>(token, samples, options.halvings, detrended);
-        if options.detrend != Detrend::None {
-            let mean = mean::<V::OneRow>(token, detrended);
-            detrended.iter_mut().for_each(|value| *value -= mean);
-        }
-        return detrended;
-    }
-    let samples = &frame[first..][..count];
+    let samples = &frame[index * options.hop..][..options.n_fft];
     if options.detrend == Detrend::None {
         return samples;
     }
@@ -46,39 +35,6 @@ fn segment<'f, V: Register>(
         *value = sample - mean;
     }
     detrended
-}
-
-/// Stores the sums of 2^`halvings` neighbouring samples, whole registers of them.
-#[inline(always)]
-fn store_sums<V: Register>(token: V::Token, samples: &[f32], halvings: usize, sums: &mut [f32]) {
-    let (samples, sums) = (V::arrays(samples), V::arrays_mut(sums));
-    for (c, sums) in sums.iter_mut().enumerate() {
-        match halvings {
-            1 => sums_of_two::<V>(token, samples, c).store(sums),
-            2 => sums_of_four::<V>(token, samples, c).store(sums),
-            _ => sums_of_pairs(sums_of_four::<V>(token, samples, 2 * c), sums_of_four::<V>(token, samples, 2 * c + 1))
-                .store(sums),
-        }
-    }
-}
-
-/// Register `c` of the sums of four samples.
-#[inline(always)]
-fn sums_of_four<V: Register>(token: V::Token, samples: &[V::Array], c: usize) -> V {
-    sums_of_pairs(sums_of_two::<V>(token, samples, 2 * c), sums_of_two::<V>(token, samples, 2 * c + 1))
-}
-
-/// Register `c` of the sums of two samples.
-#[inline(always)]
-fn sums_of_two<V: Register>(token: V::Token, samples: &[V::Array], c: usize) -> V {
-    sums_of_pairs(V::load(token, &samples[2 * c]), V::load(token, &samples[2 * c + 1]))
-}
-
-/// The sums of neighbouring lanes of two registers.
-#[inline(always)]
-fn sums_of_pairs<V: Register>(lower: V, upper: V) -> V {
-    let (even, odd) = lower.deinterleave(upper);
-    even + odd
 }
 
 /// The mean of a multiple of four registers. At most sixteen values are added in single precision, which rounds no more

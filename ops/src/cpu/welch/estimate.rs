@@ -1,81 +1,85 @@
-//! Welch estimate through exact transforms, as both engines take it.
+//! Welch estimate as all engines take it, and the gradients of one.
 
-use crate::cpu::learned::gain::{self, PRODUCT_TAPS, is_gain_of, taps_of};
 use crate::cpu::real::Real;
-use crate::cpu::welch::scaling;
-use crate::open_blocks::OpenBlocks;
-use crate::options::WelchOptions;
+use crate::cpu::runtime::sum_by;
+use crate::cpu::welch::gain::{PRODUCT_TAPS, is_gain_of, taps_of};
+use crate::options::{Detrend, Scaling, SegmentSet, WelchOptions};
 
-/// Welch estimate of frames: their segments, window and scaling, and a gain of the bins.
+/// Welch estimate of frames.
+///
+/// Power before the gain is the mean over the chosen segments of c_k |X\[k\]|², times the factor of the scaling, with
+/// c_k = 1 at DC and Nyquist and 2 between (Welch, 1967).
 #[derive(Debug, Clone, Copy)]
-pub(in crate::cpu) struct Estimate<'a, T> {
+pub struct Estimate<'a, T> {
     /// `[n_fft]`.
-    pub window: &'a [T],
-    pub options: &'a WelchOptions,
-    pub segments: FrameSegments<'a>,
-    /// `[bins, 3]` or `[bins, 5]`, as in [`gain`](crate::cpu::learned::gain). Without it, power stays as it is.
-    pub gain: Option<&'a [T]>,
+    pub(in crate::cpu) window: &'a [T],
+    /// `[bins, 3]` or `[bins, 5]`, as in [`gain`](crate::cpu::welch::gain), of an even `n_fft`. Without it, power stays as
+    /// it is.
+    pub(in crate::cpu) gain: Option<&'a [T]>,
+    pub(in crate::cpu) options: &'a WelchOptions,
+    pub(in crate::cpu) segments: FrameSegments,
 }
 
 impl<'a, T: Real> Estimate<'a, T> {
-    /// Welch's estimate: the mean over all segments.
-    pub fn welch(window: &'a [T], options: &'a WelchOptions) -> Self {
-        Self { window, options, segments: FrameSegments::all(options), gain: None }
+    /// The estimate with a window and perhaps a gain.
+    pub fn new(window: &'a [T], gain: Option<&'a [T]>, options: &'a WelchOptions) -> Self {
+        Self { window, gain, options, segments: FrameSegments::new(options) }
     }
 
     /// The estimate if it is of f32.
-    pub fn as_f32(&self) -> Option<Estimate<'a, f32>> {
+    pub(in crate::cpu) fn as_f32(&self) -> Option<Estimate<'a, f32>> {
         let gain = match self.gain {
             Some(gain) => Some(T::as_f32(gain)?),
             None => None,
         };
-        Some(Estimate { window: T::as_f32(self.window)?, options: self.options, segments: self.segments, gain })
+        Some(Estimate { window: T::as_f32(self.window)?, gain, options: self.options, segments: self.segments })
     }
 
     /// Factor on |X|² summed over segments.
-    pub fn factor(&self) -> T {
-        T::of(scaling::factor(self.window, self.options.scaling) / self.segments.divisor)
+    pub(in crate::cpu) fn factor(&self) -> T {
+        T::of(factor(self.window, self.options.scaling) / self.segments.count as f64)
     }
 
-    pub fn debug_check(&self) {
+    pub(in crate::cpu) fn debug_check(&self) {
         debug_assert_eq!(self.window.len(), self.options.n_fft);
         debug_assert!(self.gain.is_none_or(|gain| is_gain_of(gain, self.options.bins())));
     }
 
-    /// The blocks of bins that are searched for `k` peaks.
-    pub fn open_blocks(&self, k: usize) -> OpenBlocks {
-        self.gain.map_or(OpenBlocks::ALL, |gain| gain::open_blocks(gain, self.options, k))
-    }
-
     /// Whether the gain takes products of neighbours.
-    pub fn has_products(&self) -> bool {
+    pub(in crate::cpu) fn has_products(&self) -> bool {
         self.gain.is_some_and(|gain| taps_of(gain, self.options.bins()) == PRODUCT_TAPS)
     }
 }
 
-/// Segments of a frame that an estimate sums the power of.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::cpu) struct FrameSegments<'a> {
-    /// Their indices, ascending; every index below `count` if `None`.
-    indices: Option<&'a [usize]>,
-    /// Their number.
-    pub count: usize,
-    /// Divisor of the sum: their number where the sum becomes a mean.
-    pub divisor: f64,
+/// Gradients of an estimate that the backward pass overwrites; each may be absent.
+#[derive(Debug, Default)]
+pub struct EstimateGradients<'a, T> {
+    /// `[rows, frame_len]`; 0 past the last segment.
+    pub signal: Option<&'a mut [T]>,
+    /// `[n_fft]`, with the part through the scaling.
+    pub window: Option<&'a mut [T]>,
+    /// Of the shape of the gain; only for an estimate that has one.
+    pub gain: Option<&'a mut [T]>,
 }
 
-impl<'a> FrameSegments<'a> {
-    /// All segments of a frame, averaged.
-    pub fn all(options: &WelchOptions) -> Self {
-        Self { indices: None, count: options.segments, divisor: options.segments as f64 }
-    }
+/// Segments of a frame that an estimate averages.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::cpu) struct FrameSegments {
+    /// Indices of the chosen ones, ascending; every index below `count` if `None`.
+    indices: Option<[u8; SegmentSet::MAX_SEGMENTS]>,
+    /// Their number.
+    pub count: usize,
+}
 
-    /// The segments with these indices, whose power is multiplied by `weight` each.
-    pub fn weighted<T: Real>(indices: &'a [usize], weight: T) -> Self {
-        let count = indices.len();
-        // A weight that is the reciprocal of their number, as far as `T` has it, is a mean.
-        let is_mean = weight == T::of(1.0 / count as f64);
-        Self { indices: Some(indices), count, divisor: if is_mean { count as f64 } else { weight.into().recip() } }
+impl FrameSegments {
+    /// The segments that the options choose, or all.
+    fn new(options: &WelchOptions) -> Self {
+        let indices = options.chosen.map(|chosen| {
+            let mut indices = [0; SegmentSet::MAX_SEGMENTS];
+            indices.iter_mut().zip(chosen.indices()).for_each(|(into, index)| *into = index as u8);
+            indices
+        });
+        Self { indices, count: options.averaged() }
     }
 
     /// Samples of a frame that are read: those of the segments, shared ones counted once.
@@ -87,9 +91,87 @@ impl<'a> FrameSegments<'a> {
     /// Index in its frame of segment number `at` of these.
     #[inline(always)]
     pub fn index(&self, at: usize) -> usize {
-        match self.indices {
-            Some(indices) => indices[at],
+        match &self.indices {
+            Some(indices) => usize::from(indices[at]),
             None => at,
         }
     }
+}
+
+/// The mean that `detrend` subtracts from the segment, else 0.
+pub(in crate::cpu) fn subtracted_mean<T: Real>(segment: &[T], detrend: Detrend) -> T {
+    match detrend {
+        Detrend::None => T::zero(),
+        Detrend::Constant => mean(segment),
+    }
+}
+
+/// Destinations to which the gradients of a segment and of the window are added.
+pub(in crate::cpu) struct WindowedGradients<'a, T> {
+    /// The segment's samples in the gradient of the frame; empty if not requested.
+    pub segment: &'a mut [T],
+    /// The window's gradient; empty if not requested.
+    pub window: &'a mut [T],
+}
+
+impl<T: Real> WindowedGradients<'_, T> {
+    /// Adds the gradients for `grad`, the gradient of the windowed samples, which is overwritten.
+    pub fn add(&mut self, segment: &[T], offset: T, window: &[T], detrend: Detrend, grad: &mut [T]) {
+        for ((sum, &g), &x) in self.window.iter_mut().zip(&*grad).zip(segment) {
+            *sum += g * (x - offset);
+        }
+        if self.segment.is_empty() {
+            return;
+        }
+        for (g, &w) in grad.iter_mut().zip(window) {
+            *g *= w;
+        }
+        // Subtracting the mean is a projection, and so its own adjoint.
+        let shift = subtracted_mean(grad, detrend);
+        for (sum, &g) in self.segment.iter_mut().zip(&*grad) {
+            *sum += g - shift;
+        }
+    }
+}
+
+fn mean<T: Real>(values: &[T]) -> T {
+    T::of(sum_by(values, |_, value| value.into()) / values.len() as f64)
+}
+
+/// Factor on |X|² under `scaling` with `window`.
+pub(in crate::cpu) fn factor<T: Real>(window: &[T], scaling: Scaling) -> f64 {
+    match scaling {
+        Scaling::Power => 1.0,
+        Scaling::Spectrum => total(window).powi(-2),
+        Scaling::Density { sample_rate } => (sample_rate * energy(window)).recip(),
+    }
+}
+
+/// Adds the part through the scaling to `grad_window`, the gradient through the windowed samples alone.
+///
+/// The loss depends on the factor A only through A · |X|², and |X|² is a quadratic form in the windowed samples y. So,
+/// with Euler's theorem, A · dL/dA = ½ Σ y · dL/dy = ½ Σ window · grad_window.
+pub(in crate::cpu) fn add_factor_gradient<T: Real>(window: &[T], scaling: Scaling, grad_window: &mut [T]) {
+    let through_factor = |grad: &[T]| 0.5 * sum_by(window, |j, w| w.into() * grad[j].into());
+    match scaling {
+        Scaling::Power => {}
+        Scaling::Spectrum => {
+            let shift = T::of(-2.0 * through_factor(grad_window) / total(window));
+            grad_window.iter_mut().for_each(|grad| *grad += shift);
+        }
+        Scaling::Density { .. } => {
+            let slope = T::of(-2.0 * through_factor(grad_window) / energy(window));
+            for (grad, &w) in grad_window.iter_mut().zip(window) {
+                *grad += slope * w;
+            }
+        }
+    }
+}
+
+fn total<T: Real>(window: &[T]) -> f64 {
+    sum_by(window, |_, w| w.into())
+}
+
+fn energy<T: Real>(window: &[T]) -> f64 {
+    sum_by(window, |_, w| w.into() * w.into())
 }

@@ -1,7 +1,7 @@
 //! Welch power and peaks of rows in f32, a segment across registers.
 
 use crate::cpu::fft::passes::{column_passes, lane_pass, load_pass};
-use crate::cpu::fft::plan::{FftPlan, MIN_N, MIN_N_SIXTEEN_LANES, MIN_N_TWO_ROWS, shortest, width};
+use crate::cpu::fft::plan::{FftPlan, MIN_N_SIXTEEN_LANES, MIN_N_TWO_ROWS, shortest, width};
 use crate::cpu::fft::prefetch::{INPUT_DISTANCE, Prefetcher};
 use crate::cpu::fft::sink::{AddPower, StorePower, StoreSpectrum};
 use crate::cpu::fft::source::{Interleaved, Samples, SegmentPair, Single};
@@ -17,8 +17,6 @@ use crate::cpu::top_k::forward::{PowerTile, top_k_tile};
 use crate::cpu::welch::bin_gain::{RowGain, gain_lines};
 use crate::cpu::welch::detrended::segment_of_rows;
 use crate::cpu::welch::estimate::{Estimate, FrameSegments};
-use crate::cpu::welch::short;
-use crate::open_blocks::OpenBlocks;
 use crate::options::WelchOptions;
 
 /// The longest segments that are computed with two rows per register, which takes twice the memory.
@@ -33,11 +31,8 @@ const FEWEST_ROWS_OF_TILE: usize = 4;
 // is half the shortest of sixteen lanes. `WelchKernel::dispatch` goes by the same bounds.
 const _: () = assert!(MAX_TWO_ROW_N == 2 * (MIN_N_SIXTEEN_LANES / 2) && MIN_N_TWO_ROWS < MIN_N_SIXTEEN_LANES);
 
-/// As [`estimate_psd`](super::estimate_psd).
+/// As [`welch_psd`](crate::cpu::welch_psd()).
 pub(super) fn welch_psd(signal: &[f32], frame_len: usize, estimate: &Estimate<'_, f32>, power: &mut [f32]) {
-    if estimate.options.n_fft < MIN_N {
-        return short::welch_psd(signal, frame_len, estimate, power);
-    }
     let bins = estimate.options.bins();
     let call = WelchCall::new(frame_len, estimate);
     let set = InstructionSet::current();
@@ -50,7 +45,7 @@ pub(super) fn welch_psd(signal: &[f32], frame_len: usize, estimate: &Estimate<'_
     });
 }
 
-/// As [`estimate_peaks`](super::estimate_peaks).
+/// As [`welch_peaks`](crate::cpu::welch_peaks()).
 pub(super) fn welch_peaks(
     signal: &[f32],
     frame_len: usize,
@@ -60,11 +55,7 @@ pub(super) fn welch_peaks(
     out_power: &mut [f32],
 ) {
     let options = estimate.options;
-    if options.n_fft < MIN_N {
-        return short::welch_peaks(signal, frame_len, estimate, k, out_bins, out_power);
-    }
     let call = WelchCall::new(frame_len, estimate);
-    let open = estimate.open_blocks(k);
     let set = InstructionSet::current();
     let rows = out_bins.len() / k;
     let rows_of_tile = (rows / FEW_TASKS).clamp(FEWEST_ROWS_OF_TILE, MAX_LANES);
@@ -77,16 +68,11 @@ pub(super) fn welch_peaks(
         f32::with_scratch(|scratch| {
             let (_, _, keys) = scratch.buffers(0, 0, options.searched().len());
             with_lines(call.lines(), |memory| {
-                let outputs = WelchOutputs::Peaks(PeakRows { k, open, keys, bins: out_bins, power: out_power });
+                let outputs = WelchOutputs::Peaks(PeakRows { k, keys, bins: out_bins, power: out_power });
                 WelchKernel { call, memory, frames, outputs }.dispatch(set);
             });
         });
     });
-}
-
-/// Whether the kernel adds up the samples of an estimate of sums itself.
-pub(super) fn takes_halvings(options: &WelchOptions) -> bool {
-    options.n_fft >= MIN_N
 }
 
 /// Work of a row's power, in the unit of [`Tasks`].
@@ -101,19 +87,19 @@ pub(super) struct WelchCall<'a> {
     /// `[n_fft]`.
     pub window: &'a [f32],
     pub options: &'a WelchOptions,
-    pub segments: FrameSegments<'a>,
+    pub segments: FrameSegments,
     /// Factor on |X|² summed over segments.
     pub factor: f32,
     /// `[bins, 3]` or `[bins, 5]`.
     pub gain: Option<&'a [f32]>,
     /// Whether the gain takes products of neighbours.
-    has_products: bool,
+    pub has_products: bool,
     pub frame_len: usize,
 }
 
 impl<'a> WelchCall<'a> {
     pub fn new(frame_len: usize, estimate: &Estimate<'a, f32>) -> Self {
-        let &Estimate { window, options, segments, gain } = estimate;
+        let &Estimate { window, gain, options, segments } = estimate;
         let has_products = estimate.has_products();
         Self { window, options, segments, factor: estimate.factor(), gain, has_products, frame_len }
     }
@@ -153,8 +139,6 @@ pub(super) enum WelchOutputs<'a> {
 /// Strongest bins of rows.
 pub(super) struct PeakRows<'a> {
     pub k: usize,
-    /// The blocks of bins that are searched.
-    pub open: OpenBlocks,
     /// A value for each bin, overwritten.
     pub keys: &'a mut [u64],
     /// `[rows, k]`.
@@ -167,10 +151,10 @@ impl PeakRows<'_> {
     /// Searches the rows of `tile`, the first of which is `row`; `GENERAL` is that of [`top_k_tile`].
     #[inline(always)]
     pub fn search<V: Register, const GENERAL: bool>(&mut self, token: V::Token, row: usize, tile: PowerTile<'_>) {
-        let (k, tile) = (self.k, &tile.with_open(self.open));
+        let k = self.k;
         let until = self.bins.len().min((row + V::LANES) * k);
         let (bins, power) = (&mut self.bins[row * k..until], &mut self.power[row * k..until]);
-        top_k_tile::<V, GENERAL>(token, tile, k, self.keys, bins, power);
+        top_k_tile::<V, GENERAL>(token, &tile, k, self.keys, bins, power);
     }
 }
 
@@ -211,11 +195,7 @@ impl WelchKernel<'_> {
             WelchOutputs::Power(power) => (power, bins, None),
             WelchOutputs::Peaks(peaks) => (take_values(&mut memory, tile_rows * stride), stride, Some(peaks)),
         };
-        // A bit for each register of bins that are not searched.
-        let closed = peaks.as_ref().map_or(0, |peaks| {
-            peaks.open.closed_columns(call.options.searched(), V::LANES, call.options.n_fft / 2 / V::LANES)
-        });
-        let gain = call.gain.map(|gain| RowGain::<V>::new(token, gain, bins, closed, &mut memory));
+        let gain = call.gain.map(|gain| RowGain::<V>::new(token, gain, bins, &mut memory));
         let mut rows = RowPowerBuffers::<V, N>::new(token, &call, memory);
         for (index, frames_beside) in frames.chunks(V::ROWS * frame_len).enumerate() {
             let index = index * V::ROWS;
@@ -300,7 +280,7 @@ impl<'a, V: Register, const N: usize> RowPowerBuffers<'a, V, N> {
         let products = take_registers(token, &mut memory, if call.has_products { columns / 2 } else { 0 });
         let detrended = take_values(&mut memory, 2 * V::ROWS * n);
         let halves = if n / 2 >= shortest::<V>() { Some(FftPlan::of::<V>(n / 2)) } else { None };
-        let is_sparse = 4 * (call.segments.samples(call.options) << call.options.halvings) < 3 * call.frame_len;
+        let is_sparse = 4 * call.segments.samples(call.options) < 3 * call.frame_len;
         let sparse = is_sparse.then(|| INPUT_DISTANCE.next_multiple_of(call.frame_len));
         let pairs = FftPlan::of::<V>(n);
         let is_rectangular = call.window.iter().all(|&value| value == 1.0);
@@ -322,8 +302,8 @@ impl<'a, V: Register, const N: usize> RowPowerBuffers<'a, V, N> {
             // Each transform prefetches its share of the memory that later rows need.
             let mut prefetcher = if let Some(distance) = self.sparse {
                 let last = segments.count.min(first + 2) - 1;
-                let start = |at: usize| (segments.index(at) * options.hop) << options.halvings;
-                let (x, y, samples) = (start(first), start(last), options.n_fft << options.halvings);
+                let start = |at: usize| segments.index(at) * options.hop;
+                let (x, y, samples) = (start(first), start(last), options.n_fft);
                 let x = x.max(prefetched)..x + samples;
                 // What both segments have is prefetched once.
                 let y = y.max(prefetched).max(x.end)..y + samples;
@@ -331,7 +311,7 @@ impl<'a, V: Register, const N: usize> RowPowerBuffers<'a, V, N> {
                 Prefetcher::of_ranges(&starts[..V::ROWS], [x, y], distance)
             } else {
                 let is_last = first + 2 >= segments.count;
-                let next = |at: usize| (segments.index(at) * options.hop) << options.halvings;
+                let next = |at: usize| segments.index(at) * options.hop;
                 let until = if is_last { frame_len } else { frame_len.min(next(first + 2)) };
                 let from = std::mem::replace(&mut prefetched, until);
                 Prefetcher::new(&starts[..V::ROWS], from, until)

@@ -1,7 +1,8 @@
 //! Welch power and peaks of rows in f32 with a row per lane, for segments of any length.
 
+use super::estimate::subtracted_mean;
 use super::forward::{PeakRows, WelchCall, WelchOutputs};
-use super::segment;
+use super::gain;
 use crate::cpu::isa::lines::{Line, lines_for, take_values, with_lines};
 use crate::cpu::isa::register::{MAX_LANES, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
@@ -9,13 +10,12 @@ use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;
 use crate::cpu::top_k::forward::PowerTile;
 use crate::cpu::transform::{FrameSpectra, MixedRadixPlan, lines_of_frames};
-use crate::open_blocks::OpenBlocks;
 use crate::options::{Detrend, WelchOptions};
 
 /// As [`welch_psd`](crate::cpu::welch_psd()).
 pub(super) fn welch_psd(signal: &[f32], call: &WelchCall<'_>, plan: &MixedRadixPlan, power: &mut [f32]) {
     let (frame_len, bins) = (call.frame_len, call.options.bins());
-    let tasks = tasks(power.len() / bins, call.options, plan);
+    let tasks = tasks(power.len() / bins, call, plan);
     let pieces = signal.chunks(tasks.rows * frame_len).zip(power.chunks_mut(tasks.rows * bins));
     tasks.run(pieces, |(frames, power)| run(call, plan, frames, WelchOutputs::Power(power)));
 }
@@ -29,7 +29,7 @@ pub(super) fn welch_peaks(
     out_bins: &mut [i64],
     out_power: &mut [f32],
 ) {
-    let tasks = tasks(out_bins.len() / k, call.options, plan);
+    let tasks = tasks(out_bins.len() / k, call, plan);
     let pieces = signal
         .chunks(tasks.rows * call.frame_len)
         .zip(out_bins.chunks_mut(tasks.rows * k))
@@ -37,13 +37,13 @@ pub(super) fn welch_peaks(
     tasks.run(pieces, |((frames, bins), power)| {
         f32::with_scratch(|scratch| {
             let (_, _, keys) = scratch.buffers(0, 0, call.options.searched().len());
-            run(call, plan, frames, WelchOutputs::Peaks(PeakRows { k, open: OpenBlocks::ALL, keys, bins, power }));
+            run(call, plan, frames, WelchOutputs::Peaks(PeakRows { k, keys, bins, power }));
         });
     });
 }
 
-fn tasks(rows: usize, options: &WelchOptions, plan: &MixedRadixPlan) -> Tasks {
-    Tasks::independent_groups(rows, options.segments * plan.work() + options.bins(), MAX_LANES)
+fn tasks(rows: usize, call: &WelchCall<'_>, plan: &MixedRadixPlan) -> Tasks {
+    Tasks::independent_groups(rows, call.segments.count * plan.work() + call.options.bins(), MAX_LANES)
 }
 
 /// Runs the kernel on the rows of one task.
@@ -51,8 +51,9 @@ fn run(call: &WelchCall<'_>, plan: &MixedRadixPlan, frames: &[f32], outputs: Wel
     let n = call.options.n_fft;
     // Half of sixteen lanes are enough for a few rows.
     let width = if frames.len() <= MAX_LANES / 2 * call.frame_len { Width::Eight } else { Width::Sixteen };
-    let bins = lines_for(MAX_LANES * call.options.bins());
-    with_lines(lines_of_frames(plan, n) + 2 * bins, |memory| {
+    let bins = call.options.bins();
+    let lines = lines_for(MAX_LANES * bins) + lines_for(MAX_LANES * gain::sums_len(call.gain, bins));
+    with_lines(lines_of_frames(plan, n) + lines, |memory| {
         dispatch(InstructionSet::current(), width, WelchRows { call, plan, frames, outputs, memory });
     });
 }
@@ -71,11 +72,12 @@ impl Kernel for WelchRows<'_> {
     #[inline(always)]
     fn run<V: Register>(self, token: V::Token) {
         let Self { call, plan, frames, outputs, mut memory } = self;
-        let &WelchCall { window, options, factor, frame_len, .. } = call;
-        let &WelchOptions { n_fft: n, hop, segments, detrend, .. } = options;
+        let &WelchCall { window, options, segments, factor, gain, frame_len, .. } = call;
+        let &WelchOptions { n_fft: n, hop, detrend, .. } = options;
         let bins = options.bins();
         let mut spectra = FrameSpectra::<V>::new(token, plan, n, &mut memory);
-        let sums = V::arrays_mut(take_values(&mut memory, V::LANES * bins));
+        // The sums of squares, and behind them, if the gain takes them, those of products of neighbouring bins.
+        let sums = V::arrays_mut(take_values(&mut memory, V::LANES * gain::sums_len(gain, bins)));
         // Power goes to the caller; for peaks it goes to a tile, which is searched when it is full.
         let tile = take_values(&mut memory, V::LANES * bins);
         let (mut power, mut peaks) = match outputs {
@@ -83,13 +85,13 @@ impl Kernel for WelchRows<'_> {
             WelchOutputs::Peaks(peaks) => (&mut [][..], Some(peaks)),
         };
         for (group, rows) in frames.chunks(V::LANES * frame_len).enumerate() {
-            for index in 0..segments {
+            for at in 0..segments.count {
                 // Segments with the same number, minus their means.
-                let first = &rows[index * hop..];
+                let first = &rows[segments.index(at) * hop..];
                 let mut means = V::Array::default();
                 if detrend == Detrend::Constant {
                     for (mean, row) in means.as_mut().iter_mut().zip(first.chunks(frame_len)) {
-                        *mean = segment::offset(&row[..n], detrend);
+                        *mean = subtracted_mean(&row[..n], detrend);
                     }
                 }
                 let means = V::load(token, &means);
@@ -99,13 +101,15 @@ impl Kernel for WelchRows<'_> {
                     #[inline(always)]
                     |j, column| (column - means) * V::splat(token, window[j]),
                 );
-                for (sum, bin) in sums.iter_mut().zip(spectrum) {
-                    let square = bin.re.mul_add(bin.re, bin.im * bin.im);
-                    let total = if index == 0 { square } else { V::load(token, sum) + square };
-                    total.store(sum);
+                let (squares, products) = sums.split_at_mut(bins);
+                for (sum, bin) in squares.iter_mut().zip(&*spectrum) {
+                    accumulate(token, at == 0, sum, bin.re.mul_add(bin.re, bin.im * bin.im));
+                }
+                for (sum, (bin, above)) in products.iter_mut().zip(spectrum.iter().zip(&spectrum[1..])) {
+                    accumulate(token, at == 0, sum, bin.product(*above));
                 }
             }
-            // Interior bins stand for two.
+            // Interior bins stand for two, and products for those of both sides.
             for (k, sum) in sums.iter_mut().enumerate() {
                 let sides = if k == 0 || 2 * k == n { 1.0 } else { 2.0 };
                 (V::load(token, sum) * V::splat(token, sides * factor)).store(sum);
@@ -125,11 +129,35 @@ impl Kernel for WelchRows<'_> {
                 into,
                 bins,
                 #[inline(always)]
-                |k| V::load(token, &sums[k]),
+                |k| match gain {
+                    Some(gain) => gained(token, gain, sums, k, bins),
+                    None => V::load(token, &sums[k]),
+                },
             );
             if let Some(peaks) = &mut peaks {
-                peaks.search::<V, true>(token, group * V::LANES, PowerTile::new(tile, bins, options.searched()));
+                peaks.search::<V, false>(token, group * V::LANES, PowerTile::new(tile, bins, options.searched()));
             }
         }
     }
+}
+
+/// Adds a term to a sum, or starts the sum with it.
+#[inline(always)]
+fn accumulate<V: Register>(token: V::Token, is_first: bool, sum: &mut V::Array, term: V) {
+    let total = if is_first { term } else { V::load(token, sum) + term };
+    total.store(sum);
+}
+
+/// Bin `k` of `bins` after the gain, from the sums of power and of products.
+#[inline(always)]
+fn gained<V: Register>(token: V::Token, gain: &[f32], sums: &[V::Array], k: usize, bins: usize) -> V {
+    let taps = gain::taps_of(gain, bins);
+    let taps = &gain[taps * k..taps * (k + 1)];
+    let from = gain::sources(k, bins);
+    let (below, here) = (V::load(token, &sums[from[0]]), V::load(token, &sums[from[1]]));
+    let mut sum = here.mul_add(V::splat(token, taps[1]), below * V::splat(token, taps[0]));
+    for (&factor, &from) in taps.iter().zip(&from).skip(2) {
+        sum = V::load(token, &sums[from]).mul_add(V::splat(token, factor), sum);
+    }
+    sum
 }

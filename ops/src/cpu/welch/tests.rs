@@ -14,9 +14,9 @@ use crate::cpu::tests::{
 use crate::cpu::top_k::{top_k_of_bins, top_k_row};
 use crate::cpu::welch::estimate::Estimate;
 use crate::cpu::welch::forward::{PeakRows, WelchCall, WelchKernel, WelchOutputs};
-use crate::cpu::{Real, welch_peaks, welch_psd};
-use crate::open_blocks::OpenBlocks;
+use crate::cpu::{welch_peaks, welch_psd};
 use crate::options::{Band, Detrend, Scaling, WelchOptions};
+use crate::rustfft_plans::Planned;
 
 const LENGTHS: [usize; 12] = [8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 65536];
 
@@ -42,7 +42,7 @@ fn expected_power(frame: &[f64], window: &[f64], options: &WelchOptions) -> Vec<
 
 fn psd(signal: &[f32], frame_len: usize, window: &[f32], options: &WelchOptions) -> Vec<f32> {
     let mut power = vec![f32::NAN; signal.len() / frame_len * options.bins()];
-    welch_psd(signal, frame_len, window, options, &mut power);
+    welch_psd(signal, frame_len, &Estimate::new(window, None, options), &mut power);
     power
 }
 
@@ -87,7 +87,7 @@ fn psd_of<V: Register<Token = PortableToken>>(
     window: &[f32],
     options: &WelchOptions,
 ) -> Vec<f32> {
-    let call = WelchCall::new(frame_len, &Estimate::welch(window, options));
+    let call = WelchCall::new(frame_len, &Estimate::new(window, None, options));
     let mut power = vec![f32::NAN; signal.len() / frame_len * options.bins()];
     with_lines(call.lines(), |memory| {
         WelchKernel { call, memory, frames: signal, outputs: WelchOutputs::Power(&mut power) }.run::<V>(PortableToken);
@@ -144,22 +144,16 @@ fn rows_side_by_side_have_the_power_of_the_definition_and_share_nothing() {
                 }
             }
             let k = 16;
-            let call = WelchCall::new(frame_len, &Estimate::welch(&window_values, &options));
+            let call = WelchCall::new(frame_len, &Estimate::new(&window_values, None, &options));
             let (mut keys, mut peak_bins, mut peak_power) = (vec![0; bins], vec![0; rows * k], vec![0.0; rows * k]);
             with_lines(call.lines(), |memory| {
-                let peaks = PeakRows {
-                    k,
-                    open: OpenBlocks::ALL,
-                    keys: &mut keys,
-                    bins: &mut peak_bins,
-                    power: &mut peak_power,
-                };
+                let peaks = PeakRows { k, keys: &mut keys, bins: &mut peak_bins, power: &mut peak_power };
                 WelchKernel { call, memory, frames: &frames, outputs: WelchOutputs::Peaks(peaks) }
                     .run::<TwoRows>(PortableToken);
             });
             for (row, power) in power.chunks(bins).enumerate() {
                 let (mut expected_bins, mut expected_power) = (vec![0; k], vec![0.0; k]);
-                top_k_row(power, OpenBlocks::ALL, &mut keys, &mut expected_bins, &mut expected_power);
+                top_k_row(power, &mut keys, &mut expected_bins, &mut expected_power);
                 assert_eq!(peak_bins[row * k..][..k], expected_bins, "row {row}, {options:?}");
                 assert_eq!(bits(&peak_power[row * k..][..k]), bits(&expected_power), "row {row}, {options:?}");
             }
@@ -172,7 +166,7 @@ fn peaks_of(power: &[f32], bins: usize, searched: Range<usize>, k: usize) -> (Ve
     let (mut found, mut strength) = (Vec::new(), Vec::new());
     for power in power.chunks(bins) {
         let (mut keys, mut of_row, mut power_of_row) = (vec![0; searched.len()], vec![0; k], vec![0.0; k]);
-        top_k_of_bins(power, searched.clone(), OpenBlocks::ALL, &mut keys, &mut of_row, &mut power_of_row);
+        top_k_of_bins(power, searched.clone(), &mut keys, &mut of_row, &mut power_of_row);
         found.extend(of_row);
         strength.extend(bits(&power_of_row));
     }
@@ -195,7 +189,14 @@ fn peaks_of_a_band_are_the_strongest_of_its_bins() {
                 for set in InstructionSet::available() {
                     set.force(|| {
                         let (mut found, mut power) = (vec![0; rows * k], vec![0.0; rows * k]);
-                        welch_peaks(&signal, frame_len, &window, &options, k, &mut found, &mut power);
+                        welch_peaks(
+                            &signal,
+                            frame_len,
+                            &Estimate::new(&window, None, &options),
+                            k,
+                            &mut found,
+                            &mut power,
+                        );
                         let expected = peaks_of(&psd(&signal, frame_len, &window, &options), bins, first..end, k);
                         assert_eq!(
                             (found, bits(&power)),
@@ -220,7 +221,14 @@ fn a_row_has_the_same_bits_wherever_it_is() {
                 let peaks = |signal: &[f32]| {
                     let rows = signal.len() / frame_len;
                     let (mut peak_bins, mut peak_power) = (vec![0; rows * k], vec![0.0; rows * k]);
-                    welch_peaks(signal, frame_len, &window, &options, k, &mut peak_bins, &mut peak_power);
+                    welch_peaks(
+                        signal,
+                        frame_len,
+                        &Estimate::new(&window, None, &options),
+                        k,
+                        &mut peak_bins,
+                        &mut peak_power,
+                    );
                     (peak_bins, bits(&peak_power))
                 };
                 set.force(|| {
@@ -253,7 +261,14 @@ fn the_number_of_threads_changes_no_bit() {
             pool.install(|| {
                 set.force(|| {
                     let (mut peak_bins, mut peak_power) = (vec![0; rows * k], vec![0.0; rows * k]);
-                    welch_peaks(&signal, options.frame(), &window, &options, k, &mut peak_bins, &mut peak_power);
+                    welch_peaks(
+                        &signal,
+                        options.frame(),
+                        &Estimate::new(&window, None, &options),
+                        k,
+                        &mut peak_bins,
+                        &mut peak_power,
+                    );
                     (peak_bins, bits(&peak_power), bits(&psd(&signal, options.frame(), &window, &options)))
                 })
             })
@@ -287,7 +302,14 @@ fn a_row_that_is_not_finite_stays_alone() {
                         }
                     }
                     let (mut peak_bins, mut peak_power) = (vec![0; rows * k], vec![0.0; rows * k]);
-                    welch_peaks(&signal, frame_len, &window, &options, k, &mut peak_bins, &mut peak_power);
+                    welch_peaks(
+                        &signal,
+                        frame_len,
+                        &Estimate::new(&window, None, &options),
+                        k,
+                        &mut peak_bins,
+                        &mut peak_power,
+                    );
                     assert_eq!(peak_bins[row * k..][..k], [-1; 5]);
                     assert!(peak_power[row * k..][..k].iter().all(|power| power.is_nan()));
                     assert!(peak_power.iter().filter(|power| power.is_nan()).count() == k);
@@ -315,10 +337,17 @@ fn peaks_are_the_top_of_the_power() {
                     for (row, power) in power.chunks(bins).enumerate() {
                         let at = row * k..(row + 1) * k;
                         let (bins, peaks) = (&mut expected_bins[at.clone()], &mut expected_power[at]);
-                        top_k_row(power, OpenBlocks::ALL, &mut vec![0; power.len()], bins, peaks);
+                        top_k_row(power, &mut vec![0; power.len()], bins, peaks);
                     }
                     let (mut peak_bins, mut peak_power) = (vec![0; rows * k], vec![0.0; rows * k]);
-                    welch_peaks(&signal, frame_len, &window, &options, k, &mut peak_bins, &mut peak_power);
+                    welch_peaks(
+                        &signal,
+                        frame_len,
+                        &Estimate::new(&window, None, &options),
+                        k,
+                        &mut peak_bins,
+                        &mut peak_power,
+                    );
                     assert_eq!(peak_bins, expected_bins, "{set}, n {n}, k {k}");
                     assert_eq!(bits(&peak_power), bits(&expected_power), "{set}, n {n}, k {k}");
                 }

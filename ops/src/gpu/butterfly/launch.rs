@@ -1,18 +1,14 @@
 //! Launches of the butterfly transform: as many as a row takes, batches split to the device's memory.
 
-use std::f64::consts::TAU;
-
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use super::kernel::ButterflyKind;
+use super::kernel::GradientKind;
 use super::kernel::backward::{self, BlockedRowsLaunch, ButterflyBuffersLaunch};
-use super::kernel::forward::{self, ForwardTablesLaunch};
-use super::kernel::packed::{PACK_UNITS, pack};
-use super::kernel::twiddle_period::{PERIOD_UNITS, find_periods};
+use super::kernel::forward::{self, ForwardTablesLaunch, PACK_UNITS, pack};
 use super::plan::{ButterflyLaunchPlan, Propagation, launches, recomputed_launch};
 use crate::gpu::complex::ComplexRows;
-use crate::gpu::device::{DeviceLimitError, GpuDevice, buffer, cached, chunks, cubes, empty, floats, launch};
+use crate::gpu::device::{DeviceLimitError, GpuDevice, buffer, chunks, cubes, empty, floats, launch};
 use crate::gpu::reduce::{RowBlocks, sum_rows};
 
 /// Number of values at which a transform's blocks occupy every processor of a large device.
@@ -27,25 +23,27 @@ const MAX_TRANSFORM_BLOCKS: usize = 4096;
 #[derive(Debug, Clone)]
 pub struct ButterflyTransform {
     n: usize,
-    /// `[log2 n, n/2, 2]`, or `[n/2, 2]` for the roots of the exact transform.
+    /// `[log2 n, n/2, 2]`.
     twiddles: Handle,
     /// `[log2 n, n/2]`.
     gates: Option<Handle>,
-    roots: bool,
 }
 
-/// The gradients of a transform's butterflies.
-#[derive(Debug, Clone)]
+/// The gradients of a transform's butterflies that are needed.
+#[derive(Debug, Clone, Default)]
 pub struct ButterflyGradients {
     /// `[log2 n, n/2, 2]`.
-    pub twiddles: Handle,
-    /// `[log2 n, n/2]`; written for a transform with gates.
-    pub gates: Handle,
+    pub twiddles: Option<Handle>,
+    /// `[log2 n, n/2]`; `None` for a transform without gates.
+    pub gates: Option<Handle>,
 }
 
 impl ButterflyGradients {
-    fn buffers(&self, butterflies: usize) -> ButterflyBuffersLaunch {
-        ButterflyBuffersLaunch::new(buffer::<[f32; 2]>(&self.twiddles, butterflies), floats(&self.gates, butterflies))
+    /// The handles, with the number of values per butterfly of each.
+    fn parts(&self) -> impl Iterator<Item = (&Handle, usize)> {
+        let [twiddles, gates] =
+            [(&self.twiddles, 2), (&self.gates, 1)].map(|(part, width)| part.as_ref().zip(Some(width)));
+        twiddles.into_iter().chain(gates)
     }
 }
 
@@ -56,8 +54,8 @@ pub struct BackwardRows {
     pub input: ComplexRows,
     /// The gradient of its output.
     pub grad: ComplexRows,
-    /// The gradient of its input, to be written.
-    pub input_grad: ComplexRows,
+    /// The gradient of its input, to be written if it is needed.
+    pub input_grad: Option<ComplexRows>,
     /// Number of rows.
     pub rows: usize,
 }
@@ -65,16 +63,7 @@ pub struct BackwardRows {
 impl ButterflyTransform {
     /// A transform with a twiddle and a gate per butterfly: twiddles `[log2 n, n/2, 2]`, gates `[log2 n, n/2]`.
     pub fn new(n: usize, twiddles: Handle, gates: Option<Handle>) -> Self {
-        Self { n, twiddles, gates, roots: false }
-    }
-
-    /// The exact transform, whose stages share the n/2 roots of unity exp(-2πi·j/n).
-    pub fn exact(device: &GpuDevice, n: usize) -> Self {
-        let twiddles = cached(device, "roots of unity", [n as u32, 1], || {
-            let angle = |j: usize| -TAU * j as f64 / n as f64;
-            (0..n / 2).flat_map(|j| [angle(j).cos() as f32, angle(j).sin() as f32]).collect()
-        });
-        Self { n, twiddles, gates: None, roots: true }
+        Self { n, twiddles, gates }
     }
 
     fn log2_n(&self) -> u32 {
@@ -84,10 +73,6 @@ impl ButterflyTransform {
     /// Butterflies of all stages.
     fn butterflies(&self) -> usize {
         self.log2_n() as usize * self.n / 2
-    }
-
-    fn kind(&self, input: &ComplexRows) -> ButterflyKind {
-        ButterflyKind { gated: self.gates.is_some(), roots: self.roots, real: input.im.is_none() }
     }
 
     fn launches(
@@ -141,13 +126,9 @@ impl ButterflyTransform {
         let groups = rows.div_ceil(plan.rows_per_unit as usize) << plan.log2_tiles();
         let values = rows * self.n;
         let packed_len = (plan.row_units() * plan.unit_butterflies()) as usize;
-        // A kernel reads at most one of the tables; any buffer will do for the other argument.
-        let (periods, packed) = match (&self.gates, self.roots) {
-            (Some(_), _) => (buffer::<u32>(table, 1), buffer::<[f32; 4]>(table, packed_len)),
-            (None, true) => (buffer::<u32>(table, 1), buffer::<[f32; 4]>(table, 1)),
-            (None, false) => (buffer::<u32>(table, self.log2_n() as usize), buffer::<[f32; 4]>(&self.twiddles, 1)),
-        };
-        let twiddles = buffer::<[f32; 2]>(&self.twiddles, if self.roots { self.n / 2 } else { self.butterflies() });
+        // Read where there are gates; any buffer will do otherwise.
+        let packed = buffer::<[f32; 4]>(table, if self.gates.is_some() { packed_len } else { 1 });
+        let twiddles = buffer::<[f32; 2]>(&self.twiddles, self.butterflies());
         // SAFETY: a unit reads values of its own tile, or past the last row of the same tile of that row, and writes its
         // own only. Tiles are of the rows that the buffers hold as `buffers` checked, and stages and butterflies are
         // those of the transform. Loops have constant bounds.
@@ -159,17 +140,17 @@ impl ButterflyTransform {
                     cubes(device, groups.div_ceil(plan.groups() as usize)),
                     CubeDim::new_1d(plan.cube_units()),
                     from.buffers(values),
-                    ForwardTablesLaunch::new(twiddles, periods, packed),
+                    ForwardTablesLaunch::new(twiddles, packed),
                     into.buffers(values),
                     rows as u32,
                     plan,
-                    self.kind(from),
+                    self.gates.is_some(),
                 )
             );
         }
     }
 
-    /// Writes the gradient of the input, and that of the butterflies into `sums`, on top of its contents if
+    /// Writes the gradient of the input, and those of the butterflies into `sums`, on top of their contents if
     /// `accumulate`. A row whose gradient is 0 throughout gives 0.
     ///
     /// # Errors
@@ -183,18 +164,20 @@ impl ButterflyTransform {
     ) -> Result<(), DeviceLimitError> {
         let client = &device.client;
         let launches = self.launches(device, Propagation::Backward)?;
+        let of_butterflies = sums.parts().next().is_some();
         // All launches but the last are computed forward again, for the inputs of the later ones.
-        let recomputed: Vec<ButterflyLaunchPlan> = launches[..launches.len() - 1]
+        let again = if of_butterflies { launches.len() - 1 } else { 0 };
+        let recomputed: Vec<ButterflyLaunchPlan> = launches[..again]
             .iter()
             .map(|&plan| recomputed_launch(plan, self.gates.is_some(), &device.limits))
             .collect::<Result<_, _>>()?;
         let tables = self.tables(device, &recomputed);
         // The inputs of the later launches, and their gradients.
-        let scratch = 4 * recomputed.len() * self.n;
+        let scratch = 2 * (again + launches.len() - 1) * self.n;
         for chunk in chunks(device, batch.rows, scratch, self.n) {
             let rows = chunk.len();
-            let [input, mut grad, input_grad] =
-                [&batch.input, &batch.grad, &batch.input_grad].map(|rows| rows.skip_rows(chunk.start, self.n));
+            let [input, mut grad] = [&batch.input, &batch.grad].map(|rows| rows.skip_rows(chunk.start, self.n));
+            let input_grad = batch.input_grad.as_ref().map(|rows| rows.skip_rows(chunk.start, self.n));
             let mut inputs = vec![input];
             for (&plan, table) in recomputed.iter().zip(&tables) {
                 let next = ComplexRows::empty(client, rows * self.n);
@@ -203,21 +186,29 @@ impl ButterflyTransform {
             }
             let most = (rows / BLOCK_ROWS).max(FILLING_VALUES.div_ceil(self.n)).min(MAX_TRANSFORM_BLOCKS);
             let blocks = RowBlocks::of(rows, 3 * self.butterflies(), most);
+            let partial = |width: usize| empty(client, blocks.count * width * self.butterflies());
             let partial = ButterflyGradients {
-                twiddles: empty(client, blocks.count * 2 * self.butterflies()),
-                gates: empty(client, blocks.count * self.butterflies()),
+                twiddles: sums.twiddles.as_ref().map(|_| partial(2)),
+                gates: sums.gates.as_ref().map(|_| partial(1)),
             };
             // The last launch first: each writes the gradient that the one before it reads.
-            for (i, (plan, input)) in launches.iter().zip(inputs).enumerate().rev() {
-                let next = if i == 0 { input_grad.clone() } else { ComplexRows::empty(client, rows * self.n) };
-                let rows = BackwardRows { input, grad, input_grad: next.clone(), rows };
-                self.launch_backward(device, *plan, &rows, &partial, blocks);
-                grad = next;
+            for (i, plan) in launches.iter().enumerate().rev() {
+                let input_grad = match i {
+                    0 => input_grad.clone(),
+                    _ => Some(ComplexRows::empty(client, rows * self.n)),
+                };
+                // Without gradients of butterflies, the input is not read.
+                let input = inputs.get(i).unwrap_or(&inputs[0]).clone();
+                let batch = BackwardRows { input, grad, input_grad, rows };
+                self.launch_backward(device, *plan, &batch, &partial, blocks);
+                match batch.input_grad {
+                    Some(next) => grad = next,
+                    None => break,
+                }
             }
             let accumulate = accumulate || chunk.start > 0;
-            sum_rows(device, partial.twiddles, blocks.count, 2 * self.butterflies(), &sums.twiddles, accumulate);
-            if self.gates.is_some() {
-                sum_rows(device, partial.gates, blocks.count, self.butterflies(), &sums.gates, accumulate);
+            for ((partial, width), (sums, _)) in partial.parts().zip(sums.parts()) {
+                sum_rows(device, partial.clone(), blocks.count, width * self.butterflies(), sums, accumulate);
             }
         }
         Ok(())
@@ -232,10 +223,28 @@ impl ButterflyTransform {
         blocks: RowBlocks,
     ) {
         let count = blocks.count << plan.log2_tiles();
-        let values = batch.rows * self.n;
-        let gates = match &self.gates {
-            Some(gates) => floats(gates, self.butterflies()),
-            None => floats(&self.twiddles, 1),
+        let (values, butterflies) = (batch.rows * self.n, self.butterflies());
+        let kind = GradientKind {
+            gated: self.gates.is_some(),
+            of_input: batch.input_grad.is_some(),
+            of_twiddles: sums.twiddles.is_some(),
+            of_gates: sums.gates.is_some(),
+        };
+        // Where gates are not read, or a gradient is not written, any buffer will do.
+        let gates = self.gates.as_ref().map_or_else(|| floats(&self.twiddles, 1), |gates| floats(gates, butterflies));
+        let unwritten = empty(&device.client, 2);
+        let sums = ButterflyBuffersLaunch::new(
+            match &sums.twiddles {
+                Some(twiddles) => buffer::<[f32; 2]>(twiddles, blocks.count * butterflies),
+                None => buffer::<[f32; 2]>(&unwritten, 1),
+            },
+            sums.gates
+                .as_ref()
+                .map_or_else(|| floats(&unwritten, 1), |gates| floats(gates, blocks.count * butterflies)),
+        );
+        let input_grad = match &batch.input_grad {
+            Some(rows) => rows.buffers(values),
+            None => ComplexRows::new(unwritten.clone(), unwritten.clone()).buffers(1),
         };
         // SAFETY: as in `launch_forward`; there are partial sums for every block.
         unsafe {
@@ -246,25 +255,23 @@ impl ButterflyTransform {
                     cubes(device, count.div_ceil(plan.tiles as usize)),
                     CubeDim::new_1d(plan.cube_units()),
                     batch.input.buffers(values),
-                    ButterflyBuffersLaunch::new(buffer::<[f32; 2]>(&self.twiddles, self.butterflies()), gates),
+                    ButterflyBuffersLaunch::new(buffer::<[f32; 2]>(&self.twiddles, butterflies), gates),
                     batch.grad.buffers(values),
-                    batch.input_grad.buffers(values),
-                    sums.buffers(blocks.count * self.butterflies()),
+                    input_grad,
+                    sums,
                     BlockedRowsLaunch::new(batch.rows as u32, blocks.length as u32),
                     plan,
-                    self.kind(&batch.input),
+                    kind,
                 )
             );
         }
     }
 
-    /// The table that each forward launch reads besides twiddles: packed butterflies where there are gates, or else the
-    /// periods of the twiddles. Roots of unity need neither, so any buffer will do.
+    /// The packed butterflies that each forward launch reads where there are gates, or else any buffer.
     fn tables(&self, device: &GpuDevice, launches: &[ButterflyLaunchPlan]) -> Vec<Handle> {
         match &self.gates {
             Some(gates) => launches.iter().map(|&plan| self.packed(device, gates, plan)).collect(),
-            None if self.roots || launches.is_empty() => vec![self.twiddles.clone(); launches.len()],
-            None => vec![self.periods(device); launches.len()],
+            None => vec![self.twiddles.clone(); launches.len()],
         }
     }
 
@@ -289,20 +296,5 @@ impl ButterflyTransform {
             );
         }
         packed
-    }
-
-    /// Per stage, the bits of a butterfly's number that its twiddle depends on: `[log2 n]` u32.
-    fn periods(&self, device: &GpuDevice) -> Handle {
-        let stages = self.log2_n();
-        let periods = device.client.empty(stages as usize * size_of::<u32>());
-        find_periods::launch(
-            &device.client,
-            CubeCount::Static(stages, 1, 1),
-            CubeDim::new_1d(PERIOD_UNITS),
-            buffer::<[f32; 2]>(&self.twiddles, self.butterflies()),
-            buffer::<u32>(&periods, stages as usize),
-            (self.n / 2) as u32,
-        );
-        periods
     }
 }

@@ -1,7 +1,15 @@
-//! Buffers as kernel arguments.
+//! Buffers as kernel arguments, and values that a device keeps.
 
+use std::any::TypeId;
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use cubecl::device::DeviceId;
 use cubecl::prelude::*;
 use cubecl::server::Handle;
+
+use super::GpuDevice;
 
 /// `len` elements of type `T` at the start of a handle.
 ///
@@ -34,4 +42,38 @@ pub fn empty(client: &Client, len: usize) -> Handle {
 /// The rows from `row` on of a buffer whose rows are `length` values of 4 bytes long.
 pub fn from_row(handle: &Handle, row: usize, length: usize) -> Handle {
     handle.clone().offset_start((row * length * size_of::<f32>()) as u64)
+}
+
+/// A new buffer of numbers of 4 bytes.
+pub fn upload<T: bytemuck::NoUninit>(device: &GpuDevice, values: &[T]) -> Handle {
+    device.client.create_from_slice(bytemuck::cast_slice(values))
+}
+
+/// A device and the runtime that serves it.
+type Owner = (DeviceId, TypeId);
+
+/// Values by device and key.
+pub struct DeviceCache<K, V>(LazyLock<Mutex<HashMap<(Owner, K), V>>>);
+
+impl<K: Eq + Hash, V: Clone> DeviceCache<K, V> {
+    /// An empty cache.
+    pub const fn new() -> Self {
+        Self(LazyLock::new(Mutex::default))
+    }
+
+    /// The value of a key on a device, which `make` makes on first use.
+    ///
+    /// # Errors
+    /// Those of `make`; nothing is kept then.
+    pub fn get<E>(&self, device: &GpuDevice, key: K, make: impl FnOnce() -> Result<V, E>) -> Result<V, E> {
+        let service = device.client.service_id();
+        let key = ((service.device, service.service), key);
+        let mut values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = values.get(&key) {
+            return Ok(known.clone());
+        }
+        let new = make()?;
+        values.insert(key, new.clone());
+        Ok(new)
+    }
 }

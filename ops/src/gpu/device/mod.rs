@@ -1,24 +1,15 @@
-//! The device as kernels see it: limits, grids, buffers, cached tables, and the check before dispatch.
+//! The device as kernels see it: limits, grids, buffers, kept tables, and the check before dispatch.
 
 mod buffers;
 mod grid;
-mod launch;
-mod limit_error;
 mod limits;
-mod table_cache;
-#[cfg(test)]
-mod tests;
 
 use cubecl::client::Client;
 
-pub(super) use buffers::{buffer, empty, floats, from_row, pairs};
-pub(super) use grid::ALIGNMENT;
+pub(super) use buffers::{DeviceCache, buffer, empty, floats, from_row, pairs, upload};
 pub use grid::MAX_ELEMENTS;
-pub(super) use grid::{chunks, cubes, elements, hop_in_32_bits};
-pub(super) use launch::launch;
-pub use limit_error::{DeviceLimit, DeviceLimitError};
-pub use limits::Limits;
-pub(super) use table_cache::cached;
+pub(super) use grid::{ALIGNMENT, chunks, cubes, elements, hop_in_32_bits, launch};
+pub use limits::{DeviceLimit, DeviceLimitError, Limits};
 
 /// A device to launch on: its client, and the limits that launches are planned from.
 #[derive(Clone)]

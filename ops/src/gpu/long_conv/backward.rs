@@ -6,12 +6,13 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use super::kernel::{self, ProductInputLaunch, ProductShapeLaunch};
-use super::launch::{Convolution, ConvolutionRows, ConvolutionShape, ConvolvedRows, RowFactors};
+use super::launch::{Convolution, ConvolutionShape, RowFactors, samples};
 use super::plan::blocks;
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{ALIGNMENT, DeviceLimitError, GpuDevice, buffer, cubes, elements, launch};
 use crate::gpu::long_conv::kernel::SampleForm;
 use crate::gpu::reduce::sum_rows;
+use crate::gpu::transform::StridedRows;
 use crate::gpu::transform::launch_plan::TransformLaunchPlan;
 use crate::gpu::transform::plan_cache::table_of;
 
@@ -30,13 +31,13 @@ pub struct ConvolutionGradients {
 #[derive(Debug, Clone)]
 pub struct ConvolutionInputs {
     /// The signal.
-    pub signal: ConvolutionRows,
+    pub signal: StridedRows,
     /// `[channels, taps]`.
     pub kernel: Handle,
     /// The gate, if there is one.
-    pub gate: Option<ConvolutionRows>,
+    pub gate: Option<StridedRows>,
     /// The gradient of the output.
-    pub grad: ConvolutionRows,
+    pub grad: StridedRows,
 }
 
 /// Gradients of [`long_conv`](super::long_conv()).
@@ -82,14 +83,14 @@ impl Convolution<'_> {
         kernels: &ComplexRows,
         into: &ConvolutionGradients,
     ) {
-        let (n, ConvolutionInputs { signal, gate, grad, .. }) = (self.shape.n, inputs);
+        let ConvolutionInputs { signal, gate, grad, .. } = inputs;
         if let Some(of_signal) = &into.signal {
             let factors = gate.as_ref().map_or(RowFactors::None, RowFactors::OfInput);
-            self.convolve_in_cubes(launch, grad, kernels, factors, true, &ConvolvedRows::new(of_signal, n));
+            self.convolve_in_cubes(launch, [grad, &self.rows(of_signal)], kernels, factors, true, false);
         }
         if let Some(of_gate) = &into.gate {
-            let of_gate = ConvolvedRows::new(of_gate, n);
-            self.convolve_in_cubes(launch, signal, kernels, RowFactors::OfOutput(grad), false, &of_gate);
+            let factors = RowFactors::OfOutput(grad);
+            self.convolve_in_cubes(launch, [signal, &self.rows(of_gate)], kernels, factors, false, false);
         }
     }
 
@@ -102,7 +103,7 @@ impl Convolution<'_> {
     /// the rows.
     pub fn can_correlate_rows(&self, inputs: &ConvolutionInputs) -> bool {
         let rows = [&inputs.signal, &inputs.grad].into_iter().chain(&inputs.gate);
-        let is_aligned = |rows: &ConvolutionRows| (self.shape.channels * rows.stride).is_multiple_of(ALIGNMENT);
+        let is_aligned = |rows: &StridedRows| (self.shape.channels * rows.stride).is_multiple_of(ALIGNMENT);
         (self.shape.batch == 1 || rows.into_iter().all(is_aligned)) && self.shape.taps == self.shape.used_taps()
     }
 
@@ -114,16 +115,16 @@ impl Convolution<'_> {
         inputs: &ConvolutionInputs,
         of_kernel: &Handle,
     ) -> Result<(), DeviceLimitError> {
-        let ConvolutionShape { batch, channels, n, taps } = *self.shape;
+        let ConvolutionShape { batch, channels, taps, .. } = *self.shape;
         let shape = ConvolutionShape { batch: 1, ..*self.shape };
         let element = Convolution { shape: &shape, ..*self };
         for start in (0..batch).map(|element| element * channels) {
-            let spectra = element.spectra(&inputs.signal.skip(start).strided(n), channels)?;
-            let gate = inputs.gate.as_ref().map(|gate| gate.skip(start));
+            let spectra = element.spectra(&inputs.signal.skip_rows(start), channels)?;
+            let gate = inputs.gate.as_ref().map(|gate| gate.skip_rows(start));
             let factors = gate.as_ref().map_or(RowFactors::None, RowFactors::OfInput);
-            let rows = ConvolutionRows { values: of_kernel.clone(), stride: taps };
-            let output = ConvolvedRows { rows, samples: taps, is_added: start > 0 };
-            element.convolve_in_cubes(launch, &inputs.grad.skip(start), &spectra, factors, true, &output);
+            let output = StridedRows::contiguous(ComplexRows::real(of_kernel.clone()), taps);
+            let grad = inputs.grad.skip_rows(start);
+            element.convolve_in_cubes(launch, [&grad, &output], &spectra, factors, true, start > 0);
         }
         Ok(())
     }
@@ -140,7 +141,7 @@ impl Convolution<'_> {
         let ConvolutionInputs { signal, gate, grad, .. } = inputs;
         // Factors that are not read: the gradients will do.
         let factors = gate.as_ref().unwrap_or(grad);
-        let is_paired = [signal, grad, factors].iter().all(|rows| rows.is_paired(n));
+        let is_paired = [signal, grad, factors].iter().all(|rows| rows.is_paired());
         let form = SampleForm { launch, n: n as u32, has_factors: gate.is_some() };
         let sequences = (blocks * channels).div_ceil(launch.layout.sequences as usize);
         // SAFETY: as in `convolve_in_cubes`; elements past the batch take the last one, and add nothing.
@@ -152,9 +153,9 @@ impl Convolution<'_> {
                     cubes(device, sequences),
                     CubeDim::new_1d(launch.layout.cube_units()),
                     ProductInputLaunch::new(
-                        signal.samples(rows, n, is_paired),
-                        grad.samples(rows, n, is_paired),
-                        factors.samples(rows, n, is_paired),
+                        samples(signal, rows, is_paired),
+                        samples(grad, rows, is_paired),
+                        samples(factors, rows, is_paired),
                         buffer::<[f32; 2]>(&table_of(device, &launch), launch.table_len() as usize),
                     ),
                     partial.buffers(blocks * width),
@@ -188,24 +189,24 @@ impl Convolution<'_> {
         kernels: Option<&ComplexRows>,
         into: &ConvolutionGradients,
     ) -> Result<(), DeviceLimitError> {
-        let ConvolutionShape { channels, n, .. } = *self.shape;
+        let channels = self.shape.channels;
         let needs = |gradient: &Option<Handle>| gradient.is_some() || into.kernel.is_some();
         let empty_sums = || ComplexRows::empty(&self.device.client, channels * 2 * self.points);
         let sums = into.kernel.is_some().then(empty_sums);
         for chunk in self.chunks(5) {
             let (start, rows) = (chunk.start, chunk.len());
-            let output_grad = inputs.grad.skip(start);
+            let output_grad = inputs.grad.skip_rows(start);
             let of_grad = if needs(&into.signal) {
                 let grad = match &inputs.gate {
-                    Some(gate) => self.multiplied(&output_grad, &gate.skip(start), rows),
+                    Some(gate) => self.multiplied(&output_grad, &gate.skip_rows(start), rows),
                     None => output_grad.clone(),
                 };
-                Some(self.spectra(&grad.strided(n), rows)?)
+                Some(self.spectra(&grad, rows)?)
             } else {
                 None
             };
-            let signal = inputs.signal.skip(start);
-            let of_signal = needs(&into.gate).then(|| self.spectra(&signal.strided(n), rows)).transpose()?;
+            let signal = inputs.signal.skip_rows(start);
+            let of_signal = needs(&into.gate).then(|| self.spectra(&signal, rows)).transpose()?;
             if let (Some(into), Some(grad), Some(kernels)) = (&into.signal, &of_grad, kernels) {
                 self.convolve_spectra(grad, kernels, chunk.clone(), true, None, into)?;
             }

@@ -5,15 +5,14 @@ use std::ops::Range;
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use super::kernel::{self, ElementShapeLaunch, RowsInputLaunch, RowsShapeLaunch, SamplesArgs};
+use super::kernel::{self, ElementShapeLaunch, RowsInputLaunch, RowsShapeLaunch};
 use super::plan::{FactorKind, LongConvPlan, RowsPlan};
-use crate::gpu::complex::ComplexRows;
+use crate::gpu::complex::{ComplexRows, SamplesArgs};
 use crate::gpu::device::{DeviceLimit, DeviceLimitError, GpuDevice, MAX_ELEMENTS, buffer};
-use crate::gpu::device::{cached, chunks, cubes, elements, empty, floats, from_row, launch};
+use crate::gpu::device::{chunks, cubes, elements, empty, floats, from_row, launch};
 use crate::gpu::transform::launch_plan::{TransformLaunchPlan, roots_len};
-use crate::gpu::transform::plan_cache::table_of;
-use crate::gpu::transform::tables::roots_table;
-use crate::gpu::transform::{StridedRows, TransformCall, TransformProblem, transform};
+use crate::gpu::transform::plan_cache::{roots_of, table_of};
+use crate::gpu::transform::{StridedRows, TransformCall, TransformKind, TransformProblem, transform};
 
 /// Sizes of a convolution, none of them 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,56 +38,22 @@ impl ConvolutionShape {
     }
 }
 
-/// Rows of samples in device memory, those of all channels of an element of the batch one after the other.
-#[derive(Debug, Clone)]
-pub struct ConvolutionRows {
-    /// The samples.
-    pub values: Handle,
-    /// Samples from one row to the next.
-    pub stride: usize,
+/// Rows as samples of a transform, which are paired where all rows of a launch [are](StridedRows::is_paired).
+pub(super) fn samples(rows: &StridedRows, count: usize, is_paired: bool) -> SamplesArgs {
+    if is_paired { SamplesArgs::Pairs(rows.pairs(count)) } else { SamplesArgs::Single(rows.floats(count)) }
 }
 
-impl ConvolutionRows {
-    /// `rows` rows of `n` samples as a kernel argument.
-    pub(super) fn floats(&self, rows: usize, n: usize) -> BufferArg {
-        floats(&self.values, (rows - 1) * self.stride + n)
-    }
-
-    /// The same as samples of a transform, which are paired where all rows of a launch [are](Self::is_paired).
-    pub(super) fn samples(&self, rows: usize, n: usize, is_paired: bool) -> SamplesArgs {
-        let span = (rows - 1) * self.stride + n;
-        match is_paired {
-            true => SamplesArgs::Pairs(buffer::<[f32; 2]>(&self.values, span / 2)),
-            false => SamplesArgs::Single(floats(&self.values, span)),
-        }
-    }
-
-    /// Whether rows of `n` samples are whole pairs, at the alignment of pairs.
-    pub(super) fn is_paired(&self, n: usize) -> bool {
-        let offset = self.values.offset_start.unwrap_or(0);
-        n.is_multiple_of(2) && self.stride.is_multiple_of(2) && offset.is_multiple_of(size_of::<[f32; 2]>() as u64)
-    }
-
-    /// The rows from `row` on.
-    pub(super) fn skip(&self, row: usize) -> Self {
-        Self { values: from_row(&self.values, row, self.stride), stride: self.stride }
-    }
-
-    pub(super) fn strided(&self, len: usize) -> StridedRows {
-        StridedRows { values: ComplexRows { re: self.values.clone(), im: None }, stride: self.stride, len }
-    }
-}
-
-/// Causal convolutions of the rows of `signal` with `kernel` `[channels, taps]`, times a gate → `output` `[rows, n]`.
+/// Causal convolutions of the rows of `signal`, those of all channels of an element of the batch one after the other, with
+/// `kernel` `[channels, taps]`, times a gate → `output` `[rows, n]`.
 ///
 /// # Errors
 /// If the rows are too long for the device, or of more elements than a launch counts.
 pub fn long_conv(
     device: &GpuDevice,
     shape: &ConvolutionShape,
-    signal: &ConvolutionRows,
+    signal: &StridedRows,
     kernel: &Handle,
-    gate: Option<&ConvolutionRows>,
+    gate: Option<&StridedRows>,
     output: &Handle,
 ) -> Result<(), DeviceLimitError> {
     let convolution = Convolution::new(device, shape)?;
@@ -101,24 +66,8 @@ pub fn long_conv(
 #[derive(Debug, Clone, Copy)]
 pub(super) enum RowFactors<'a> {
     None,
-    OfInput(&'a ConvolutionRows),
-    OfOutput(&'a ConvolutionRows),
-}
-
-/// Where a launch leaves convolutions of rows.
-pub(super) struct ConvolvedRows {
-    pub rows: ConvolutionRows,
-    /// Leading samples of each convolution, which are stored.
-    pub samples: usize,
-    /// Whether they are added to what is there.
-    pub is_added: bool,
-}
-
-impl ConvolvedRows {
-    /// Rows of `n` samples one after the other.
-    pub fn new(values: &Handle, n: usize) -> Self {
-        Self { rows: ConvolutionRows { values: values.clone(), stride: n }, samples: n, is_added: false }
-    }
+    OfInput(&'a StridedRows),
+    OfOutput(&'a StridedRows),
 }
 
 /// A convolution planned for a device.
@@ -141,17 +90,16 @@ impl<'a> Convolution<'a> {
     /// Spectra of the kernels' pairs of taps, `[channels, N]`.
     pub fn kernel_spectra(&self, kernel: &Handle) -> Result<ComplexRows, DeviceLimitError> {
         let ConvolutionShape { channels, taps, .. } = *self.shape;
-        let kernels = ConvolutionRows { values: kernel.clone(), stride: taps };
-        self.spectra(&kernels.strided(self.shape.used_taps()), channels)
+        let values = ComplexRows::real(kernel.clone());
+        self.spectra(&StridedRows { values, stride: taps, len: self.shape.used_taps() }, channels)
     }
 
     /// Spectra of pairs of samples, `[rows, N]`.
     pub fn spectra(&self, from: &StridedRows, rows: usize) -> Result<ComplexRows, DeviceLimitError> {
         let spectra = ComplexRows::empty(&self.device.client, rows * self.points);
-        let into = StridedRows { values: spectra.clone(), stride: self.points, len: self.points };
+        let into = StridedRows::contiguous(spectra.clone(), self.points);
         let problem = TransformProblem::pairs(self.points, from.len < 2 * self.points);
-        let call = TransformCall { problem, rows, scale: 1.0, interior: 1.0 };
-        transform(self.device, &call, from, &into)?;
+        transform(self.device, &TransformCall::new(problem, rows), from, &into)?;
         Ok(spectra)
     }
 
@@ -159,10 +107,9 @@ impl<'a> Convolution<'a> {
     pub fn pairs(&self, spectra: ComplexRows, rows: usize) -> Result<ComplexRows, DeviceLimitError> {
         let pairs = ComplexRows::empty(&self.device.client, rows * self.points);
         // The inverse transform is the transform of exchanged parts, exchanged.
-        let rows_of =
-            |values: ComplexRows| StridedRows { values: values.exchanged(), stride: self.points, len: self.points };
-        let problem = TransformProblem::complex(self.points);
-        let call = TransformCall { problem, rows, scale: 1.0 / self.points as f32, interior: 1.0 };
+        let rows_of = |values: ComplexRows| StridedRows::contiguous(values.exchanged(), self.points);
+        let problem = TransformProblem::new(self.points, TransformKind::Complex);
+        let call = TransformCall { scale: 1.0 / self.points as f32, ..TransformCall::new(problem, rows) };
         transform(self.device, &call, &rows_of(spectra), &rows_of(pairs.clone()))?;
         Ok(pairs)
     }
@@ -170,7 +117,7 @@ impl<'a> Convolution<'a> {
     /// Convolves every row with the kernel of its channel, or with the reversed one.
     fn convolve(
         &self,
-        signal: &ConvolutionRows,
+        signal: &StridedRows,
         spectra: &ComplexRows,
         factors: RowFactors<'_>,
         is_reversed: bool,
@@ -178,28 +125,33 @@ impl<'a> Convolution<'a> {
     ) -> Result<(), DeviceLimitError> {
         match self.plan.in_cube {
             Some(launch) => {
-                let output = ConvolvedRows::new(output, self.shape.n);
-                self.convolve_in_cubes(launch, signal, spectra, factors, is_reversed, &output);
+                let output = self.rows(output);
+                self.convolve_in_cubes(launch, [signal, &output], spectra, factors, is_reversed, false);
                 Ok(())
             }
             None => self.convolve_by_steps(signal, spectra, factors, is_reversed, output),
         }
     }
 
-    /// Convolves every row, or with the reversed kernels, in one launch.
+    /// Contiguous rows of samples.
+    pub fn rows(&self, values: &Handle) -> StridedRows {
+        StridedRows::contiguous(ComplexRows::real(values.clone()), self.shape.n)
+    }
+
+    /// Convolves every row, or with the reversed kernels, in one launch. Stores as many leading samples as rows of the
+    /// output have, or adds them to what is there if they are `is_added`.
     pub fn convolve_in_cubes(
         &self,
         launch: TransformLaunchPlan,
-        signal: &ConvolutionRows,
+        [signal, output]: [&StridedRows; 2],
         spectra: &ComplexRows,
         factors: RowFactors<'_>,
         is_reversed: bool,
-        output: &ConvolvedRows,
+        is_added: bool,
     ) {
         let Self { device, shape, points, .. } = *self;
         let ConvolutionShape { channels, n, .. } = *shape;
-        let rows = shape.rows();
-        let &ConvolvedRows { rows: ref output, samples: written, is_added } = output;
+        let (rows, written) = (shape.rows(), output.len);
         let (factors, form) = match factors {
             // A buffer that is not read: the signal will do.
             RowFactors::None => (signal, FactorKind::None),
@@ -209,7 +161,7 @@ impl<'a> Convolution<'a> {
         let plan = RowsPlan { launch, n: n as u32, written: written as u32, factors: form, is_reversed, is_added };
         // Factors of the output are read as far as it is written.
         debug_assert!(form != FactorKind::OfOutput || written == n, "a gate has a factor for every sample");
-        let is_paired = [signal, factors].iter().all(|rows| rows.is_paired(n)) && output.is_paired(written);
+        let is_paired = [signal, factors, output].iter().all(|rows| rows.is_paired());
         // SAFETY: rows, channels, samples and bins that are accessed are those of the buffers, whose lengths were
         // checked as the arguments were made: units past the last sequence or short transform take those of the last
         // one, and store nothing. A sample of the output is written by one unit, which reads it first where results are
@@ -222,12 +174,12 @@ impl<'a> Convolution<'a> {
                     cubes(device, rows.div_ceil(launch.layout.sequences as usize)),
                     CubeDim::new_1d(launch.layout.cube_units()),
                     RowsInputLaunch::new(
-                        signal.samples(rows, n, is_paired),
-                        factors.samples(rows, n, is_paired),
+                        samples(signal, rows, is_paired),
+                        samples(factors, rows, is_paired),
                         spectra.buffers(channels * points),
                         buffer::<[f32; 2]>(&table_of(device, &launch), launch.table_len() as usize),
                     ),
-                    output.samples(rows, written, is_paired),
+                    samples(output, rows, is_paired),
                     RowsShapeLaunch::new(
                         shape.batch as u32,
                         channels as u32,
@@ -245,23 +197,22 @@ impl<'a> Convolution<'a> {
     /// Convolves rows that no cube holds, a launch for each step.
     fn convolve_by_steps(
         &self,
-        signal: &ConvolutionRows,
+        signal: &StridedRows,
         spectra: &ComplexRows,
         factors: RowFactors<'_>,
         is_reversed: bool,
         output: &Handle,
     ) -> Result<(), DeviceLimitError> {
-        let n = self.shape.n;
         for chunk in self.chunks(4) {
             let (start, rows) = (chunk.start, chunk.len());
-            let signal = signal.skip(start);
+            let signal = signal.skip_rows(start);
             let signal = match factors {
-                RowFactors::OfInput(factors) => self.multiplied(&signal, &factors.skip(start), rows),
+                RowFactors::OfInput(factors) => self.multiplied(&signal, &factors.skip_rows(start), rows),
                 RowFactors::None | RowFactors::OfOutput(_) => signal,
             };
-            let rows_spectra = self.spectra(&signal.strided(n), rows)?;
+            let rows_spectra = self.spectra(&signal, rows)?;
             let factors = match factors {
-                RowFactors::OfOutput(factors) => Some(factors.skip(start)),
+                RowFactors::OfOutput(factors) => Some(factors.skip_rows(start)),
                 RowFactors::None | RowFactors::OfInput(_) => None,
             };
             self.convolve_spectra(&rows_spectra, spectra, chunk, is_reversed, factors.as_ref(), output)?;
@@ -276,7 +227,7 @@ impl<'a> Convolution<'a> {
         kernels: &ComplexRows,
         chunk: Range<usize>,
         is_reversed: bool,
-        factors: Option<&ConvolutionRows>,
+        factors: Option<&StridedRows>,
         output: &Handle,
     ) -> Result<(), DeviceLimitError> {
         let n = self.shape.n;
@@ -293,7 +244,7 @@ impl<'a> Convolution<'a> {
     }
 
     /// Rows times factors.
-    pub fn multiplied(&self, rows: &ConvolutionRows, factors: &ConvolutionRows, count: usize) -> ConvolutionRows {
+    pub fn multiplied(&self, rows: &StridedRows, factors: &StridedRows, count: usize) -> StridedRows {
         let (device, n) = (self.device, self.shape.n);
         let product = empty(&device.client, count * n);
         let (cubes, units) = elements(device, count * n);
@@ -306,14 +257,14 @@ impl<'a> Convolution<'a> {
                     &device.client,
                     cubes,
                     units,
-                    rows.floats(count, n),
-                    factors.floats(count, n),
+                    rows.floats(count),
+                    factors.floats(count),
                     floats(&product, count * n),
                     shape,
                 )
             );
         }
-        ConvolutionRows { values: product, stride: n }
+        self.rows(&product)
     }
 
     /// Spectra of convolutions of the rows `chunk`.
@@ -352,7 +303,7 @@ impl<'a> Convolution<'a> {
     pub fn store(
         &self,
         pairs: &ComplexRows,
-        factors: Option<&ConvolutionRows>,
+        factors: Option<&StridedRows>,
         output: &Handle,
         [rows, samples, len]: [usize; 3],
     ) {
@@ -360,8 +311,7 @@ impl<'a> Convolution<'a> {
         let (cubes, units) = elements(device, rows * len);
         let stride = factors.map_or(0, |factors| factors.stride);
         // Without factors, the argument is not read: the pairs will do.
-        let read =
-            factors.map_or_else(|| floats(&pairs.re, rows * self.points), |factors| factors.floats(rows, samples));
+        let read = factors.map_or_else(|| floats(&pairs.re, rows * self.points), |factors| factors.floats(rows));
         // SAFETY: units past the last sample end at once; the others access a sample of the rows.
         unsafe {
             launch!(
@@ -402,7 +352,6 @@ impl<'a> Convolution<'a> {
     /// The table of roots of unity exp(−2πi·k/N).
     pub fn roots(&self) -> BufferArg {
         let points = self.plan.points;
-        let table = cached(self.device, "roots of a convolution", [points, 0], || roots_table(points));
-        buffer::<[f32; 2]>(&table, roots_len(points) as usize)
+        buffer::<[f32; 2]>(&roots_of(self.device, points), roots_len(points) as usize)
     }
 }

@@ -18,5 +18,5 @@ mod plan;
 pub(super) mod tests;
 
 pub use backward::{ConvolutionGradients, ConvolutionInputs, long_conv_backward};
-pub use launch::{ConvolutionRows, ConvolutionShape, long_conv};
+pub use launch::{ConvolutionShape, long_conv};
 pub(super) use plan::LongConvPlan;

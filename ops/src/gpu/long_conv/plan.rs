@@ -65,7 +65,7 @@ impl LongConvPlan {
         let transformed = |points: u32| {
             let points = points as usize;
             planned(limits, TransformProblem::pairs(points, false))
-                .and(planned(limits, TransformProblem::complex(points)))
+                .and(planned(limits, TransformProblem::new(points, TransformKind::Complex)))
         };
         match lengths.iter().find(|&&points| transformed(points).is_ok()) {
             Some(&points) => Ok(Self::by_steps(points)),
@@ -80,12 +80,7 @@ impl LongConvPlan {
 impl TransformProblem {
     /// Rows of `2 * points` samples to the spectra of their pairs.
     pub fn pairs(points: usize, is_padded: bool) -> Self {
-        Self { points: 2 * points, kind: TransformKind::Pairs, is_padded, conjugates: false }
-    }
-
-    /// Complex rows of `points` values.
-    pub fn complex(points: usize) -> Self {
-        Self { points, kind: TransformKind::Complex, is_padded: false, conjugates: false }
+        Self { is_padded, ..Self::new(2 * points, TransformKind::Pairs) }
     }
 }
 

@@ -7,9 +7,11 @@ use firefly_reference::long_conv::LongConvDefinition;
 
 use super::launch::Convolution;
 use super::plan::{LongConvPlan, blocks};
-use super::{ConvolutionGradients, ConvolutionInputs, ConvolutionRows, ConvolutionShape, long_conv};
+use super::{ConvolutionGradients, ConvolutionInputs, ConvolutionShape, long_conv};
+use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{GpuDevice, Limits, empty};
 use crate::gpu::tests::devices::{accelerators, noise, read, small, upload};
+use crate::gpu::transform::StridedRows;
 use crate::gpu::transform::tables::table;
 
 #[test]
@@ -48,7 +50,7 @@ fn blocks_are_as_many_as_keep_a_device_busy() {
 /// Output, and gradients of signal, kernel and gate; sums of products in cubes or by steps.
 fn results(device: &GpuDevice, shape: &ConvolutionShape, values: &[Vec<f32>; 4], sums_in_cube: bool) -> [Vec<f32>; 4] {
     let [signal, kernel, gate, grad] = values.each_ref().map(|part| upload(device, part));
-    let rows = |values: Handle| ConvolutionRows { values, stride: shape.n };
+    let rows = |values: Handle| StridedRows::contiguous(ComplexRows::real(values), shape.n);
     let (signal, gate, grad) = (rows(signal), rows(gate), rows(grad));
     let [output, of_signal, of_gate] = [0; 3].map(|_| empty(&device.client, values[0].len()));
     let of_kernel = empty(&device.client, values[1].len());

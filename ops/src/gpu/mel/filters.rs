@@ -1,14 +1,12 @@
 //! Sparse filters in device memory.
 
-use std::any::TypeId;
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::convert::Infallible;
+use std::sync::Arc;
 
-use cubecl::device::DeviceId;
 use cubecl::server::Handle;
 
 use super::kernel::SparseRowsLaunch;
-use crate::gpu::device::{GpuDevice, buffer, floats};
+use crate::gpu::device::{DeviceCache, GpuDevice, buffer, floats, upload};
 use crate::mel_filters::{FilterKey, MelFilter, cached_filters, key};
 use crate::options::MelOptions;
 
@@ -28,7 +26,7 @@ impl SparseMatrix {
         SparseRowsLaunch::new(buffer::<u32>(&self.rows, self.rows_len), floats(&self.weights, self.weights_len))
     }
 
-    fn upload(device: &GpuDevice, rows: &[(usize, Vec<f32>)]) -> Self {
+    fn new(device: &GpuDevice, rows: &[(usize, Vec<f32>)]) -> Self {
         let mut starts = Vec::with_capacity(2 * rows.len() + 2);
         let mut weights = Vec::new();
         for (first, own) in rows {
@@ -39,8 +37,8 @@ impl SparseMatrix {
         // A buffer is never empty.
         weights.push(0.0);
         Self {
-            rows: device.client.create_from_slice(bytemuck::cast_slice(&starts)),
-            weights: device.client.create_from_slice(bytemuck::cast_slice(&weights)),
+            rows: upload(device, &starts),
+            weights: upload(device, &weights),
             rows_len: starts.len(),
             weights_len: weights.len(),
         }
@@ -58,20 +56,17 @@ pub struct DeviceFilters {
 
 /// The filters of a call, with the factor of its transform, uploaded on the first call.
 pub fn filters(device: &GpuDevice, options: &MelOptions) -> Arc<DeviceFilters> {
-    type Filter = HashMap<(DeviceId, TypeId, FilterKey, u64), Arc<DeviceFilters>>;
-    static FILTERS: LazyLock<Mutex<Filter>> = LazyLock::new(Default::default);
-    let service = device.client.service_id();
+    static FILTERS: DeviceCache<(FilterKey, u64), Arc<DeviceFilters>> = DeviceCache::new();
     let (n_fft, factor) = (options.stft.n_fft, options.factor());
-    let key = (service.device, service.service, key(n_fft, &options.bands), factor.to_bits());
-    let mut known = FILTERS.lock().unwrap_or_else(PoisonError::into_inner);
     let make = || {
         let filters = cached_filters(n_fft, &options.bands);
-        Arc::new(DeviceFilters {
-            of_bands: SparseMatrix::upload(device, &bands(&filters, factor)),
-            of_bins: SparseMatrix::upload(device, &bins(&filters, n_fft / 2 + 1, factor)),
-        })
+        Ok::<_, Infallible>(Arc::new(DeviceFilters {
+            of_bands: SparseMatrix::new(device, &bands(&filters, factor)),
+            of_bins: SparseMatrix::new(device, &bins(&filters, n_fft / 2 + 1, factor)),
+        }))
     };
-    Arc::clone(known.entry(key).or_insert_with(make))
+    let Ok(filters) = FILTERS.get(device, (key(n_fft, &options.bands), factor.to_bits()), make);
+    filters
 }
 
 fn bands(filters: &[MelFilter], factor: f64) -> Vec<(usize, Vec<f32>)> {

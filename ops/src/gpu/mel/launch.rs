@@ -1,25 +1,22 @@
-//! Mel spectra: in one launch, or by frames, transforms and bands in turn.
+//! Mel spectra: in one launch, or by spectra of frames and bands in turn. Power of rows that are one frame each, in one
+//! launch.
+
+use std::ops::Range;
 
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use super::filters::filters;
-use super::kernel::{
-    self, BandShapeLaunch, FrameSamplesArgs, MelFrameShapeLaunch, PairBuffersLaunch, SampleBuffersLaunch,
-};
-use super::plan::{BandPlan, FusedMelPlan, rows_per_launch};
-use crate::gpu::complex::ComplexRows;
+use super::kernel::{self, BandShapeLaunch, FrameInputLaunch};
+use super::plan::{BandForm, BandPlan, FusedMelPlan};
 use crate::gpu::device::{
-    ALIGNMENT, DeviceLimitError, GpuDevice, buffer, cubes, elements, empty, floats, from_row, hop_in_32_bits, launch,
-    pairs,
+    DeviceLimitError, GpuDevice, buffer, chunks, cubes, elements, floats, from_row, launch, pairs,
 };
-use crate::gpu::segments::DeviceFrames;
+use crate::gpu::segments::{DeviceFrames, RowPadding, SegmentShapeLaunch, Segments};
+use crate::gpu::signal::SignalArgs;
 use crate::gpu::transform::plan_cache::prepared;
-use crate::gpu::transform::{StridedRows, TransformCall, TransformKind, TransformProblem, transform};
+use crate::gpu::transform::{TransformKind, TransformProblem};
 use crate::options::{LogGuard, Logarithm, MelOptions};
-
-/// f32 of scratch memory that the frames of a launch take, at most.
-const SCRATCH: usize = 64 << 20;
 
 /// Mel spectra of rows.
 #[derive(Debug, Clone)]
@@ -39,64 +36,75 @@ pub struct MelCall<'a> {
 /// # Errors
 /// If the device can't transform a frame.
 pub fn mel(device: &GpuDevice, call: &MelCall<'_>, into: &Handle) -> Result<(), DeviceLimitError> {
-    let per_row = call.options.bands.count * call.frames();
-    let step = call.rows_per_launch();
-    for start in (0..call.rows.rows).step_by(step) {
-        let rows = call.rows.slice(start..call.rows.rows.min(start + step));
-        let part = MelCall { rows, ..call.clone() };
-        let into = from_row(into, start, per_row);
+    for (start, part) in call.parts(device) {
+        let into = from_row(into, start, call.options.bands.count * call.frames());
+        // One launch reads samples of any type, from the start of a word on.
+        let part = if part.rows.skipped == 0 { part } else { part.widened(device) };
         if !part.launch_fused(device, &into)? {
-            part.launch_separately(device, &into)?;
+            part.widened(device).launch_separately(device, &into)?;
         }
     }
     Ok(())
 }
 
-/// Samples of rows, and the factors of a frame, as an argument of a launch that transforms frames: in pairs, where rows
-/// are pairs and every frame starts with one, `starts` samples after another or after the start of its row.
-pub(super) fn frame_samples(
+/// Samples of rows, the factors of a frame, and a table as the argument of a launch that transforms frames: in pairs, where
+/// rows are pairs and every frame starts with one, `starts` samples after another or after the start of its row.
+fn frame_input(
+    device: &GpuDevice,
     rows: &DeviceFrames,
     window: &Handle,
     starts: &[usize],
+    table: &Handle,
     plan: FusedMelPlan,
-) -> FrameSamplesArgs {
+) -> FrameInputLaunch {
     let n = plan.bands.n as usize;
     let is_paired = plan.is_by_halves() && starts.iter().all(|start| start.is_multiple_of(2));
-    let paired = if is_paired { rows.pairs().zip(pairs(window, n)) } else { None };
-    match paired {
-        Some((signal, window)) => FrameSamplesArgs::Pairs(PairBuffersLaunch::new(signal, window)),
-        None => FrameSamplesArgs::Single(SampleBuffersLaunch::new(rows.buffer(), floats(window, n))),
-    }
+    let (signal, window) = match if is_paired { rows.pairs().zip(pairs(window, n)) } else { None } {
+        Some((signal, window)) => (SignalArgs::Pairs(signal), SignalArgs::Pairs(window)),
+        None => (rows.signal(device), SignalArgs::Single(floats(window, n))),
+    };
+    FrameInputLaunch::new(signal, window, buffer::<[f32; 2]>(table, plan.launch.table_len() as usize))
 }
 
-impl MelCall<'_> {
+impl<'a> MelCall<'a> {
+    /// The call on samples of f32.
+    fn widened(self, device: &GpuDevice) -> Self {
+        Self { rows: self.rows.widened(device), ..self }
+    }
+
     /// Frames of a row.
     pub(super) fn frames(&self) -> usize {
         self.options.stft.frames(self.rows.len)
     }
 
-    /// Rows whose samples and frames a launch counts.
-    pub(super) fn rows_per_launch(&self) -> usize {
-        rows_per_launch(self.rows.row_values().max(self.options.bands.count.max(1) * self.frames()))
+    /// The rows of each launch, whose samples and bands it counts, and the number of the first of them.
+    pub(super) fn parts<'b>(
+        &'b self,
+        device: &'b GpuDevice,
+    ) -> impl Iterator<Item = (usize, MelCall<'a>)> + use<'a, 'b> {
+        let largest = self.rows.row_values().max(self.options.bands.count.max(1) * self.frames());
+        let part = |rows: Range<usize>| (rows.start, MelCall { rows: self.rows.slice(rows), ..self.clone() });
+        chunks(device, self.rows.rows, 0, largest).map(part)
     }
 
     pub(super) fn plan(&self) -> BandPlan {
         BandPlan::new(self.options, self.logarithm)
     }
 
-    /// Frames `first` to `first + count` of all rows as a kernel argument.
-    pub(super) fn frame_shape(&self, first: usize, count: usize) -> MelFrameShapeLaunch {
+    /// The frames of the rows.
+    pub(super) fn segments(&self) -> Segments<'_> {
         let stft = &self.options.stft;
-        MelFrameShapeLaunch::new(
-            self.frames() as u32,
-            self.rows.len as u32,
-            self.rows.stride as u32,
-            hop_in_32_bits(stft.hop),
-            stft.padding() as u32,
-            stft.pad.constant(),
-            first as u32,
-            count as u32,
-        )
+        Segments {
+            rows: self.rows.clone(),
+            window: self.window,
+            n: stft.n_fft,
+            hop: stft.hop,
+            per_row: self.frames(),
+            before: stft.padding(),
+            padding: self.plan().padding,
+            constant: stft.pad.constant(),
+            detrend: false,
+        }
     }
 
     /// The bands as a kernel argument.
@@ -109,21 +117,17 @@ impl MelCall<'_> {
         BandShapeLaunch::new(self.options.bands.count as u32, guard as f32, factor as f32)
     }
 
-    /// The transform of frames to their spectra, or back, which has the other sign of the exponent.
-    fn problem(&self, kind: TransformKind) -> TransformProblem {
-        let conjugates = kind == TransformKind::RealInverse;
-        TransformProblem { points: self.options.stft.n_fft, kind, is_padded: false, conjugates }
-    }
-
     /// Computes bands in one launch, if the transform of a frame takes one.
     fn launch_fused(&self, device: &GpuDevice, into: &Handle) -> Result<bool, DeviceLimitError> {
-        let prepared = prepared(device, self.problem(TransformKind::RealForward))?;
-        let Some(plan) = FusedMelPlan::of(&prepared.plan.launches, self.plan(), device.limits.shared) else {
+        let prepared = prepared(device, TransformProblem::new(self.options.stft.n_fft, TransformKind::RealForward))?;
+        let Some(plan) =
+            FusedMelPlan::of(&prepared.plan.launches, self.plan(), self.rows.samples, device.limits.shared)
+        else {
             return Ok(false);
         };
         let (frames, bands) = (self.rows.rows * self.frames(), self.options.bands.count);
         let filters = filters(device, self.options);
-        let table = plan.launch.table_len() as usize;
+        let starts = [self.options.stft.hop, self.options.stft.padding()];
         let sequences = plan.launch.layout.sequences as usize;
         // SAFETY: frames past the last one read what the last one reads, and store nothing; samples that are read are
         // within the rows, whose extent was checked as the argument was made. Loops are bounded by the filters.
@@ -134,18 +138,10 @@ impl MelCall<'_> {
                     &device.client,
                     cubes(device, frames.div_ceil(sequences)),
                     CubeDim::new_1d(plan.launch.layout.cube_units()),
-                    kernel::FrameInputLaunch::new(
-                        frame_samples(
-                            &self.rows,
-                            self.window,
-                            &[self.options.stft.hop, self.options.stft.padding()],
-                            plan
-                        ),
-                        buffer::<[f32; 2]>(&prepared.tables[0], table),
-                    ),
+                    frame_input(device, &self.rows, self.window, &starts, &prepared.tables[0], plan),
                     filters.of_bands.argument(),
                     floats(into, frames * bands),
-                    self.frame_shape(0, frames),
+                    self.segments().shape(&(0..frames)),
                     self.band_shape(),
                     plan,
                 )
@@ -157,9 +153,10 @@ impl MelCall<'_> {
     /// Computes bands in a launch per step, for any length.
     fn launch_separately(&self, device: &GpuDevice, into: &Handle) -> Result<(), DeviceLimitError> {
         let filters = filters(device, self.options);
-        for (first, count) in self.chunks() {
-            let spectra = self.spectra(device, first, count)?;
-            let bands = self.options.bands.count;
+        let (segments, bands) = (self.segments(), self.options.bands.count);
+        for taken in self.chunks(device) {
+            let spectra = segments.spectra(device, &taken)?.values;
+            let count = taken.len();
             let (cubes, units) = elements(device, count * bands);
             kernel::frame_bands::launch(
                 &device.client,
@@ -168,7 +165,7 @@ impl MelCall<'_> {
                 spectra.buffers(count * self.options.stft.bins()),
                 filters.of_bands.argument(),
                 floats(into, self.rows.rows * self.frames() * bands),
-                self.frame_shape(first, count),
+                segments.shape(&taken),
                 self.band_shape(),
                 self.plan(),
             );
@@ -176,58 +173,49 @@ impl MelCall<'_> {
         Ok(())
     }
 
-    /// First frame and number of frames of the launches that take all frames.
-    pub(super) fn chunks(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
-        let frames = self.rows.rows * self.frames();
-        // A multiple of the rows after which engines bind memory anew.
-        let step = (SCRATCH / (2 * self.options.stft.n_fft + 2) / ALIGNMENT * ALIGNMENT).max(ALIGNMENT);
-        (0..frames).step_by(step).map(move |first| (first, step.min(frames - first)))
+    /// Frames of the launches that take all frames.
+    pub(super) fn chunks(&self, device: &GpuDevice) -> impl Iterator<Item = Range<usize>> + use<> {
+        let n = self.options.stft.n_fft;
+        chunks(device, self.rows.rows * self.frames(), 2 * n + 2, n)
     }
+}
 
-    /// Windowed frames, and their spectra `[count, bins]`.
-    pub(super) fn spectra(
-        &self,
-        device: &GpuDevice,
-        first: usize,
-        count: usize,
-    ) -> Result<ComplexRows, DeviceLimitError> {
-        let (n, bins) = (self.options.stft.n_fft, self.options.stft.bins());
-        let samples = empty(&device.client, count * n);
-        let (cubes, units) = elements(device, count * n);
-        kernel::window_frames::launch(
-            &device.client,
-            cubes,
-            units,
-            self.rows.buffer(),
-            floats(self.window, n),
-            floats(&samples, count * n),
-            self.frame_shape(first, count),
-            self.plan(),
+/// One-sided power `[rows, n / 2 + 1]` of the first `n` samples of every row times `window`, times `factor` (one f32)
+/// if there is one. Returns whether the transform takes one launch; nothing is computed otherwise.
+///
+/// # Errors
+/// If the device can't transform `n` samples.
+pub fn row_power(
+    device: &GpuDevice,
+    rows: &DeviceFrames,
+    n: usize,
+    window: &Handle,
+    factor: Option<&Handle>,
+    into: &Handle,
+) -> Result<bool, DeviceLimitError> {
+    let prepared = prepared(device, TransformProblem::new(n, TransformKind::RealForward))?;
+    let bands = BandPlan { n: n as u32, padding: RowPadding::None, is_power: true, form: BandForm::Sum };
+    let Some(plan) = FusedMelPlan::of(&prepared.plan.launches, bands, rows.samples, device.limits.shared) else {
+        return Ok(false);
+    };
+    let sequences = plan.launch.layout.sequences as usize;
+    // SAFETY: rows past the last one read what the last one reads, and store nothing; every row has `n` samples within
+    // the extent that was checked as the argument was made. Loops have constant bounds.
+    unsafe {
+        launch!(
+            device,
+            kernel::row_power(
+                &device.client,
+                cubes(device, rows.rows.div_ceil(sequences)),
+                CubeDim::new_1d(plan.launch.layout.cube_units()),
+                frame_input(device, rows, window, &[], &prepared.tables[0], plan),
+                floats(factor.unwrap_or(window), 1),
+                floats(into, rows.rows * (n / 2 + 1)),
+                SegmentShapeLaunch::new(1, n as u32, rows.stride as u32, 0, 0, 0.0, 0, rows.rows as u32),
+                factor.is_some(),
+                plan,
+            )
         );
-        let spectra = ComplexRows::empty(&device.client, count * bins);
-        let from = StridedRows { values: ComplexRows { re: samples, im: None }, stride: n, len: n };
-        let into = StridedRows { values: spectra.clone(), stride: bins, len: bins };
-        let call =
-            TransformCall { problem: self.problem(TransformKind::RealForward), rows: count, scale: 1.0, interior: 1.0 };
-        transform(device, &call, &from, &into)?;
-        Ok(spectra)
     }
-
-    /// The adjoint of the transforms: gradients of windowed frames `[count, n]` from those of their spectra.
-    pub(super) fn adjoint(
-        &self,
-        device: &GpuDevice,
-        spectra: ComplexRows,
-        count: usize,
-    ) -> Result<Handle, DeviceLimitError> {
-        let (n, bins) = (self.options.stft.n_fft, self.options.stft.bins());
-        let samples = empty(&device.client, count * n);
-        let from = StridedRows { values: spectra, stride: bins, len: bins };
-        let into = StridedRows { values: ComplexRows { re: samples.clone(), im: None }, stride: n, len: n };
-        // The sum over one side of the spectrum counts an interior bin once; the Hermitian sum counts it twice.
-        let call =
-            TransformCall { problem: self.problem(TransformKind::RealInverse), rows: count, scale: 1.0, interior: 0.5 };
-        transform(device, &call, &from, &into)?;
-        Ok(samples)
-    }
+    Ok(true)
 }

@@ -2,12 +2,10 @@
 //!
 //! - `plan`: what kernels are compiled for, and whether one launch does it all.
 //! - `filters`: sparse filters in device memory.
-//! - `kernel`: device code; `launch`: the forward pass; `backward`: the gradients; `frame_power`: bins
-//!   in the place of bands.
+//! - `kernel`: device code; `launch`: the forward pass, and bins instead of bands; `backward`: the gradients.
 
 mod backward;
 mod filters;
-mod frame_power;
 mod kernel;
 mod launch;
 mod plan;
@@ -15,6 +13,5 @@ mod plan;
 pub(super) mod tests;
 
 pub use backward::{MelGradients, mel_backward};
-pub use frame_power::row_power;
-pub use launch::{MelCall, mel};
+pub use launch::{MelCall, mel, row_power};
 pub use plan::check_bands;

@@ -1,14 +1,11 @@
 //! Plans of the kernels of mel spectra, as plain data.
 
 use crate::gpu::device::{ALIGNMENT, DeviceLimit, DeviceLimitError, MAX_ELEMENTS};
+use crate::gpu::segments::RowPadding;
+use crate::gpu::signal::SampleType;
 use crate::gpu::transform::TransformLaunchPlan;
 use crate::gpu::transform::cube_layout::CubeLayout;
 use crate::options::{LogGuard, Logarithm, MelOptions, SignalPadding};
-
-/// Rows whose values a launch counts, `largest` per row: a multiple of the rows after which devices bind memory anew.
-pub fn rows_per_launch(largest: usize) -> usize {
-    (MAX_ELEMENTS / largest / ALIGNMENT * ALIGNMENT).max(ALIGNMENT)
-}
 
 /// Whether launches count the bands of `rows` rows.
 ///
@@ -19,31 +16,14 @@ pub fn check_bands(rows: usize, frames: usize, bands: usize) -> Result<(), Devic
     DeviceLimitError::unless(DeviceLimit::LaunchElements, values, MAX_ELEMENTS)
 }
 
-/// Samples beyond the ends of a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum RowPadding {
-    /// There are none.
-    None,
-    /// The mirror image, without the sample at the end.
-    Reflect,
-    /// The sample at the end.
-    Edge,
-    /// The samples at the other end.
-    Circular,
-    /// A constant.
-    Constant,
-}
-
-impl RowPadding {
-    /// The padding of frames.
-    pub fn of(options: &MelOptions) -> Self {
-        match options.stft.pad {
-            _ if options.stft.padding() == 0 => Self::None,
-            SignalPadding::Reflect => Self::Reflect,
-            SignalPadding::Edge => Self::Edge,
-            SignalPadding::Circular => Self::Circular,
-            SignalPadding::Constant(_) => Self::Constant,
-        }
+/// The padding of frames.
+fn padding(options: &MelOptions) -> RowPadding {
+    match options.stft.pad {
+        _ if options.stft.padding() == 0 => RowPadding::None,
+        SignalPadding::Reflect => RowPadding::Reflect,
+        SignalPadding::Edge => RowPadding::Edge,
+        SignalPadding::Circular => RowPadding::Circular,
+        SignalPadding::Constant(_) => RowPadding::Constant,
     }
 }
 
@@ -76,7 +56,7 @@ impl BandPlan {
     pub fn new(options: &MelOptions, logarithm: Option<&Logarithm>) -> Self {
         Self {
             n: options.stft.n_fft as u32,
-            padding: RowPadding::of(options),
+            padding: padding(options),
             is_power: options.is_power(),
             form: match logarithm.map(|logarithm| logarithm.guard) {
                 None => BandForm::Sum,
@@ -99,16 +79,18 @@ pub struct FusedMelPlan {
     pub launch: TransformLaunchPlan,
     /// The bands.
     pub bands: BandPlan,
+    /// Type of the samples.
+    pub samples: SampleType,
 }
 
 impl FusedMelPlan {
     /// The plan whose transform is `launches`, if that is one launch without a convolution, of as many frames per cube
     /// as fit `shared` bytes of shared memory.
-    pub fn of(launches: &[TransformLaunchPlan], bands: BandPlan, shared: usize) -> Option<Self> {
+    pub fn of(launches: &[TransformLaunchPlan], bands: BandPlan, samples: SampleType, shared: usize) -> Option<Self> {
         let &[launch] = launches else { return None };
         let with = |sequences| {
             let layout = CubeLayout { sequences, ..launch.layout };
-            Self { launch: TransformLaunchPlan { layout, ..launch }, bands }
+            Self { launch: TransformLaunchPlan { layout, ..launch }, bands, samples }
         };
         let most = if launch.is_filtered() { 0 } else { launch.layout.sequences };
         (1..=most).rev().map(with).find(|plan| plan.shared_bytes() <= shared)

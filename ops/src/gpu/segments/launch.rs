@@ -1,294 +1,229 @@
-//! Launches of windowing, power and their gradients.
+//! Launches of windowed segments, of their transforms, and of the gradients of both; and the factor of a scaling.
+
+use std::ops::Range;
 
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use super::kernel::{
-    self, Divisor, FrameShapeLaunch, SCALING_UNITS, Skipped, SumGradientBuffersLaunch, WindowInputLaunch,
-    WindowOutputLaunch,
-};
-use super::plan::{CUBE_UNITS, SegmentBatch};
+use super::kernel::{self, Divisor, SCALING_UNITS, SegmentGradientLaunch, SegmentShapeLaunch};
+use super::plan::{CUBE_UNITS, DeviceFrames, RowPadding, SegmentPlan};
 use crate::gpu::complex::ComplexRows;
-use crate::gpu::device::{GpuDevice, buffer, cubes, elements, empty, floats, hop_in_32_bits};
-use crate::gpu::reduce::{MAX_ROW_BLOCKS, RowBlockShapeLaunch, RowBlocks, active_rows, sum_rows};
+use crate::gpu::device::{DeviceLimitError, GpuDevice, cubes, elements, empty, floats, hop_in_32_bits};
+use crate::gpu::reduce::{MAX_ROW_BLOCKS, RowBlockShapeLaunch, RowBlocks, sum_rows};
+use crate::gpu::transform::{StridedRows, TransformCall, TransformKind, TransformProblem, transform};
 use crate::options::{Scaling, WelchOptions};
 
-/// The input of the transforms, and the means that detrending subtracted.
+/// Segments of rows in device memory, numbered over all rows.
 #[derive(Debug, Clone)]
-pub struct WindowedSegments {
-    /// `[transforms, n]`; without imaginary parts unless segments are paired.
-    pub samples: ComplexRows,
-    /// `[rows, segments]`; uninitialised without detrending.
-    pub means: Handle,
+pub struct Segments<'a> {
+    /// The rows.
+    pub rows: DeviceFrames,
+    /// `[n]`.
+    pub window: &'a Handle,
+    /// Samples of a segment.
+    pub n: usize,
+    /// Samples from one segment's start to the next.
+    pub hop: usize,
+    /// Segments of a row.
+    pub per_row: usize,
+    /// Samples before a row that its first segment starts with.
+    pub before: usize,
+    /// What these are, and those behind a row.
+    pub padding: RowPadding,
+    /// The constant of the padding.
+    pub constant: f32,
+    /// Whether the mean of a segment is subtracted.
+    pub detrend: bool,
 }
 
-/// The segments that are 0 instead of windowed.
-#[derive(Debug, Clone, Copy)]
-pub struct Skip<'a> {
-    /// Rows that are not active, by `[rows]` u32.
-    pub rows: Option<&'a Handle>,
-    /// Segments of weight 0, by `[segments]`.
-    pub weights: Option<&'a Handle>,
-}
-
-impl Skip<'_> {
-    /// Every segment is windowed.
-    pub const NONE: Self = Self { rows: None, weights: None };
-}
-
-/// Windows the segments of a batch.
-pub fn window_segments(
-    device: &GpuDevice,
-    batch: &SegmentBatch<'_>,
-    window: &Handle,
-    skip: Skip<'_>,
-) -> WindowedSegments {
-    let (client, layout, values) = (&device.client, batch.layout(), batch.values());
-    let re = empty(client, values);
-    let im = batch.paired.then(|| empty(client, values));
-    let means = empty(client, batch.segments());
-    let slots = batch.frames.rows * layout.slots() as usize;
-    // Kernels do not access the buffers that are passed in place of missing ones.
-    let none = empty(client, 1);
-    kernel::window_segments::launch(
-        client,
-        cubes(device, slots.div_ceil(layout.cube_segments() as usize)),
-        CubeDim::new_1d(CUBE_UNITS),
-        WindowInputLaunch::new(
-            batch.frames.buffer(),
-            floats(window, batch.options.n_fft),
-            skip.rows.map_or(buffer::<u32>(window, 1), |rows| buffer::<u32>(rows, batch.frames.rows)),
-            skip.weights.map_or(floats(window, 1), |weights| floats(weights, batch.options.segments)),
-        ),
-        WindowOutputLaunch::new(
-            floats(&re, values),
-            im.as_ref().map_or(floats(&none, 1), |im| floats(im, values)),
-            floats(&means, batch.segments()),
-        ),
-        slots as u32,
-        batch.frames.stride as u32,
-        hop_in_32_bits(batch.options.hop),
-        Skipped { rows: skip.rows.is_some(), segments: skip.weights.is_some() },
-        layout,
-    );
-    WindowedSegments { samples: ComplexRows { re, im }, means }
-}
-
-/// Power of each row from the outputs of its transforms, `[rows, bins]`: `factor` (one f32) times the sum over segments
-/// of the one-sided squares, weighted by `weights` or, where there are none, averaged.
-pub fn power(
-    device: &GpuDevice,
-    batch: &SegmentBatch<'_>,
-    outputs: &ComplexRows,
-    weights: Option<&Handle>,
-    factor: &Handle,
-    into: &Handle,
-) {
-    let (cubes, units) = elements(device, batch.bins());
-    kernel::sum_squares::launch(
-        &device.client,
-        cubes,
-        units,
-        outputs.buffers(batch.values()),
-        weights.map_or(floats(factor, 1), |weights| floats(weights, batch.options.segments)),
-        floats(factor, 1),
-        floats(into, batch.bins()),
-        batch.frames.rows as u32,
-        batch.layout(),
-    );
-}
-
-/// Products of the bins of each row with the bins above from the outputs of its transforms, `[rows, bins − 1]`: `factor`
-/// (one f32) times the weighted sum over segments of 2 Re X\[k\] X*\[k+1\].
-pub fn neighbour_products(
-    device: &GpuDevice,
-    batch: &SegmentBatch<'_>,
-    outputs: &ComplexRows,
-    weights: &Handle,
-    factor: &Handle,
-) -> Handle {
-    let len = batch.products();
-    let into = empty(&device.client, len);
-    let (cubes, units) = elements(device, len);
-    kernel::sum_products::launch(
-        &device.client,
-        cubes,
-        units,
-        outputs.buffers(batch.values()),
-        floats(weights, batch.options.segments),
-        floats(factor, 1),
-        floats(&into, len),
-        batch.frames.rows as u32,
-        batch.layout(),
-    );
-    into
-}
-
-/// Gradients of the weighted sums over segments of squares and of products.
+/// Spectra of segments.
 #[derive(Debug, Clone)]
-pub struct SumGradients {
-    /// `[rows, bins]`.
-    pub power: Handle,
-    /// `[rows, bins − 1]`.
-    pub products: Option<Handle>,
+pub struct SegmentSpectra {
+    /// `[count, bins]`.
+    pub values: ComplexRows,
+    /// The means that detrending subtracted, `[count]`.
+    means: Option<Handle>,
 }
 
-impl SumGradients {
-    /// Both as a kernel argument.
-    fn buffers(&self, batch: &SegmentBatch<'_>) -> SumGradientBuffersLaunch {
-        let products = self.products.as_ref().map(|products| floats(products, batch.products()));
-        let products = products.unwrap_or_else(|| floats(&self.power, 1));
-        SumGradientBuffersLaunch::new(floats(&self.power, batch.bins()), products)
+impl Segments<'_> {
+    /// Segments of all rows.
+    pub fn count(&self) -> usize {
+        self.rows.rows * self.per_row
     }
-}
 
-/// The gradients of the outputs of the transforms of single segments, from those of the sums; 0 for segments of weight 0
-/// and rows that are not active.
-pub fn weighted_gradient(
-    device: &GpuDevice,
-    batch: &SegmentBatch<'_>,
-    outputs: &ComplexRows,
-    weights: &Handle,
-    active: &Handle,
-    grad: &SumGradients,
-) -> ComplexRows {
-    let into = ComplexRows::empty(&device.client, batch.values());
-    let (cubes, units) = elements(device, batch.values());
-    kernel::weight_bins::launch(
-        &device.client,
-        cubes,
-        units,
-        outputs.buffers(batch.values()),
-        floats(weights, batch.options.segments),
-        buffer::<u32>(active, batch.frames.rows),
-        grad.buffers(batch),
-        into.buffers(batch.values()),
-        batch.frames.rows as u32,
-        grad.products.is_some(),
-        batch.layout(),
-    );
-    into
-}
+    /// Bins of a spectrum.
+    const fn bins(&self) -> usize {
+        self.n / 2 + 1
+    }
 
-/// Multiplies the outputs of paired transforms by 2·factor·grad/segments, the filter by which the gradient of the
-/// windowed samples is the inverse transform.
-pub fn filter_by_gradient(
-    device: &GpuDevice,
-    batch: &SegmentBatch<'_>,
-    outputs: &ComplexRows,
-    factor: &Handle,
-    grad: &Handle,
-) {
-    let (cubes, units) = elements(device, batch.values());
-    kernel::filter_bins::launch(
-        &device.client,
-        cubes,
-        units,
-        outputs.buffers(batch.values()),
-        floats(factor, 1),
-        floats(grad, batch.bins()),
-        batch.frames.rows as u32,
-        batch.layout(),
-    );
-}
+    fn plan(&self) -> SegmentPlan {
+        SegmentPlan { n: self.n as u32, padding: self.padding, detrend: self.detrend }
+    }
 
-/// Per segment of every row, the sum over bins of gradient times square, and of gradient times product,
-/// `[rows, segments]`: the row's part in the gradients of the weights. 0 for rows that are not active.
-pub fn weight_gradients(
-    device: &GpuDevice,
-    batch: &SegmentBatch<'_>,
-    outputs: &ComplexRows,
-    active: &Handle,
-    grad: &SumGradients,
-) -> Handle {
-    let layout = batch.layout();
-    let into = empty(&device.client, batch.segments());
-    kernel::sum_bins::launch(
-        &device.client,
-        cubes(device, batch.segments().div_ceil(layout.cube_segments() as usize)),
-        CubeDim::new_1d(CUBE_UNITS),
-        outputs.buffers(batch.values()),
-        buffer::<u32>(active, batch.frames.rows),
-        grad.buffers(batch),
-        floats(&into, batch.segments()),
-        batch.frames.rows as u32,
-        grad.products.is_some(),
-        layout,
-    );
-    into
-}
+    /// The segments `taken` as a kernel argument.
+    pub fn shape(&self, taken: &Range<usize>) -> SegmentShapeLaunch {
+        SegmentShapeLaunch::new(
+            self.per_row as u32,
+            self.rows.len as u32,
+            self.rows.stride as u32,
+            hop_in_32_bits(self.hop),
+            self.before as u32,
+            self.constant,
+            taken.start as u32,
+            taken.len() as u32,
+        )
+    }
 
-/// The signal's gradient, `[rows, frame]`, from `grad`, that of the windowed segments in the order of
-/// [`window_segments`]. Samples of no segment get 0.
-pub fn signal_gradient(
-    device: &GpuDevice,
-    batch: &SegmentBatch<'_>,
-    window: &Handle,
-    grad: &ComplexRows,
-    into: &Handle,
-) {
-    let (client, layout, values) = (&device.client, batch.layout(), batch.values());
-    let means = empty(client, batch.segments());
-    if layout.detrend {
-        kernel::segment_means::launch(
-            client,
-            cubes(device, batch.segments().div_ceil(layout.cube_segments() as usize)),
-            CubeDim::new_1d(CUBE_UNITS),
-            grad.buffers(values),
-            floats(window, batch.options.n_fft),
-            floats(&means, batch.segments()),
-            batch.segments() as u32,
-            layout,
+    /// Means as a kernel argument; without detrending they are not read, and any buffer will do.
+    fn means_argument(&self, means: Option<&Handle>, count: usize) -> BufferArg {
+        means.map_or_else(|| floats(self.window, 1), |means| floats(means, count))
+    }
+
+    /// The means of `count` segments of `signal`, times the window if they are `is_weighted`; none without detrending.
+    fn means(
+        &self,
+        device: &GpuDevice,
+        signal: BufferArg,
+        shape: SegmentShapeLaunch,
+        count: usize,
+        is_weighted: bool,
+    ) -> Option<Handle> {
+        let plan = self.plan();
+        let cube_segments = plan.cube_segments() as usize;
+        self.detrend.then(|| {
+            let means = empty(&device.client, count);
+            kernel::segment_means::launch(
+                &device.client,
+                cubes(device, count.div_ceil(cube_segments)),
+                CubeDim::new_1d(CUBE_UNITS),
+                signal,
+                floats(self.window, self.n),
+                floats(&means, count),
+                shape,
+                is_weighted,
+                SegmentPlan { padding: if is_weighted { RowPadding::None } else { plan.padding }, ..plan },
+            );
+            means
+        })
+    }
+
+    /// Spectra of the segments `taken` times the window.
+    ///
+    /// # Errors
+    /// If the device can't transform `n` samples.
+    pub fn spectra(&self, device: &GpuDevice, taken: &Range<usize>) -> Result<SegmentSpectra, DeviceLimitError> {
+        let (n, count) = (self.n, taken.len());
+        let means = self.means(device, self.rows.buffer(), self.shape(taken), count, false);
+        let samples = empty(&device.client, count * n);
+        let (cubes, units) = elements(device, count * n);
+        kernel::window_segments::launch(
+            &device.client,
+            cubes,
+            units,
+            self.rows.buffer(),
+            floats(self.window, n),
+            self.means_argument(means.as_ref(), count),
+            floats(&samples, count * n),
+            self.shape(taken),
+            self.plan(),
+        );
+        let values = ComplexRows::empty(&device.client, count * self.bins());
+        let from = StridedRows::contiguous(ComplexRows::real(samples), n);
+        let into = StridedRows::contiguous(values.clone(), self.bins());
+        transform(device, &self.call(TransformKind::RealForward, count, 1.0), &from, &into)?;
+        Ok(SegmentSpectra { values, means })
+    }
+
+    /// The adjoint of the transforms: gradients of windowed segments `[count, n]` from those of their spectra, whose
+    /// interior bins are multiplied by `interior`.
+    ///
+    /// # Errors
+    /// If the device can't transform `n` samples.
+    pub fn adjoint(
+        &self,
+        device: &GpuDevice,
+        spectra: ComplexRows,
+        count: usize,
+        interior: f32,
+    ) -> Result<Handle, DeviceLimitError> {
+        let samples = empty(&device.client, count * self.n);
+        let from = StridedRows::contiguous(spectra, self.bins());
+        let into = StridedRows::contiguous(ComplexRows::real(samples.clone()), self.n);
+        // The Hermitian sum counts an interior bin twice, the sum over one side of the spectrum once.
+        transform(device, &self.call(TransformKind::RealInverse, count, 0.5 * interior), &from, &into)?;
+        Ok(samples)
+    }
+
+    /// The transform of segments to their spectra, or back, which has the other sign of the exponent.
+    fn call(&self, kind: TransformKind, rows: usize, interior: f32) -> TransformCall {
+        let conjugates = kind == TransformKind::RealInverse;
+        let problem = TransformProblem { conjugates, ..TransformProblem::new(self.n, kind) };
+        TransformCall { interior, ..TransformCall::new(problem, rows) }
+    }
+
+    /// The signal's gradient `[rows, samples]` from those of the windowed segments `taken`, on top of the contents of
+    /// `into` if it `is_added`. Samples of no segment get 0.
+    pub fn signal_gradient(
+        &self,
+        device: &GpuDevice,
+        grad: &Handle,
+        taken: &Range<usize>,
+        into: &Handle,
+        is_added: bool,
+    ) {
+        let (n, count, len) = (self.n, taken.len(), self.rows.len);
+        let shape = SegmentShapeLaunch::new(1, n as u32, n as u32, 0, 0, 0.0, 0, count as u32);
+        let means = self.means(device, floats(grad, count * n), shape, count, true);
+        let row = taken.start / self.per_row;
+        let rows = taken.end.div_ceil(self.per_row) - row;
+        let (cubes, units) = elements(device, rows * len);
+        kernel::add_segments::launch(
+            &device.client,
+            cubes,
+            units,
+            SegmentGradientLaunch::new(
+                floats(grad, count * n),
+                floats(self.window, n),
+                self.means_argument(means.as_ref(), count),
+            ),
+            floats(into, self.rows.rows * len),
+            self.shape(taken),
+            row as u32,
+            rows as u32,
+            is_added,
+            self.plan(),
         );
     }
-    let (cubes, units) = elements(device, batch.samples());
-    kernel::overlap_add::launch(
-        client,
-        cubes,
-        units,
-        grad.buffers(values),
-        floats(window, batch.options.n_fft),
-        floats(&means, batch.segments()),
-        floats(into, batch.samples()),
-        frame_shape(batch, batch.frames.len),
-        layout,
-    );
-}
 
-/// The window's gradient through the windowed samples, `[n]`, on top of the contents of `into` if `accumulate`; `means`
-/// are those that detrending subtracted.
-pub fn window_gradient(
-    device: &GpuDevice,
-    batch: &SegmentBatch<'_>,
-    means: &Handle,
-    grad: &ComplexRows,
-    into: &Handle,
-    accumulate: bool,
-) {
-    let (client, n) = (&device.client, batch.options.n_fft);
-    let active = active_rows(device, [&grad.re, grad.imaginary()], batch.transforms(), n);
-    let blocks = RowBlocks::of(batch.frames.rows, n, MAX_ROW_BLOCKS);
-    let partial = empty(client, blocks.count * n);
-    let (cubes, units) = elements(device, blocks.count * n);
-    kernel::window_sums::launch(
-        client,
-        cubes,
-        units,
-        batch.frames.buffer(),
-        grad.buffers(batch.values()),
-        buffer::<u32>(&active, batch.transforms()),
-        floats(means, batch.segments()),
-        floats(&partial, blocks.count * n),
-        frame_shape(batch, batch.frames.stride),
-        RowBlockShapeLaunch::new(blocks.count as u32, blocks.length as u32),
-        batch.layout(),
-    );
-    sum_rows(device, partial, blocks.count, n, into, accumulate);
-}
-
-/// The shape of frames that start `stride` samples from each other.
-fn frame_shape(batch: &SegmentBatch<'_>, stride: usize) -> FrameShapeLaunch {
-    FrameShapeLaunch::new(batch.frames.rows as u32, stride as u32, hop_in_32_bits(batch.options.hop))
+    /// The window's gradient `[n]` through the windowed segments `taken`, on top of the contents of `into` if it
+    /// `is_added`.
+    pub fn window_gradient(
+        &self,
+        device: &GpuDevice,
+        grad: &Handle,
+        spectra: &SegmentSpectra,
+        taken: &Range<usize>,
+        into: &Handle,
+        is_added: bool,
+    ) {
+        let (n, count) = (self.n, taken.len());
+        let blocks = RowBlocks::of(count, n, MAX_ROW_BLOCKS);
+        let partial = empty(&device.client, blocks.count * n);
+        let (cubes, units) = elements(device, blocks.count * n);
+        kernel::window_sums::launch(
+            &device.client,
+            cubes,
+            units,
+            self.rows.buffer(),
+            floats(grad, count * n),
+            self.means_argument(spectra.means.as_ref(), count),
+            floats(&partial, blocks.count * n),
+            self.shape(taken),
+            RowBlockShapeLaunch::new(blocks.count as u32, blocks.length as u32),
+            self.plan(),
+        );
+        sum_rows(device, partial, blocks.count, n, into, is_added);
+    }
 }
 
 fn divisor(options: &WelchOptions) -> (Divisor, f32) {

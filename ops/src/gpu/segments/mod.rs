@@ -1,18 +1,13 @@
-//! Segments of frames around a butterfly transform, in one launch per step: windowing, power, and the gradients of
-//! both.
+//! Segments of rows: samples times a window, their spectra, and the gradients of both, in one launch per step.
 //!
-//! Any length and any device can run them: learned Welch estimates, gradients, and exact estimates whose rows do not
-//! fit one launch are made of these.
+//! Any length and any device can run them: mel spectra and Welch estimates that do not fit one launch, and the gradients
+//! of both, are made of these.
 
 mod kernel;
 mod launch;
 mod plan;
-#[cfg(test)]
-mod tests;
 
-pub(super) use launch::{
-    Skip, SumGradients, add_scaling_gradient, filter_by_gradient, neighbour_products, power, scaling_factor,
-    signal_gradient, weight_gradients, weighted_gradient, window_gradient, window_segments,
-};
+pub(super) use kernel::{SegmentShape, SegmentShapeLaunch, has_gradient, sample_place};
+pub(super) use launch::{SegmentSpectra, Segments, add_scaling_gradient, scaling_factor};
 pub use plan::DeviceFrames;
-pub(super) use plan::SegmentBatch;
+pub(super) use plan::RowPadding;

@@ -1,19 +1,23 @@
-//! Segments of a batch, and their order in the buffers between kernels.
+//! Rows in device memory, and what kernels of their segments are compiled for.
 
 use cubecl::prelude::BufferArg;
 use cubecl::server::Handle;
 
-use crate::gpu::device::{floats, from_row, pairs};
-use crate::options::{Detrend, WelchOptions};
+use crate::gpu::device::{floats, pairs};
+use crate::gpu::signal::SampleType;
 
-/// Units of a cube whose units work on segments together.
+/// Units of a cube whose units sum over segments together.
 pub const CUBE_UNITS: u32 = 128;
 
 /// Frames in device memory.
 #[derive(Debug, Clone)]
 pub struct DeviceFrames {
-    /// Frame `r` is the `len` values from `r * stride` on.
+    /// Frame `r` is the `len` samples from `skipped + r * stride` on.
     pub signal: Handle,
+    /// Type of the samples.
+    pub samples: SampleType,
+    /// Samples before the first frame, fewer than a word has.
+    pub skipped: usize,
     /// Number of frames, at least one.
     pub rows: usize,
     /// Samples of a frame.
@@ -25,13 +29,15 @@ pub struct DeviceFrames {
 impl DeviceFrames {
     /// Frames `rows` of these.
     pub fn slice(&self, rows: std::ops::Range<usize>) -> Self {
-        Self { signal: from_row(&self.signal, rows.start, self.stride), rows: rows.len(), ..*self }
+        let (first, per_word) = (self.skipped + rows.start * self.stride, self.samples.per_word());
+        let signal = self.signal.clone().offset_start((first / per_word * size_of::<u32>()) as u64);
+        Self { signal, skipped: first % per_word, rows: rows.len(), ..*self }
     }
 
-    /// Rows of `len` values one after the other.
+    /// Rows of `len` f32 one after the other.
     #[cfg(test)]
     pub fn contiguous(signal: Handle, rows: usize, len: usize) -> Self {
-        Self { signal, rows, len, stride: len }
+        Self { signal, samples: SampleType::F32, skipped: 0, rows, len, stride: len }
     }
 
     /// Values that a row takes at most, in the signal or in its gradient.
@@ -39,14 +45,40 @@ impl DeviceFrames {
         self.len.max(self.stride)
     }
 
-    /// The signal as a kernel argument.
+    /// The signal, of f32, as a kernel argument.
     pub fn buffer(&self) -> BufferArg {
+        assert_eq!(self.samples, SampleType::F32, "the kernel reads f32");
         floats(&self.signal, self.span())
+    }
+
+    /// The signal in words as a kernel argument.
+    pub fn words(&self) -> BufferArg {
+        let samples = self.held_samples();
+        // SAFETY: the handle holds the samples, and memory is allocated in whole words.
+        unsafe { BufferArg::from_raw_parts(self.signal.clone(), samples.div_ceil(self.samples.per_word())) }
+    }
+
+    /// The signal in its own type as a kernel argument.
+    pub fn elements(&self) -> BufferArg {
+        // SAFETY: the handle holds the samples.
+        unsafe { BufferArg::from_raw_parts(self.signal.clone(), self.held_samples()) }
+    }
+
+    /// Samples from the start of the handle to the end of the last frame.
+    ///
+    /// # Panics
+    /// If the handle is shorter.
+    fn held_samples(&self) -> usize {
+        let samples = self.skipped + self.span();
+        let (needed, size) = ((samples * self.samples.bytes()) as u64, self.signal.size_in_used());
+        assert!(needed <= size, "a buffer of {size} bytes is used as one of {needed}");
+        samples
     }
 
     /// The pairs of samples of the signal as a kernel argument, if every frame starts with one.
     pub fn pairs(&self) -> Option<BufferArg> {
-        if self.stride.is_multiple_of(2) { pairs(&self.signal, self.span()) } else { None }
+        let is_paired = self.samples == SampleType::F32 && self.stride.is_multiple_of(2);
+        if is_paired { pairs(&self.signal, self.span()) } else { None }
     }
 
     /// Values from the first to the last of all frames.
@@ -55,92 +87,40 @@ impl DeviceFrames {
     }
 }
 
-/// A batch of frames and the segments taken of them.
-#[derive(Debug, Clone)]
-pub struct SegmentBatch<'a> {
-    pub frames: DeviceFrames,
-    pub options: &'a WelchOptions,
-    /// Whether two segments of a row are the real and the imaginary part of one complex row.
-    pub paired: bool,
+/// Samples beyond the ends of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RowPadding {
+    /// There are none.
+    None,
+    /// The mirror image, without the sample at the end.
+    Reflect,
+    /// The sample at the end.
+    Edge,
+    /// The samples at the other end.
+    Circular,
+    /// A constant.
+    Constant,
 }
 
-/// The order of segments and transforms, as kernels are compiled for it.
+/// Segments, as kernels are compiled for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct SegmentLayout {
+pub struct SegmentPlan {
     /// Samples of a segment.
     pub n: u32,
-    /// Segments of a row.
-    pub segments: u32,
-    /// Whether two segments are the two parts of one transform.
-    pub paired: bool,
+    /// Samples beyond the ends of a row.
+    pub padding: RowPadding,
     /// Whether the mean of a segment is subtracted.
     pub detrend: bool,
+}
+
+impl SegmentPlan {
     /// Units per segment, in kernels whose units sum over a segment together.
-    pub units: u32,
-}
-
-impl SegmentBatch<'_> {
-    /// The order of segments and transforms.
-    pub fn layout(&self) -> SegmentLayout {
-        let n = self.options.n_fft as u32;
-        SegmentLayout {
-            n,
-            segments: self.options.segments as u32,
-            paired: self.paired,
-            detrend: self.options.detrend == Detrend::Constant,
-            units: 1 << (n / 8).clamp(1, CUBE_UNITS).ilog2(),
-        }
+    pub fn units(&self) -> u32 {
+        1 << (self.n / 8).clamp(1, CUBE_UNITS).ilog2()
     }
 
-    /// Transforms of the batch: segments, or pairs of them.
-    pub fn transforms(&self) -> usize {
-        self.frames.rows * self.layout().transforms() as usize
-    }
-
-    /// Values of one part of all transforms.
-    pub fn values(&self) -> usize {
-        self.transforms() * self.options.n_fft
-    }
-
-    /// Segments of the batch.
-    pub fn segments(&self) -> usize {
-        self.frames.rows * self.options.segments
-    }
-
-    /// Samples of the batch.
-    pub fn samples(&self) -> usize {
-        self.frames.rows * self.frames.len
-    }
-
-    /// Bins of all spectra of the batch.
-    pub fn bins(&self) -> usize {
-        self.frames.rows * self.options.bins()
-    }
-
-    /// Products of the bins of all spectra of the batch with the bins above.
-    pub fn products(&self) -> usize {
-        self.frames.rows * (self.options.bins() - 1)
-    }
-}
-
-impl SegmentLayout {
-    /// One-sided bins.
-    pub const fn bins(&self) -> u32 {
-        self.n / 2 + 1
-    }
-
-    /// Transforms per row.
-    pub const fn transforms(&self) -> u32 {
-        if self.paired { self.segments.div_ceil(2) } else { self.segments }
-    }
-
-    /// Segments per row that transforms have room for: of an odd number of paired segments, the last pair has one more.
-    pub const fn slots(&self) -> u32 {
-        if self.paired { 2 * self.transforms() } else { self.transforms() }
-    }
-
-    /// Segments per cube.
-    pub const fn cube_segments(&self) -> u32 {
-        CUBE_UNITS / self.units
+    /// Segments per cube of such kernels.
+    pub fn cube_segments(&self) -> u32 {
+        CUBE_UNITS / self.units()
     }
 }

@@ -54,14 +54,14 @@ impl ColumnTransform {
         [input, output]: [&ComplexRows; 2],
         rows: [usize; 2],
     ) -> Result<bool, DeviceLimitError> {
-        let problem = TransformProblem { points: self.columns.points, kind, is_padded: false, conjugates: false };
+        let problem = TransformProblem::new(self.columns.points, kind);
         if planned(&device.limits, problem).is_err() {
             return Ok(false);
         }
         let [from, into] = rows.map(|rows| rows * self.columns.width);
-        let call = TransformCall { problem, rows: self.matrices, scale: 1.0, interior: 1.0 };
-        let strided = |values: &ComplexRows, len| StridedRows { values: values.clone(), stride: len, len };
-        transform(device, &call, &strided(input, from), &strided(output, into))?;
+        let [input, output] =
+            [(input, from), (output, into)].map(|(rows, len)| StridedRows::contiguous(rows.clone(), len));
+        transform(device, &TransformCall::new(problem, self.matrices), &input, &output)?;
         Ok(true)
     }
 
@@ -69,10 +69,9 @@ impl ColumnTransform {
     fn transform_rows(&self, device: &GpuDevice, rows: &ComplexRows) -> Result<ComplexRows, DeviceLimitError> {
         let (points, count) = (self.columns.points, self.matrices * self.columns.width);
         let output = ComplexRows::empty(&device.client, count * points);
-        let problem = TransformProblem { points, kind: TransformKind::Complex, is_padded: false, conjugates: false };
-        let call = TransformCall { problem, rows: count, scale: 1.0, interior: 1.0 };
-        let strided = |values: &ComplexRows| StridedRows { values: values.clone(), stride: points, len: points };
-        transform(device, &call, &strided(rows), &strided(&output))?;
+        let call = TransformCall::new(TransformProblem::new(points, TransformKind::Complex), count);
+        let [from, into] = [rows, &output].map(|rows| StridedRows::contiguous(rows.clone(), points));
+        transform(device, &call, &from, &into)?;
         Ok(output)
     }
 

@@ -87,7 +87,7 @@ impl SpectralConv<'_> {
         let values = ComplexRows::empty(&device.client, rows * kept);
         let kind = if kept < options.bins() { TransformKind::LowestBins } else { TransformKind::RealForward };
         let input = input.skip_rows(batch.start * channels * per_channel);
-        let output = StridedRows { values: values.clone(), stride: kept, len: kept };
+        let output = StridedRows::contiguous(values.clone(), kept);
         transform(device, &call(kind, options, rows, false), &input, &output)?;
         (0..last).rev().try_fold(values, |values, dim| {
             let matrices = batch.len() * channels * shape.points[..dim].iter().product::<usize>();
@@ -112,7 +112,7 @@ impl SpectralConv<'_> {
         let (points, kept) = (options.length, shape.modes[last]);
         let per_channel = shape.samples() / points;
         let rows = batch.len() * channels * per_channel;
-        let input = StridedRows { values, stride: kept, len: kept };
+        let input = StridedRows::contiguous(values, kept);
         let output = output.skip_rows(batch.start * channels * per_channel);
         transform(device, &call(TransformKind::RealInverse, options, rows, kept < options.bins()), &input, &output)
     }

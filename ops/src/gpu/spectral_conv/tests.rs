@@ -111,14 +111,12 @@ impl Case {
 
     fn rows(&self, device: &GpuDevice, values: &[f32]) -> StridedRows {
         let re = upload(device, values);
-        let len = self.shape.points[self.shape.last()];
-        StridedRows { values: ComplexRows { re, im: None }, stride: len, len }
+        StridedRows::contiguous(ComplexRows::real(re), self.shape.points[self.shape.last()])
     }
 
     fn new_rows(&self, device: &GpuDevice, channels: usize) -> StridedRows {
-        let len = self.shape.points[self.shape.last()];
         let re = empty(&device.client, self.shape.batch * channels * self.shape.samples());
-        StridedRows { values: ComplexRows { re, im: None }, stride: len, len }
+        StridedRows::contiguous(ComplexRows::real(re), self.shape.points[self.shape.last()])
     }
 
     /// Gradient of the output.

@@ -15,7 +15,7 @@ type FamilyOutputs = fn(&GpuDevice) -> Vec<Vec<f32>>;
 
 /// The families whose kernels are launched without bounds checks.
 const FAMILIES: [(&str, FamilyOutputs); 5] = [
-    ("welch, learned and butterfly", power_and_butterflies),
+    ("welch and butterfly", power_and_butterflies),
     ("transform", transform::tests::values::outputs_of_kernels),
     ("long_conv", long_conv::tests::outputs_of_kernels),
     ("spectral_conv", spectral_conv::tests::outputs_of_kernels),
@@ -43,7 +43,7 @@ fn bounds_checks_change_no_bit_of_any_kernel() {
     }
 }
 
-/// Welch and learned power and peaks, butterfly transforms, and their gradients.
+/// Welch power and peaks, butterfly transforms, and their gradients.
 fn power_and_butterflies(device: &GpuDevice) -> Vec<Vec<f32>> {
     let apart = |n| WelchOptions {
         scaling: Scaling::Spectrum,
@@ -51,7 +51,7 @@ fn power_and_butterflies(device: &GpuDevice) -> Vec<Vec<f32>> {
         hop: n + 3,
         ..WelchOptions::new(n, 3)
     };
-    // Each search for peaks, one launch and several, paired and odd segments.
+    // Each search for peaks, one launch and several, even and odd numbers of segments.
     let cases = [apart(16), WelchOptions::new(64, 2), apart(256), WelchOptions::new(4096, 2)];
     cases.iter().flat_map(|options| outputs(device, options, 5)).collect()
 }

@@ -4,22 +4,20 @@
 use cubecl::server::Handle;
 
 use super::compile_only::metal;
+use crate::gain_taps::{POWER_TAPS, PRODUCT_TAPS};
 use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform};
 use crate::gpu::device::empty;
-use crate::gpu::learned::{LearnedGradients, LearnedWeights, learned_welch_psd, learned_welch_psd_backward};
-use crate::gpu::long_conv::{
-    ConvolutionGradients, ConvolutionInputs, ConvolutionRows, ConvolutionShape, long_conv, long_conv_backward,
-};
+use crate::gpu::long_conv::{ConvolutionGradients, ConvolutionInputs, ConvolutionShape, long_conv, long_conv_backward};
 use crate::gpu::mel::{MelCall, MelGradients, mel, mel_backward};
 use crate::gpu::spectral_conv::{SpectralConv, SpectralConvGradients};
 use crate::gpu::transform::{StridedRows, TransformCall, TransformKind, TransformProblem, transform};
-use crate::gpu::welch::{GainedEstimate, WelchGradients, gained_peaks, welch_peaks, welch_psd, welch_psd_backward};
+use crate::gpu::welch::{
+    DeviceEstimate, RowGain, WelchGradients, fused_plan, welch_peaks, welch_psd, welch_psd_backward,
+};
 use crate::gpu::{
     ComplexRows, DeviceFrames, GpuDevice, MaximaBuffers, PeakBuffers, PeakLossBuffers, SearchedRows, adam_step,
     local_maxima, peak_loss, peak_loss_backward, top_k,
 };
-use crate::open_blocks::OpenBlocks;
-use crate::ops::{POWER_TAPS, PRODUCT_TAPS};
 use crate::options::{
     AdamOptions, Band, Detrend, LocalMaximaOptions, LogGuard, LogUnit, Logarithm, MelBands, MelOptions,
     PeakLossOptions, Scaling, SignalPadding, SpectrumKind, StftOptions, WeightDecay, WelchOptions,
@@ -36,9 +34,11 @@ fn every_kernel_compiles() {
         let plain = WelchOptions::new(n, 2);
         let other = WelchOptions { scaling: Scaling::Spectrum, detrend: Detrend::Constant, hop: n + 3, ..plain };
         for options in [plain, other, WelchOptions { segments: 1, ..plain }, WelchOptions { segments: 5, ..plain }] {
-            welch(&device, &options);
+            welch(&device, &options, None);
         }
-        learned(&device, &other);
+        for taps in [POWER_TAPS, PRODUCT_TAPS] {
+            welch(&device, &other, Some(taps));
+        }
         butterflies(&device, n);
         maxima(&device, n);
         peak_losses(&device, n);
@@ -50,7 +50,7 @@ fn every_kernel_compiles() {
     }
     for n in [6, 15, 400, 446] {
         mel_spectra(&device, n);
-        welch(&device, &WelchOptions::new(n, 2));
+        welch(&device, &WelchOptions::new(n, 2), None);
     }
     for points in [&[16][..], &[15], &[6, 15], &[67, 8], &[4, 3, 6]] {
         spectral_convolutions(&device, points);
@@ -64,20 +64,25 @@ fn every_kernel_compiles() {
     }
 }
 
-fn welch(device: &GpuDevice, options: &WelchOptions) {
+fn welch(device: &GpuDevice, options: &WelchOptions, taps: Option<usize>) {
     let new = |len: usize| -> Handle { empty(&device.client, len) };
     let (len, bins) = (options.frame(), options.bins());
     let frames = DeviceFrames::contiguous(new(ROWS * len), ROWS, len);
     let (window, power) = (new(options.n_fft), new(ROWS * bins));
-    welch_psd(device, &frames, &window, &power, options).unwrap();
+    let gain = taps.map(|taps| RowGain { factors: new(taps * bins), taps });
+    let estimate = DeviceEstimate { window: &window, gain: gain.as_ref(), first: 0, options };
+    let plan = |options: &WelchOptions, k| fused_plan(device, &frames, options, k, taps.unwrap_or(0));
+    welch_psd(device, &frames, &estimate, plan(options, 0), &power).unwrap();
     for k in [1, bins] {
         let into = PeakBuffers { bins: new(ROWS * k), power: new(ROWS * k), k };
-        welch_peaks(device, &frames, &window, &into, options).unwrap();
-        welch_peaks(device, &frames, &window, &into, &options.with_band(Some(Band::new(bins - k..bins)))).unwrap();
+        welch_peaks(device, &frames, &estimate, plan(options, k), &into).unwrap();
+        let in_band = options.with_band(Some(Band::new(bins - k..bins)));
+        let of_band = DeviceEstimate { options: &in_band, ..estimate };
+        welch_peaks(device, &frames, &of_band, plan(&in_band, k), &into).unwrap();
         top_k(device, &SearchedRows::whole(&power, ROWS, bins), &into);
     }
-    let into = WelchGradients { signal: new(ROWS * len), window: new(options.n_fft) };
-    welch_psd_backward(device, &frames, &window, &power, &into, options).unwrap();
+    let into = WelchGradients { signal: Some(new(ROWS * len)), window: Some(new(options.n_fft)), gain: gain.clone() };
+    welch_psd_backward(device, &frames, &estimate, &power, &into).unwrap();
 }
 
 fn peak_losses(device: &GpuDevice, bins: usize) {
@@ -104,40 +109,6 @@ fn steps(device: &GpuDevice) {
     for decay in [WeightDecay::None, WeightDecay::Coupled(0.1)] {
         let options = AdamOptions::new(0.1, 1).with_weight_decay(decay);
         adam_step(device, [new(), new(), new()], &new(), ROWS, &options);
-    }
-}
-
-fn weights(device: &GpuDevice, options: &WelchOptions, taps: usize) -> LearnedWeights {
-    let new = |len: usize| -> Handle { empty(&device.client, len) };
-    let pairs = options.stages() * options.n_fft / 2;
-    LearnedWeights {
-        window: new(options.n_fft),
-        twiddles: new(2 * pairs),
-        gates: new(pairs),
-        weights: new(options.segments),
-        gain: new(taps * options.bins()),
-        taps,
-    }
-}
-
-fn learned(device: &GpuDevice, options: &WelchOptions) {
-    let new = |len: usize| -> Handle { empty(&device.client, len) };
-    let len = options.frame();
-    let frames = DeviceFrames::contiguous(new(ROWS * len), ROWS, len);
-    let power = new(ROWS * options.bins());
-    for taps in [POWER_TAPS, PRODUCT_TAPS] {
-        let learned = weights(device, options, taps);
-        learned_welch_psd(device, &frames, &learned, &power, options).unwrap();
-        let into = LearnedGradients { signal: new(ROWS * len), learned: weights(device, options, taps) };
-        learned_welch_psd_backward(device, &frames, &learned, &power, &into, options, [true; 6]).unwrap();
-        let peaks = PeakBuffers { bins: new(ROWS * 3), power: new(ROWS * 3), k: 3 };
-        let (window, gain) = (&learned.window, &learned.gain);
-        gained_peaks(
-            device,
-            &frames,
-            &GainedEstimate { window, gain, taps, open: OpenBlocks::ALL, first: 0, options: *options },
-            &peaks,
-        );
     }
 }
 
@@ -194,11 +165,7 @@ fn spectral_convolutions(device: &GpuDevice, points: &[usize]) {
     let shape =
         SpectralShape { batch: 2, inputs: 3, outputs: 2, points: points.to_vec(), modes: vec![2; points.len()] };
     let len = points[shape.last()];
-    let new = || StridedRows {
-        values: ComplexRows { re: empty(&device.client, 6 * shape.samples()), im: None },
-        stride: len,
-        len,
-    };
+    let new = || StridedRows::contiguous(ComplexRows::real(empty(&device.client, 6 * shape.samples())), len);
     let weights = || ComplexRows::empty(&device.client, 6 * shape.channel_modes());
     let layer = SpectralConv { device, shape: &shape, weights: weights() };
     layer.forward(&new(), &new()).unwrap();
@@ -208,7 +175,7 @@ fn spectral_convolutions(device: &GpuDevice, points: &[usize]) {
 
 fn convolutions(device: &GpuDevice, n: usize) {
     let new = |len: usize| -> Handle { empty(&device.client, len) };
-    let rows = || ConvolutionRows { values: new(2 * ROWS * n), stride: n };
+    let rows = || StridedRows::contiguous(ComplexRows::real(new(2 * ROWS * n)), n);
     let shape = ConvolutionShape { batch: ROWS, channels: 2, n, taps: n };
     for gate in [None, Some(rows())] {
         long_conv(device, &shape, &rows(), &new(2 * n), gate.as_ref(), &new(2 * ROWS * n)).unwrap();
@@ -227,10 +194,15 @@ fn butterflies(device: &GpuDevice, n: usize) {
     let pairs = n.ilog2() as usize * n / 2;
     let rows = || ComplexRows::new(new(ROWS * n), new(ROWS * n));
     for gates in [None, Some(new(pairs))] {
+        let is_gated = gates.is_some();
         let transform = ButterflyTransform::new(n, new(2 * pairs), gates);
         transform.forward(device, &rows(), &rows(), ROWS).unwrap();
-        let sums = ButterflyGradients { twiddles: new(2 * pairs), gates: new(pairs) };
-        let batch = BackwardRows { input: rows(), grad: rows(), input_grad: rows(), rows: ROWS };
-        transform.backward(device, &batch, &sums, false).unwrap();
+        let (of_twiddles, of_gates) = (Some(new(2 * pairs)), is_gated.then(|| new(pairs)));
+        let (all, none) =
+            (ButterflyGradients { twiddles: of_twiddles, gates: of_gates }, ButterflyGradients::default());
+        for (sums, input_grad) in [(&all, Some(rows())), (&all, None), (&none, Some(rows()))] {
+            let batch = BackwardRows { input: rows(), grad: rows(), input_grad, rows: ROWS };
+            transform.backward(device, &batch, sums, false).unwrap();
+        }
     }
 }

@@ -3,30 +3,18 @@
 use cubecl::server::Handle;
 
 use super::devices::{noise, read, upload};
+use crate::gain_taps::{POWER_TAPS, PRODUCT_TAPS};
 use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform};
 use crate::gpu::device::empty;
-use crate::gpu::learned::{LearnedGradients, LearnedWeights, learned_welch_psd, learned_welch_psd_backward};
-use crate::gpu::welch::{GainedEstimate, WelchGradients, gained_peaks, welch_peaks, welch_psd, welch_psd_backward};
+use crate::gpu::welch::{
+    DeviceEstimate, RowGain, WelchGradients, fused_plan, welch_peaks, welch_psd, welch_psd_backward,
+};
 use crate::gpu::{ComplexRows, DeviceFrames, GpuDevice, PeakBuffers, SearchedRows, top_k};
-use crate::open_blocks::OpenBlocks;
-use crate::ops::{POWER_TAPS, PRODUCT_TAPS};
 use crate::options::{Band, WelchOptions};
 
 /// Numbers from 0 to 1 in a new buffer.
 fn positive(device: &GpuDevice, len: usize, seed: u32) -> Handle {
     upload(device, &noise(len, seed).iter().map(|value| 0.5 + 0.5 * value).collect::<Vec<_>>())
-}
-
-fn weights(device: &GpuDevice, options: &WelchOptions, taps: usize, seed: u32) -> LearnedWeights {
-    let pairs = options.stages() * options.n_fft / 2;
-    LearnedWeights {
-        window: positive(device, options.n_fft, seed),
-        twiddles: positive(device, 2 * pairs, seed + 1),
-        gates: positive(device, pairs, seed + 2),
-        weights: positive(device, options.segments, seed + 3),
-        gain: positive(device, taps * options.bins(), seed + 4),
-        taps,
-    }
 }
 
 /// The floats that every operation computes of a batch of `rows` frames, forward and backward.
@@ -36,57 +24,55 @@ pub fn outputs(device: &GpuDevice, options: &WelchOptions, rows: usize) -> Vec<V
     let new = |len: usize| empty(&device.client, len);
     let frames = DeviceFrames::contiguous(positive(device, rows * len, 1), rows, len);
     let (window, grad) = (positive(device, n, 2), positive(device, rows * bins, 3));
-    let [learned, with_products] = [POWER_TAPS, PRODUCT_TAPS].map(|taps| weights(device, options, taps, 10));
+    let gains = [POWER_TAPS, PRODUCT_TAPS].map(|taps| RowGain { factors: positive(device, taps * bins, 10), taps });
 
-    // Exact and learned power, and peaks of both: in the launch that computes the power, and of power in memory.
-    let [power, learned_power, product_power] = [0; 3].map(|_| new(rows * bins));
-    welch_psd(device, &frames, &window, &power, options).unwrap();
-    learned_welch_psd(device, &frames, &learned, &learned_power, options).unwrap();
-    learned_welch_psd(device, &frames, &with_products, &product_power, options).unwrap();
-    let peaks = || PeakBuffers { bins: new(rows * k), power: new(rows * k), k };
-    let gained = [&learned, &with_products].map(|learned| {
-        let into = peaks();
-        let (window, gain, taps) = (&learned.window, &learned.gain, learned.taps);
-        let estimate = GainedEstimate { window, gain, taps, open: OpenBlocks::ALL, first: 0, options: *options };
-        gained_peaks(device, &frames, &estimate, &into).then_some(into.power)
-    });
-    let (fused, in_band, searched) = (peaks(), peaks(), peaks());
-    welch_peaks(device, &frames, &window, &fused, options).unwrap();
-    // A part of the bins, which of short segments are so few that they are ranked.
-    let band = bins.min(7.max(bins / 3));
-    welch_peaks(device, &frames, &window, &in_band, &options.with_band(Some(Band::new(bins - band..bins)))).unwrap();
-    top_k(device, &SearchedRows::whole(&learned_power, rows, bins), &searched);
-
-    // Their gradients.
-    let of_welch = WelchGradients { signal: new(rows * len), window: new(n) };
-    welch_psd_backward(device, &frames, &window, &grad, &of_welch, options).unwrap();
-    let of_learned = [&learned, &with_products].map(|learned| {
-        let into = LearnedGradients { signal: new(rows * len), learned: weights(device, options, learned.taps, 20) };
-        learned_welch_psd_backward(device, &frames, learned, &grad, &into, options, [true; 6]).unwrap();
-        let LearnedGradients { signal, learned } = into;
-        [signal, learned.window, learned.twiddles, learned.gates, learned.weights, learned.gain]
-    });
+    // Power and peaks without a gain and with one, and their gradients.
+    let mut results = Vec::new();
+    for gain in [None, Some(&gains[0]), Some(&gains[1])] {
+        let estimate = DeviceEstimate { window: &window, gain, first: 0, options };
+        let taps = gain.map_or(0, |gain| gain.taps);
+        let plan = |options: &WelchOptions, k| fused_plan(device, &frames, options, k, taps);
+        let power = new(rows * bins);
+        welch_psd(device, &frames, &estimate, plan(options, 0), &power).unwrap();
+        let peaks = || PeakBuffers { bins: new(rows * k), power: new(rows * k), k };
+        let (found, in_band, searched) = (peaks(), peaks(), peaks());
+        welch_peaks(device, &frames, &estimate, plan(options, k), &found).unwrap();
+        // A part of the bins, which of short segments are so few that they are ranked.
+        let band = bins.min(7.max(bins / 3));
+        let of_band = options.with_band(Some(Band::new(bins - band..bins)));
+        let in_part = DeviceEstimate { options: &of_band, ..estimate };
+        welch_peaks(device, &frames, &in_part, plan(&of_band, k), &in_band).unwrap();
+        top_k(device, &SearchedRows::whole(&power, rows, bins), &searched);
+        let of_gain = gain.map(|gain| RowGain { factors: new(gain.taps * bins), taps: gain.taps });
+        let (of_signal, of_window) = (new(rows * len), new(n));
+        let into =
+            WelchGradients { signal: Some(of_signal.clone()), window: Some(of_window.clone()), gain: of_gain.clone() };
+        welch_psd_backward(device, &frames, &estimate, &grad, &into).unwrap();
+        results.extend([power, found.power, in_band.power, searched.power, of_signal, of_window]);
+        results.extend(of_gain.map(|gain| gain.factors));
+    }
 
     // The transform by itself, with gates and without.
     let values = |seed: u32| ComplexRows::new(positive(device, rows * n, seed), positive(device, rows * n, seed + 1));
-    let mut transforms = Vec::new();
-    for gates in [None, Some(learned.gates.clone())] {
+    let twiddles = positive(device, 2 * pairs, 11);
+    for gates in [None, Some(positive(device, pairs, 12))] {
         let gated = gates.is_some();
-        let transform = ButterflyTransform::new(n, learned.twiddles.clone(), gates);
+        let transform = ButterflyTransform::new(n, twiddles.clone(), gates);
         let (input, output, of_input) = (values(30), values(40), values(50));
         transform.forward(device, &input, &output, rows).unwrap();
-        let sums = ButterflyGradients { twiddles: new(2 * pairs), gates: new(pairs) };
-        let batch = BackwardRows { input, grad: values(60), input_grad: of_input.clone(), rows };
+        let (of_twiddles, of_gates) = (new(2 * pairs), gated.then(|| new(pairs)));
+        let sums = ButterflyGradients { twiddles: Some(of_twiddles.clone()), gates: of_gates.clone() };
+        let batch = BackwardRows { input, grad: values(60), input_grad: Some(of_input.clone()), rows };
         transform.backward(device, &batch, &sums, false).unwrap();
-        transforms.extend([output.re, output.im.unwrap(), of_input.re, of_input.im.unwrap(), sums.twiddles]);
-        transforms.extend(gated.then_some(sums.gates));
+        // The gradient of the input alone, and those of the butterflies alone.
+        let (input_alone, twiddles_alone) = (values(70), new(2 * pairs));
+        let of_input_alone = BackwardRows { input_grad: Some(input_alone.clone()), ..batch.clone() };
+        transform.backward(device, &of_input_alone, &ButterflyGradients::default(), false).unwrap();
+        let of_twiddles_alone = ButterflyGradients { twiddles: Some(twiddles_alone.clone()), gates: None };
+        transform.backward(device, &BackwardRows { input_grad: None, ..batch }, &of_twiddles_alone, false).unwrap();
+        results.extend([output.re, output.im.unwrap(), of_input.re, of_input.im.unwrap(), of_twiddles]);
+        results.extend([input_alone.re, input_alone.im.unwrap(), twiddles_alone].into_iter().chain(of_gates));
     }
 
-    [power, learned_power, product_power, fused.power, in_band.power, searched.power, of_welch.signal, of_welch.window]
-        .into_iter()
-        .chain(gained.into_iter().flatten())
-        .chain(of_learned.into_iter().flatten())
-        .chain(transforms)
-        .map(|handle| read(device, &handle))
-        .collect()
+    results.iter().map(|handle| read(device, handle)).collect()
 }

@@ -34,7 +34,7 @@ pub struct PeakShape {
 /// An integer that is greater for greater power, and 0 for power that is not finite. Made of bits: under fast-math, a
 /// comparison of floats may miss NaN and infinity.
 #[cube]
-fn key(power: f32) -> u32 {
+pub fn power_key(power: f32) -> u32 {
     let bits = u32::reinterpret(power);
     let size = bits & 0x7fff_ffffu32;
     // Negative power comes after positive; zero has no sign.
@@ -71,7 +71,7 @@ pub fn sort_rows(
     for bin in range_stepped(UNIT_POS, length, units) {
         let mut own = 0u32;
         if bin < shape.count {
-            own = key(power[(row * shape.stride + shape.first + bin) as usize]);
+            own = power_key(power[(row * shape.stride + shape.first + bin) as usize]);
         }
         keys[bin as usize] = own;
         order[bin as usize] = bin;
@@ -99,17 +99,23 @@ pub fn sort_rows(
         run *= 2;
     }
     sync_cube();
-    // Write the first k bins with their exact power; a key of 0 is power that is not finite, or padding, and no peak.
     for rank in range_stepped(UNIT_POS, shape.k, units) {
-        let into = (row * shape.k + rank) as usize;
-        let bin = shape.first + order[rank as usize];
-        if keys[rank as usize] == 0 {
-            peaks.bins[into] = -1i32;
-            peaks.power[into] = f32::reinterpret(shape.nan);
-        } else {
-            peaks.bins[into] = i32::cast_from(bin);
-            peaks.power[into] = power[(row * shape.stride + bin) as usize];
-        }
+        write_peak(peaks, power, row, rank, keys[rank as usize], order[rank as usize], &shape);
+    }
+}
+
+/// Writes a peak of a row with its exact power: bin `order` of those that are searched. A key of 0 is power that is not
+/// finite, or padding, and no peak.
+#[cube]
+fn write_peak(peaks: &mut PeakOutput, power: &[f32], row: u32, rank: u32, key: u32, order: u32, shape: &PeakShape) {
+    let into = (row * shape.k + rank) as usize;
+    let bin = shape.first + order;
+    if key == 0 {
+        peaks.bins[into] = -1i32;
+        peaks.power[into] = f32::reinterpret(shape.nan);
+    } else {
+        peaks.bins[into] = i32::cast_from(bin);
+        peaks.power[into] = power[(row * shape.stride + bin) as usize];
     }
 }
 
@@ -124,7 +130,7 @@ pub fn make_keys(power: &[f32], sorted: &mut SortedKeys, shape: PeakShape, lengt
     let (row, bin) = (at / length, at % length);
     let mut own = 0u32;
     if bin < shape.count {
-        own = key(power[(row * shape.stride + shape.first + bin) as usize]);
+        own = power_key(power[(row * shape.stride + shape.first + bin) as usize]);
     }
     sorted.keys[at as usize] = own;
     sorted.order[at as usize] = bin;
@@ -161,15 +167,7 @@ pub fn write_peaks(power: &[f32], sorted: &SortedKeys, peaks: &mut PeakOutput, s
     if at >= shape.rows * shape.k {
         terminate!();
     }
-    // The rank-th strongest bin; a key of 0 is power that is not finite, or padding, and no peak.
     let (row, rank) = (at / shape.k, at % shape.k);
     let from = (row * length + rank) as usize;
-    let bin = shape.first + sorted.order[from];
-    if sorted.keys[from] == 0 {
-        peaks.bins[at as usize] = -1i32;
-        peaks.power[at as usize] = f32::reinterpret(shape.nan);
-    } else {
-        peaks.bins[at as usize] = i32::cast_from(bin);
-        peaks.power[at as usize] = power[(row * shape.stride + bin) as usize];
-    }
+    write_peak(peaks, power, row, rank, sorted.keys[from], sorted.order[from], &shape);
 }

@@ -3,5 +3,5 @@
 mod kernel;
 mod launch;
 
-pub(super) use kernel::PeakOutput;
+pub(super) use kernel::{PeakOutput, power_key};
 pub use launch::{PeakBuffers, SearchedRows, top_k};

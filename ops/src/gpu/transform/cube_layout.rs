@@ -70,12 +70,12 @@ pub struct CubeLayout {
 
 impl CubeLayout {
     /// A layout of one sequence per cube, without padding.
-    pub(super) const fn new(n: u32, radices: Radices, units: u32) -> Self {
+    pub(in crate::gpu) const fn new(n: u32, radices: Radices, units: u32) -> Self {
         Self { n, radices, units, sequences: 1, padding: 0, sequence_stride: n }
     }
 
     /// The layout with a value left out after each `padding` values, and `gap` values after each sequence.
-    pub(super) fn with_padding(self, padding: u32, gap: u32) -> Self {
+    pub(in crate::gpu) fn with_padding(self, padding: u32, gap: u32) -> Self {
         let padded = Self { padding, ..self };
         Self { sequence_stride: padded.padded(self.n - 1) + 1 + gap, ..padded }
     }

@@ -31,6 +31,11 @@ pub struct StridedRows {
 }
 
 impl StridedRows {
+    /// Rows of `len` values one after the other.
+    pub fn contiguous(values: ComplexRows, len: usize) -> Self {
+        Self { values, stride: len, len }
+    }
+
     /// The rows from `row` on.
     pub(in crate::gpu) fn skip_rows(&self, row: usize) -> Self {
         Self { values: self.values.skip_rows(row, self.stride), ..self.clone() }
@@ -42,13 +47,18 @@ impl StridedRows {
     }
 
     /// Whether all rows are pairs of real values at the alignment of pairs.
-    fn is_paired(&self) -> bool {
+    pub(in crate::gpu) fn is_paired(&self) -> bool {
         let offset = self.values.re.offset_start.unwrap_or(0) as usize;
         [self.stride, self.len].iter().all(|values| values.is_multiple_of(2)) && offset.is_multiple_of(PAIR)
     }
 
+    /// The real values of `rows` rows as a kernel argument.
+    pub(in crate::gpu) fn floats(&self, rows: usize) -> BufferArg {
+        floats(&self.values.re, self.span(rows))
+    }
+
     /// The pairs of real values of `rows` rows as a kernel argument.
-    fn pairs(&self, rows: usize) -> BufferArg {
+    pub(in crate::gpu) fn pairs(&self, rows: usize) -> BufferArg {
         buffer::<[f32; 2]>(&self.values.re, self.span(rows) / 2)
     }
 
@@ -70,6 +80,13 @@ pub struct TransformCall {
     pub scale: f32,
     /// Factor of the bins of half spectra that stand for two bins of the whole.
     pub interior: f32,
+}
+
+impl TransformCall {
+    /// A transform without factors.
+    pub fn new(problem: TransformProblem, rows: usize) -> Self {
+        Self { problem, rows, scale: 1.0, interior: 1.0 }
+    }
 }
 
 /// Transforms rows.
@@ -117,7 +134,7 @@ struct Chunk<'a> {
 impl Chunk<'_> {
     /// The rows that launch `i` writes and the next one reads.
     fn between(&self, i: usize) -> StridedRows {
-        StridedRows { values: self.middle[i % self.middle.len()].clone(), stride: self.values, len: self.values }
+        StridedRows::contiguous(self.middle[i % self.middle.len()].clone(), self.values)
     }
 
     fn launch(&self, device: &GpuDevice, input: &StridedRows, output: &StridedRows) {
@@ -157,7 +174,7 @@ impl Chunk<'_> {
                 TransformOutputArgs::Complex(into.values.buffers(into.span(rows)))
             }
             RowForm::SamplePairs if writes_pairs => TransformOutputArgs::Pairs(into.pairs(rows)),
-            RowForm::Real | RowForm::SamplePairs => TransformOutputArgs::Real(floats(&into.values.re, into.span(rows))),
+            RowForm::Real | RowForm::SamplePairs => TransformOutputArgs::Real(into.floats(rows)),
         };
         let [per_read, per_written] = [reads_pairs, writes_pairs].map(|is_paired| if is_paired { 2 } else { 1 });
         let shape = TransformShapeLaunch::new(

@@ -59,6 +59,36 @@ pub enum Filter {
     Spectra,
 }
 
+/// The barrier that the units of a sequence wait at between passes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Barrier {
+    /// A plane's own barrier, where no sequence is spread over several planes.
+    Plane,
+    /// The cube's barrier.
+    Cube,
+}
+
+/// Memory that units read a table from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TableStore {
+    /// Registers, loaded once.
+    Registers,
+    /// Shared memory of the cube, loaded once.
+    Shared,
+    /// Device memory and its caches, at every use.
+    Memory,
+}
+
+/// Twiddles of the inputs of short transforms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TwiddleStore {
+    /// All of them are read from a table.
+    Table(TableStore),
+    /// Those of powers of two are read from a table in device memory; the others are products of these, so that a pass
+    /// reads fewer values from the caches, which bound it.
+    Products,
+}
+
 /// Fold of the spectrum of pairs of samples into the half spectrum of their row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fold {
@@ -85,6 +115,10 @@ impl Fold {
 pub struct TransformLaunchPlan {
     /// The transform of a sequence.
     pub layout: CubeLayout,
+    /// The barrier between passes.
+    pub barrier: Barrier,
+    /// Twiddles of the passes.
+    pub twiddles: TwiddleStore,
     /// Sequences per row.
     pub columns: u32,
     /// Places that sequences are read from.
@@ -128,11 +162,6 @@ impl TransformLaunchPlan {
     pub const fn passes(&self) -> u32 {
         let count = self.layout.radices.count();
         if self.is_filtered() { 2 * count } else { count }
-    }
-
-    /// Whether a pass is the first one after the filter.
-    pub const fn follows_filter(&self, pass: u32) -> bool {
-        self.is_filtered() && pass == self.layout.radices.count()
     }
 
     /// Radix of a pass. The second transform has the radices in reverse: a unit goes on with the values that it has.
@@ -219,7 +248,8 @@ impl TransformLaunchPlan {
         let source = if self.fold_root() > 0 { RowForm::PairSpectrum } else { RowForm::Complex };
         let sink = RowForm::Complex;
         let rows = Self { input: access, output: access, source, sink, is_padded: false, conjugates: false, ..*self };
-        Self { is_cut: false, input_modes: 0, output_modes: 0, ..rows }
+        let modes = Self { is_cut: false, input_modes: 0, output_modes: 0, ..rows };
+        Self { barrier: Barrier::Cube, twiddles: TwiddleStore::Products, ..modes }
     }
 
     /// Whether the half spectra that are read are unfolded through the exchange memory: those of whole rows.

@@ -11,7 +11,7 @@
 //! so that no row takes part in another's.
 
 use super::cube_layout::CubeLayout;
-use super::launch_plan::{Filter, Fold, RowForm, SequenceAccess, TransformLaunchPlan};
+use super::launch_plan::{Barrier, Filter, Fold, RowForm, SequenceAccess, TransformLaunchPlan, TwiddleStore};
 use super::layout_search::{LEAST_MIRRORED_COLUMNS, MemoryOrder, is_smooth};
 use crate::gpu::device::{DeviceLimit, DeviceLimitError, Limits};
 
@@ -86,6 +86,13 @@ pub struct TransformProblem {
     pub is_padded: bool,
     /// Whether half spectra are conjugated where they are read or written.
     pub conjugates: bool,
+}
+
+impl TransformProblem {
+    /// A transform of rows that are long enough.
+    pub const fn new(points: usize, kind: TransformKind) -> Self {
+        Self { points, kind, is_padded: false, conjugates: false }
+    }
 }
 
 /// The launches of a transform.
@@ -163,6 +170,8 @@ impl TransformPlan {
 pub fn whole_rows(layout: CubeLayout, points: u32) -> TransformLaunchPlan {
     TransformLaunchPlan {
         layout,
+        barrier: Barrier::Cube,
+        twiddles: TwiddleStore::Products,
         columns: 1,
         input: SequenceAccess::rows(layout.n),
         output: SequenceAccess::rows(layout.n),

@@ -1,16 +1,15 @@
 //! Plans and their tables, made once.
 
-use std::any::TypeId;
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use cubecl::device::DeviceId;
 use cubecl::server::Handle;
 
 use super::launch_plan::TransformLaunchPlan;
 use super::plan::{TransformPlan, TransformProblem};
 use super::tables::{roots_table, table};
-use crate::gpu::device::{DeviceLimitError, GpuDevice, Limits};
+use crate::gpu::device::{DeviceCache, DeviceLimitError, GpuDevice, Limits, upload};
 
 /// A plan and its tables on a device.
 #[derive(Debug)]
@@ -23,15 +22,8 @@ pub struct PreparedTransform {
     pub fold: Option<Handle>,
 }
 
-/// A device and the runtime that serves it.
-type Device = (DeviceId, TypeId);
 /// Plans by the limits that they are made from.
 type Plans = HashMap<(Limits, TransformProblem), Arc<TransformPlan>>;
-/// Prepared plans.
-type OnDevices = HashMap<(Device, Limits, TransformProblem), Arc<PreparedTransform>>;
-/// Tables by the launches that read them.
-type Tables = HashMap<(Device, TransformLaunchPlan), Handle>;
-
 /// The plan of a problem, made on the first call.
 ///
 /// # Errors
@@ -52,32 +44,28 @@ pub fn planned(limits: &Limits, problem: TransformProblem) -> Result<Arc<Transfo
 /// # Errors
 /// As [`TransformPlan::of`].
 pub fn prepared(device: &GpuDevice, problem: TransformProblem) -> Result<Arc<PreparedTransform>, DeviceLimitError> {
-    static PREPARED: LazyLock<Mutex<OnDevices>> = LazyLock::new(Default::default);
-    let mut plans = PREPARED.lock().unwrap_or_else(PoisonError::into_inner);
-    let key = (owner(device), device.limits, problem);
-    if let Some(known) = plans.get(&key) {
-        return Ok(Arc::clone(known));
-    }
-    let plan = planned(&device.limits, problem)?;
-    let tables = plan.launches.iter().map(|launch| table_of(device, launch)).collect();
-    let fold = plan.fold.map(|fold| upload(device, &roots_table(fold.root())));
-    let new = Arc::new(PreparedTransform { plan, tables, fold });
-    plans.insert(key, Arc::clone(&new));
-    Ok(new)
+    static PREPARED: DeviceCache<(Limits, TransformProblem), Arc<PreparedTransform>> = DeviceCache::new();
+    PREPARED.get(device, (device.limits, problem), || {
+        let plan = planned(&device.limits, problem)?;
+        let tables = plan.launches.iter().map(|launch| table_of(device, launch)).collect();
+        let fold = plan.fold.map(|fold| roots_of(device, fold.root()));
+        Ok(Arc::new(PreparedTransform { plan, tables, fold }))
+    })
 }
 
 /// The table of a launch on a device, uploaded on the first call.
 pub fn table_of(device: &GpuDevice, launch: &TransformLaunchPlan) -> Handle {
-    static TABLES: LazyLock<Mutex<Tables>> = LazyLock::new(Default::default);
-    let mut tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
-    tables.entry((owner(device), launch.table_key())).or_insert_with(|| upload(device, &table(launch))).clone()
+    static TABLES: DeviceCache<TransformLaunchPlan, Handle> = DeviceCache::new();
+    kept(TABLES.get(device, launch.table_key(), || Ok(upload(device, &table(launch)))))
 }
 
-fn owner(device: &GpuDevice) -> Device {
-    let service = device.client.service_id();
-    (service.device, service.service)
+/// The roots of unity exp(−2πi·k/of) on a device, uploaded on the first call.
+pub fn roots_of(device: &GpuDevice, of: u32) -> Handle {
+    static ROOTS: DeviceCache<u32, Handle> = DeviceCache::new();
+    kept(ROOTS.get(device, of, || Ok(upload(device, &roots_table(of)))))
 }
 
-fn upload(device: &GpuDevice, values: &[f32]) -> Handle {
-    device.client.create_from_slice(bytemuck::cast_slice(values))
+fn kept(table: Result<Handle, Infallible>) -> Handle {
+    let Ok(table) = table;
+    table
 }

@@ -2,10 +2,11 @@
 
 use std::f64::consts::{PI, TAU};
 
-use rustfft::FftPlanner;
+use rustfft::FftDirection;
 use rustfft::num_complex::Complex;
 
 use super::launch_plan::{TransformLaunchPlan, fine_roots, roots_len};
+use crate::rustfft_plans::Planned;
 
 /// The values of a launch's table, real and imaginary parts in turn; their order is in [`TransformLaunchPlan`].
 pub fn table(launch: &TransformLaunchPlan) -> Vec<f32> {
@@ -70,6 +71,6 @@ fn filter(launch: &TransformLaunchPlan) -> impl Iterator<Item = Complex<f64>> {
         values[i as usize] = value;
         values[(length - i as usize) % length] = value;
     }
-    FftPlanner::new().plan_fft_forward(length).process(&mut values);
+    f64::plan(length, FftDirection::Forward).process(&mut values);
     (0..columns).flat_map(move |column| (column..length).step_by(columns)).map(move |at| values[at])
 }

@@ -1,62 +1,69 @@
-//! The gradients of exact Welch power.
+//! The gradients of Welch power.
 //!
-//! With respect to a segment's windowed samples y the gradient is Σ_k q[k]·X[k]·e^(2πi jk/n) over all k, with
-//! q[k] = q[n−k] = 2·factor·grad[k]: a real and even filter, which takes real samples to real ones. So two segments go
-//! through it as one complex transform, and stay apart. The inverse transform is the transform of exchanged parts.
+//! With respect to a segment's windowed samples the gradient is the Hermitian sum Σ_k G\[k\]·e^(2πi jk/n) over all k, with
+//! G\[k\] = 2·factor·grad\[k\]·X\[k\] and the neighbours' parts where the gain takes products.
 
 use cubecl::server::Handle;
 
-use super::exact_transform::ExactTransform;
-use crate::gpu::complex::ComplexRows;
+use super::launch::DeviceEstimate;
+use super::row_gain::{RowGain, UngainedPower};
+use super::row_spectra::{RowSpectra, SumGradients};
 use crate::gpu::device::{DeviceLimitError, GpuDevice, chunks, from_row};
-use crate::gpu::reduce::active_rows;
-use crate::gpu::segments::{
-    DeviceFrames, SegmentBatch, Skip, add_scaling_gradient, filter_by_gradient, scaling_factor, signal_gradient,
-    window_gradient, window_segments,
-};
-use crate::options::WelchOptions;
+use crate::gpu::segments::{DeviceFrames, add_scaling_gradient, scaling_factor};
 
-/// The gradients to be written.
+/// The gradients to be written; each may be absent.
 #[derive(Debug, Clone)]
 pub struct WelchGradients {
     /// `[rows, frame]`.
-    pub signal: Handle,
+    pub signal: Option<Handle>,
     /// `[n_fft]`.
-    pub window: Handle,
+    pub window: Option<Handle>,
+    /// Of the shape of the gain.
+    pub gain: Option<RowGain>,
 }
 
-/// Writes the gradients of signal and window from `grad`, that of the power `[rows, bins]`.
+/// Writes the gradients for `grad`, that of the power `[rows, bins]`. The estimate's segments start with the frame.
 ///
 /// # Errors
 /// If the device can't transform `n_fft` samples.
 pub fn welch_psd_backward(
     device: &GpuDevice,
     frames: &DeviceFrames,
-    window: &Handle,
+    estimate: &DeviceEstimate<'_>,
     grad: &Handle,
     into: &WelchGradients,
-    options: &WelchOptions,
 ) -> Result<(), DeviceLimitError> {
-    let transforms = options.segments.div_ceil(2) * options.n_fft;
-    let transform = ExactTransform::new(device, options.n_fft);
+    let &DeviceEstimate { window, gain, options, .. } = estimate;
+    let (samples, bins) = (options.segments * options.n_fft, options.bins());
     let factor = scaling_factor(device, window, options);
-    for chunk in chunks(device, frames.rows, 6 * transforms, frames.row_values().max(transforms)) {
-        let (start, rows) = (chunk.start, chunk.len());
-        let grad = from_row(grad, start, options.bins());
-        let batch = SegmentBatch { frames: frames.slice(chunk), options, paired: true };
-        // The transforms X, of rows without a gradient 0.
-        let active = active_rows(device, [&grad, &grad], rows, options.bins());
-        let windowed = window_segments(device, &batch, window, Skip { rows: Some(&active), weights: None });
-        let outputs = ComplexRows::empty(&device.client, batch.values());
-        transform.forward(device, &windowed.samples, &outputs, batch.transforms())?;
-        // The filter, and the inverse transform into the memory of the windowed samples.
-        filter_by_gradient(device, &batch, &outputs, &factor, &grad);
-        let inverse = windowed.samples;
-        transform.forward(device, &outputs.exchanged(), &inverse, batch.transforms())?;
-        let windowed_grad = inverse.exchanged();
-        signal_gradient(device, &batch, window, &windowed_grad, &from_row(&into.signal, start, frames.len));
-        window_gradient(device, &batch, &windowed.means, &windowed_grad, &into.window, start > 0);
+    // Windowed samples and spectra, the gradients of both, and power and products with theirs.
+    let scratch = 6 * (samples + 2 * options.segments) + if gain.is_some() { 4 * bins } else { 0 };
+    for chunk in chunks(device, frames.rows, scratch, frames.row_values().max(samples)) {
+        let start = chunk.start;
+        let grad = from_row(grad, start, bins);
+        let spectra = RowSpectra::new(device, frames.slice(chunk), estimate, &factor)?;
+        // Back through the gain.
+        if let (Some(gain), Some(into)) = (gain, &into.gain) {
+            UngainedPower::new(device, &spectra, gain).gain_gradient(&grad, into, start > 0);
+        }
+        if into.signal.is_none() && into.window.is_none() {
+            continue;
+        }
+        let grad = match gain {
+            Some(gain) => gain.adjoint(device, &grad, [spectra.rows, bins]),
+            None => SumGradients { power: grad, products: None },
+        };
+        let samples = spectra.sample_gradients(&grad)?;
+        let (segments, taken) = (&spectra.segments, 0..spectra.segments.count());
+        if let Some(into) = &into.signal {
+            segments.signal_gradient(device, &samples, &taken, &from_row(into, start, frames.len), false);
+        }
+        if let Some(into) = &into.window {
+            segments.window_gradient(device, &samples, &spectra.spectra, &taken, into, start > 0);
+        }
     }
-    add_scaling_gradient(device, window, &into.window, options);
+    if let Some(into) = &into.window {
+        add_scaling_gradient(device, window, into, options);
+    }
     Ok(())
 }

@@ -1,11 +1,11 @@
-//! A Welch estimate in one launch: its layout on a device, decided from the device's limits, as plain data that prints.
+//! A Welch estimate in one launch: its layout on a device, decided from the device's limits, as plain data.
 
-use std::fmt;
-
-use super::layout::TransformLayout;
+use crate::gain_taps::PRODUCT_TAPS;
 use crate::gpu::device::Limits;
-use crate::open_blocks::OpenBlocks;
-use crate::ops::PRODUCT_TAPS;
+use crate::gpu::signal::SampleType;
+use crate::gpu::transform::cube_layout::{CubeLayout, Radices};
+use crate::gpu::transform::launch_plan::{Barrier, TableStore, TransformLaunchPlan, TwiddleStore};
+use crate::gpu::transform::plan::whole_rows;
 
 /// Units per team where units of a plane can't exchange values.
 const TEAM: u32 = 32;
@@ -15,8 +15,6 @@ const LARGE: u64 = 1 << 27;
 const FEW_ROWS: u32 = 32_768;
 /// Bins up to which the rank of each is counted.
 const MOST_RANKED: u32 = 17;
-/// Blocks of bins of which every one is open.
-pub const ALL_OPEN: u32 = u32::MAX;
 /// Processors assumed where the device does not report them.
 const PROCESSORS: u32 = 128;
 
@@ -55,33 +53,15 @@ impl TopK {
     }
 }
 
-/// The barrier that units of a team wait at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Barrier {
-    /// A plane's own barrier: a cube holds several teams.
-    Plane,
-    /// The cube's barrier: a cube is one team.
-    Cube,
-}
-
-/// Memory that units read the window or the twiddles from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum TableStore {
-    /// Registers, loaded once.
-    Registers,
-    /// Shared memory of the cube, loaded once.
-    Shared,
-    /// Device memory and its caches, at every use.
-    Memory,
-}
-
 /// Layout of a Welch estimate in one launch.
 ///
 /// A team of units takes `rows` rows at a time, and transforms `team / units` of them at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FusedWelchPlan {
-    /// The transform of a pair of segments.
-    pub layout: TransformLayout,
+    /// Type of the samples.
+    pub samples: SampleType,
+    /// The transform of a pair of segments; its sequences are the rows that a cube transforms at once.
+    pub launch: TransformLaunchPlan,
     /// Units per team.
     pub team: u32,
     /// Teams per cube.
@@ -90,16 +70,10 @@ pub struct FusedWelchPlan {
     pub plane: u32,
     /// Rows a team takes at a time.
     pub rows: u32,
-    /// The barrier of a team.
-    pub barrier: Barrier,
     /// Whether units of a row exchange values through shuffles.
     pub shuffles: bool,
     /// Memory of the window.
     pub window: TableStore,
-    /// Memory of the twiddles.
-    pub twiddles: TableStore,
-    /// Samples of the signal that are added up to one of a segment.
-    pub summed: u32,
     /// Segments per frame.
     pub segments: u32,
     /// Whether segments overlap by half, so that a unit keeps the samples that two of them share.
@@ -108,16 +82,13 @@ pub struct FusedWelchPlan {
     pub detrend: bool,
     /// Whether power is multiplied by a factor of the scaling.
     pub scaled: bool,
-    /// Factors per bin of the gain of learned power; 0 for none.
+    /// Factors per bin of the gain; 0 for none.
     pub gain_taps: usize,
     /// Cubes per processor of a persistent launch, whose cubes take further rows until all are done; `None` is a cube
     /// per few rows.
     pub persistent_cubes_per_sm: Option<u32>,
     /// Whether peaks are searched in a part of the bins. Which part is no part of a plan: a kernel takes any.
     pub banded: bool,
-    /// The blocks of sixteen bins, from the first one that is searched on, that a search by a sorting network takes: a bit
-    /// for each. Bins behind the last whole block belong to it.
-    pub open: u32,
     /// Search for peaks; `None` writes the power of every bin. The number of peaks is no part of a plan: a kernel takes
     /// any.
     pub top_k: Option<TopK>,
@@ -125,57 +96,59 @@ pub struct FusedWelchPlan {
 
 impl WelchProblem {
     /// Samples of a row.
-    const fn samples(&self) -> u64 {
-        (self.n as u64 + (self.segments as u64 - 1) * self.hop as u64) * self.summed as u64
+    const fn row_samples(&self) -> u64 {
+        self.n as u64 + (self.segments as u64 - 1) * self.hop as u64
     }
 }
 
 impl FusedWelchPlan {
+    /// Samples of a segment.
+    pub const fn n(&self) -> u32 {
+        self.launch.layout.n
+    }
+
+    /// Units per row.
+    pub const fn units(&self) -> u32 {
+        self.launch.layout.units
+    }
+
+    /// Values of a row per unit: unit t holds the values t + units·c.
+    pub const fn values(&self) -> u32 {
+        self.n() / self.units()
+    }
+
     /// One-sided bins.
     pub const fn bins(&self) -> u32 {
-        self.layout.n / 2 + 1
+        self.n() / 2 + 1
     }
 
     /// Rows a team transforms at once.
     pub const fn slots(&self) -> u32 {
-        self.team / self.layout.units()
+        self.team / self.units()
     }
 
     /// Values from one row of power in shared memory to the next.
     pub const fn power_stride(&self) -> u32 {
-        self.layout.n / 2 + self.lanes_of_search()
-    }
-}
-
-impl fmt::Display for FusedWelchPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let TransformLayout { n, values } = self.layout;
-        write!(f, "n {n}: {} units of {values} values per row, {} rows", self.layout.units(), self.rows)?;
-        write!(f, " per team of {}, {} teams per cube ({:?} barrier)", self.team, self.teams, self.barrier)?;
-        write!(f, ", window in {:?}, twiddles in {:?}", self.window, self.twiddles)?;
-        if let Some(top_k) = self.top_k {
-            write!(f, ", peaks by {top_k:?}")?;
-        }
-        write!(f, ", {} bytes of shared memory", self.shared_bytes())
+        self.n() / 2 + self.lanes_of_search()
     }
 }
 
 /// A Welch estimate to be planned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WelchProblem {
+    /// Type of the samples.
+    pub samples: SampleType,
     /// Samples of a segment: a power of two from 8 to 65,536.
     pub n: u32,
     /// Samples from one segment's start to the next.
     pub hop: u32,
-    /// Samples that are added up to one.
-    pub summed: u32,
     /// Segments per frame.
     pub segments: u32,
     /// Whether the mean of a segment is subtracted.
     pub detrend: bool,
     /// Whether power is multiplied by a factor of the scaling.
     pub scaled: bool,
-    /// Factors per bin of the gain of learned power; 0 for none.
+    /// Factors per bin of the gain; 0 for none.
     pub gain_taps: usize,
     /// Rows.
     pub rows: u32,
@@ -183,15 +156,13 @@ pub struct WelchProblem {
     pub k: u32,
     /// Number of bins among which peaks are searched.
     pub searched: u32,
-    /// The blocks of these bins that are searched.
-    pub open: OpenBlocks,
 }
 
 impl FusedWelchPlan {
     /// The plan of a call on a device, if its transform fits a cube.
     pub fn of(call: WelchProblem, limits: &Limits) -> Option<Self> {
-        let layout = TransformLayout::of(call.n, limits);
-        let (units, passes) = (layout.units(), layout.passes());
+        let layout = layout(call.n, limits)?;
+        let (units, passes, values) = (layout.units, layout.radices.count(), call.n / layout.units);
         let plane = limits.plane.unwrap_or(TEAM);
         let shuffles = limits.plane.is_some() && units <= plane;
         let team = units.max(plane);
@@ -205,43 +176,39 @@ impl FusedWelchPlan {
         let barrier = if planes && shuffles { Barrier::Plane } else { Barrier::Cube };
         // Tables of one later pass of radix 16 fit a unit's registers, unless products of neighbours need them.
         let has_products = call.gain_taps == PRODUCT_TAPS;
-        let kept = passes == 2 && layout.values == 16;
-        let large = call.rows as u64 * call.samples() >= LARGE;
+        let kept = passes == 2 && values == 16;
+        let large = call.rows as u64 * call.row_samples() >= LARGE;
         let (teams, persistent_cubes_per_sm) = match barrier {
             Barrier::Cube => (1, (team >= 256).then_some(2)),
             Barrier::Plane if kept && large => (16, Some(1)),
             Barrier::Plane => (4, None),
         };
+        let twiddles = match (passes, values) {
+            (2, 16) if !has_products => TableStore::Registers,
+            (1, _) | (_, 32) => TableStore::Memory,
+            _ => TableStore::Shared,
+        };
+        let twiddles = TwiddleStore::Table(twiddles);
         let mut plan = Self {
-            layout,
+            samples: call.samples,
+            launch: TransformLaunchPlan { barrier, twiddles, ..whole_rows(layout, call.n) },
             team,
             teams,
             plane: limits.plane.unwrap_or(1),
             rows,
-            barrier,
             shuffles,
-            window: match layout.values {
+            window: match values {
                 8 | 16 if passes <= 2 && call.segments <= 2 && !has_products => TableStore::Registers,
                 32 if teams == 1 => TableStore::Memory,
                 _ => TableStore::Shared,
             },
-            twiddles: match (passes, layout.values) {
-                (2, 16) if !has_products => TableStore::Registers,
-                (1, _) | (_, 32) => TableStore::Memory,
-                _ => TableStore::Shared,
-            },
             persistent_cubes_per_sm,
-            summed: call.summed,
             segments: call.segments,
             half_overlap: 2 * call.hop == call.n || call.segments == 1,
             detrend: call.detrend,
             scaled: call.scaled,
             gain_taps: call.gain_taps,
             banded: call.k > 0 && call.searched < call.n / 2 + 1,
-            open: match top_k {
-                Some(TopK::SortingNetwork { .. }) => call.open.low_bits(),
-                Some(TopK::Rank | TopK::Sort | TopK::Bound) | None => ALL_OPEN,
-            },
             top_k,
         };
         // Fewer teams per cube, if their exchange buffers do not fit.
@@ -251,12 +218,14 @@ impl FusedWelchPlan {
         }
         if 2 * plan.shared_bytes() > limits.shared && plan.teams == 1 {
             // With tables in shared memory a processor would hold one cube only.
-            for table in [&mut plan.window, &mut plan.twiddles] {
-                if *table == TableStore::Shared {
-                    *table = TableStore::Memory;
-                }
+            if plan.window == TableStore::Shared {
+                plan.window = TableStore::Memory;
+            }
+            if plan.launch.twiddles == TwiddleStore::Table(TableStore::Shared) {
+                plan.launch.twiddles = TwiddleStore::Table(TableStore::Memory);
             }
         }
+        plan.launch.layout.sequences = plan.teams * plan.slots();
         (plan.shared_bytes() <= limits.shared && plan.team * plan.teams <= limits.units).then_some(plan)
     }
 
@@ -270,11 +239,12 @@ impl FusedWelchPlan {
 
     /// Bytes of shared memory per cube.
     pub const fn shared_bytes(&self) -> usize {
-        let exchange = 8 * self.slots() * self.layout.exchange_len();
+        let exchange = 8 * self.slots() * self.launch.layout.sequence_stride;
         let power = 4 * self.rows * self.power_stride();
-        let window = if matches!(self.window, TableStore::Shared) { 4 * self.layout.n } else { 0 };
-        let twiddles = if matches!(self.twiddles, TableStore::Shared) { 8 * self.layout.table_len() } else { 0 };
-        (self.teams * (exchange + power) + window) as usize + twiddles + 4 * self.gain_len()
+        let window = if matches!(self.window, TableStore::Shared) { 4 * self.n() } else { 0 };
+        let keeps = matches!(self.launch.twiddles, TwiddleStore::Table(TableStore::Shared));
+        let twiddles = if keeps { 8 * self.launch.table_len() } else { 0 };
+        (self.teams * (exchange + power) + window + twiddles) as usize + 4 * self.gain_len()
     }
 
     /// Whether the gain takes products of neighbours.
@@ -290,33 +260,24 @@ impl FusedWelchPlan {
         }
     }
 
-    /// Whether blocks of bins are left out of the search.
-    pub const fn has_closed(&self) -> bool {
-        self.open != ALL_OPEN
-    }
-
-    /// Number of open blocks of a row whose bins are all searched but for those of closed blocks.
-    pub const fn open_blocks(&self) -> u32 {
-        let blocks = self.layout.n / 32;
-        let bits = if blocks < 32 { (1 << blocks) - 1 } else { ALL_OPEN };
-        (self.open & bits).count_ones()
-    }
-
-    /// Block number `index` of those that are open, if there are as many.
-    pub fn open_block(&self, index: u32) -> Option<u32> {
-        (0..self.layout.n / 32).filter(|block| self.open >> block & 1 == 1).nth(index as usize)
-    }
-
-    /// Whether bins are searched from `first` on, as many as `count`, of a row whose bins are all searched but for those
-    /// of closed blocks.
-    pub const fn is_open(&self, first: u32, count: u32) -> bool {
-        let blocks = (first + count - 1) / 16 - first / 16 + 1;
-        let bits = if blocks < 32 { (1 << blocks) - 1 } else { ALL_OPEN };
-        self.banded || !self.has_closed() || self.open >> (first / 16) & bits != 0
-    }
-
     /// Values of the gain in shared memory.
     pub const fn gain_len(&self) -> usize {
         self.gain_taps * self.bins() as usize
     }
+}
+
+/// The transform of a row of n values, a power of two, on a device: units hold as many values as a pass transforms, of
+/// which the last one may transform fewer at a time.
+fn layout(n: u32, limits: &Limits) -> Option<CubeLayout> {
+    let values: u32 = match n {
+        ..=8 => 8,
+        // Two passes in one plane instead of three in two: under CUDA, whose devices report their processors.
+        // Elsewhere compilers run out of registers.
+        1024 if limits.plane == Some(32) && limits.processors.is_some() => 32,
+        _ => 16,
+    };
+    let whole = n.ilog2() / values.ilog2();
+    let rest = n >> (whole * values.ilog2());
+    let radices: Vec<u32> = (0..whole).map(|_| values).chain((rest > 1).then_some(rest)).collect();
+    Some(CubeLayout::new(n, Radices::new(&radices)?, n / values).with_padding(values, 1))
 }

@@ -1,9 +1,9 @@
 //! Plans follow from limits alone, and are ones that the kernels can run.
 
-use super::layout::TransformLayout;
-use super::plan::{Barrier, FusedWelchPlan, TableStore, TopK, WelchProblem};
+use super::plan::{FusedWelchPlan, TopK, WelchProblem};
+use crate::gpu::SampleType;
 use crate::gpu::device::Limits;
-use crate::open_blocks::OpenBlocks;
+use crate::gpu::transform::launch_plan::{Barrier, TableStore, TwiddleStore};
 
 const H200: Limits = Limits::H200;
 const WEBGPU: Limits = Limits::WEBGPU;
@@ -11,19 +11,22 @@ const SOFTWARE: Limits = Limits::SOFTWARE;
 
 #[test]
 fn a_layout_follows_from_its_length() {
-    let layout = TransformLayout { n: 512, values: 16 };
-    assert_eq!((layout.units(), layout.passes(), layout.exchange_len()), (32, 3, 544));
-    assert_eq!([0, 1, 2].map(|pass| (layout.radix(pass), layout.before(pass))), [(16, 1), (16, 16), (2, 256)]);
-    assert_eq!((layout.twiddles_at(1), layout.twiddles_at(2), layout.table_len()), (0, 256, 768));
-    let least = TransformLayout { n: 8, values: 8 };
-    assert_eq!((least.units(), least.passes(), least.radix(0), least.table_len()), (1, 1, 8, 1));
+    let layout = |n| {
+        let launch = planned(n, 2, 1000, 16, &H200).launch;
+        let radices: Vec<u32> = (0..launch.passes()).map(|pass| launch.radix(pass)).collect();
+        (radices, launch.layout.units, launch.layout.sequence_stride, launch.table_len())
+    };
+    assert_eq!(layout(8), (vec![8], 1, 9, 1));
+    assert_eq!(layout(64), (vec![16, 4], 4, 68, 64));
+    assert_eq!(layout(512), (vec![16, 16, 2], 32, 544, 768));
+    assert_eq!(layout(1024), (vec![32, 32], 32, 1056, 1024));
 }
 
 fn call(n: u32, segments: u32, rows: u32, k: u32) -> WelchProblem {
     WelchProblem {
+        samples: SampleType::F32,
         n,
         hop: n / 2,
-        summed: 1,
         segments,
         detrend: false,
         scaled: false,
@@ -31,7 +34,6 @@ fn call(n: u32, segments: u32, rows: u32, k: u32) -> WelchProblem {
         rows,
         k,
         searched: n / 2 + 1,
-        open: OpenBlocks::ALL,
     }
 }
 
@@ -67,10 +69,10 @@ fn the_search_for_peaks_follows_from_the_device() {
 #[test]
 fn several_teams_share_a_cube_under_cuda_only() {
     let cuda = planned(256, 2, 8192, 16, &H200);
-    assert_eq!((cuda.barrier, cuda.team, cuda.teams), (Barrier::Plane, 32, 4));
+    assert_eq!((cuda.launch.barrier, cuda.team, cuda.teams), (Barrier::Plane, 32, 4));
     for limits in [WEBGPU, Limits { plane_barrier: true, ..WEBGPU }] {
         let other = planned(256, 2, 8192, 16, &limits);
-        assert_eq!((other.barrier, other.team, other.teams), (Barrier::Cube, 32, 1));
+        assert_eq!((other.launch.barrier, other.team, other.teams), (Barrier::Cube, 32, 1));
     }
 }
 
@@ -97,28 +99,20 @@ fn every_plan_meets_what_the_kernels_assume() {
                 let Some(plan) = FusedWelchPlan::of(call(n, segments, rows, k.min(n / 2 + 1)), &limits) else {
                     continue;
                 };
-                assert!(plan.shared_bytes() <= limits.shared && plan.team * plan.teams <= limits.units, "{plan}");
-                assert!(plan.rows.is_multiple_of(plan.slots()) && plan.slots() > 0, "{plan}");
-                assert!((1..=limits.cubes).contains(&plan.cubes(rows, &limits)), "{plan}");
+                assert!(plan.shared_bytes() <= limits.shared && plan.team * plan.teams <= limits.units, "{plan:?}");
+                assert!(plan.rows.is_multiple_of(plan.slots()) && plan.slots() > 0, "{plan:?}");
+                assert!((1..=limits.cubes).contains(&plan.cubes(rows, &limits)), "{plan:?}");
                 if let Some(TopK::SortingNetwork { lanes }) = plan.top_k {
-                    assert!(limits.plane == Some(32) && plan.rows * lanes == plan.team && lanes >= 2, "{plan}");
-                    assert!(n / 2 >= 16 * lanes && k <= 16, "{plan}");
+                    assert!(limits.plane == Some(32) && plan.rows * lanes == plan.team && lanes >= 2, "{plan:?}");
+                    assert!(n / 2 >= 16 * lanes && k <= 16, "{plan:?}");
                 }
                 if plan.top_k == Some(TopK::Bound) {
-                    assert!(plan.layout.units() > plan.plane && k <= 16, "{plan}");
+                    assert!(plan.units() > plan.plane && k <= 16, "{plan:?}");
                 }
-                assert!(plan.twiddles != TableStore::Registers || plan.layout.passes() == 2, "{plan}");
+                let keeps_one_pass = plan.launch.twiddles == TwiddleStore::Table(TableStore::Registers);
+                assert!(!keeps_one_pass || plan.launch.passes() == 2, "{plan:?}");
+                assert_eq!(plan.values(), plan.launch.layout.values(), "{plan:?}");
             }
         }
     }
-}
-
-#[test]
-fn a_plan_prints_its_layout() {
-    let plan = planned(256, 2, 131_072, 16, &H200);
-    assert_eq!(
-        plan.to_string(),
-        "n 256: 16 units of 16 values per row, 8 rows per team of 32, 4 teams per cube (Plane barrier), window in \
-         Registers, twiddles in Registers, peaks by SortingNetwork { lanes: 4 }, 34304 bytes of shared memory"
-    );
 }

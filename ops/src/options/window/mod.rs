@@ -1,7 +1,6 @@
 //! Window functions.
 
 mod dpss;
-mod shapes;
 
 use std::f64::consts::PI;
 use std::fmt;
@@ -127,9 +126,9 @@ impl Window {
             return vec![1.0; n];
         }
         let shape: &dyn Fn(usize) -> Vec<f64> = match self {
-            Self::Kaiser { beta } => &move |n| shapes::kaiser(n, beta),
-            Self::Gaussian { std } => &move |n| shapes::gaussian(n, std),
-            Self::Tukey { alpha } => &move |n| shapes::tukey(n, alpha),
+            Self::Kaiser { beta } => &move |n| kaiser(n, beta),
+            Self::Gaussian { std } => &move |n| gaussian(n, std),
+            Self::Tukey { alpha } => &move |n| tukey(n, alpha),
             Self::Dpss { nw } => &move |n| dpss::dpss(n, nw),
             cosines => {
                 let period = match symmetry {
@@ -164,7 +163,9 @@ impl Window {
             Self::Tukey { alpha } => ensure((0.0..=1.0).contains(&alpha), operation, "alpha", alpha, "from 0 to 1"),
             Self::Dpss { nw } => {
                 let holds = nw > 0.0 && 2.0 * nw < n as f64;
-                ensure(holds, operation, "nw", nw, format_args!("above 0 and below half of {n} coefficients"))
+                // The length is not known where the window is read from a text.
+                let length = if n == usize::MAX { "its".to_owned() } else { n.to_string() };
+                ensure(holds, operation, "nw", nw, format_args!("above 0 and below half of {length} coefficients"))
             }
             _ => Ok(()),
         }
@@ -244,6 +245,43 @@ impl FromStr for Window {
         window.validate("window", usize::MAX)?;
         Ok(window)
     }
+}
+
+/// Kaiser window: I₀(β √(1 − r²)) / I₀(β), r from −1 to 1. J. F. Kaiser and R. W. Schafer, "On the use of the I₀-sinh
+/// window for spectrum analysis", IEEE Trans. Acoust. Speech Signal Process. 28 (1980).
+pub(super) fn kaiser(n: usize, beta: f64) -> Vec<f64> {
+    let middle = 0.5 * (n - 1) as f64;
+    let at = |j: usize| bessel_i0(beta * (1.0 - ((j as f64 - middle) / middle).powi(2)).max(0.0).sqrt());
+    (0..n).map(|j| at(j) / bessel_i0(beta)).collect()
+}
+
+/// The modified Bessel function of the first kind and order 0, by its power series Σ (x/2)^2k / k!².
+fn bessel_i0(x: f64) -> f64 {
+    let quarter = 0.25 * x * x;
+    let (mut sum, mut term, mut k) = (1.0, 1.0, 1.0);
+    while term > sum * 1e-17 {
+        term *= quarter / (k * k);
+        sum += term;
+        k += 1.0;
+    }
+    sum
+}
+
+/// Gaussian window of standard deviation `std`, in samples.
+pub(super) fn gaussian(n: usize, std: f64) -> Vec<f64> {
+    let middle = 0.5 * (n - 1) as f64;
+    (0..n).map(|j| (-0.5 * ((j as f64 - middle) / std).powi(2)).exp()).collect()
+}
+
+/// Tukey window: ones between two halves of a Hann window, which take the share `alpha` of the length. J. W. Tukey, "An
+/// introduction to the calculations of numerical spectrum analysis" (1967).
+pub(super) fn tukey(n: usize, alpha: f64) -> Vec<f64> {
+    let taper = 0.5 * alpha * (n - 1) as f64;
+    let at = |j: usize| {
+        let from_end = j.min(n - 1 - j) as f64;
+        if from_end < taper { 0.5 - 0.5 * (PI * from_end / taper).cos() } else { 1.0 }
+    };
+    (0..n).map(at).collect()
 }
 
 #[cfg(test)]

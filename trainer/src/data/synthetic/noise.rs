@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use realfft::{ComplexToReal, RealFftPlanner, num_complex::Complex};
+use firefly_ops::rustfft_plans::Planned;
+use realfft::{ComplexToReal, num_complex::Complex};
 
 use crate::data::draw::Draw;
 
@@ -27,7 +28,7 @@ impl ColouredNoise {
     pub(in crate::data) fn new(frame: usize) -> Self {
         let period = 2 * frame;
         Self {
-            inverse: RealFftPlanner::new().plan_fft_inverse(period),
+            inverse: f32::inverse_real_plan(period),
             log_bins: (0..=period / 2).map(|bin| (bin.max(1) as f32).log2()).collect(),
         }
     }

@@ -2,10 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ClassificationConfig;
 use super::input::{InputForm, image_spectrum};
-use crate::config::{ConfigError, MAX_FRAMES, ensure};
+use super::{Classification, ClassificationConfig};
+use crate::config::{
+    ConfigError, DataRoot, HeldValues, MAX_FRAMES, Sections, TrainingSection, ensure, in_section, locate_recordings,
+};
 use crate::data::{RecordingsConfig, SyntheticConfig};
+use crate::tasks::TaskName;
+use crate::tasks::zoo_model::{ZooSection, ZooTask};
 
 /// Largest number of samples of an example.
 const MAX_SAMPLES: usize = 1 << 22;
@@ -80,31 +84,82 @@ pub struct LossSection {
     pub smoothing: f64,
 }
 
-/// Checks every value of the task's sections.
-pub(super) fn validate(config: &ClassificationConfig) -> Result<(), ConfigError> {
-    config.model.validate()?;
-    let data = &config.data;
-    ensure((1..=MAX_SAMPLES).contains(&data.samples), "data.samples", data.samples, "from 1 to 4,194,304")?;
-    ensure(!data.separator.is_empty(), "data.separator", "empty", "at least one character")?;
-    let divides = data.patch >= 1 && data.samples.is_multiple_of(data.patch);
-    ensure(divides, "data.patch", data.patch, "a divisor of data.samples")?;
-    validate_input(config)?;
-    let range = format!("{:?}", data.noise_snr_db);
-    ensure(
-        matches!(data.noise_snr_db[..], [] | [_, _]) && is_ascending(&data.noise_snr_db),
-        "data.noise_snr_db",
-        range,
-        "empty, or the least and the greatest ratio within -60 to 200",
-    )?;
-    ensure(
-        data.test_snr_db.iter().all(|ratio| (-60.0..=200.0).contains(ratio)),
-        "data.test_snr_db",
-        format!("{:?}", data.test_snr_db),
-        "a list of ratios within -60 to 200",
-    )?;
-    let examples = data.synthetic_examples;
-    ensure((4..=MAX_FRAMES).contains(&examples), "data.synthetic_examples", examples, "from 4 to 1,048,576")?;
-    ensure((0.0..1.0).contains(&config.loss.smoothing), "loss.smoothing", config.loss.smoothing, "from 0 to below 1")
+impl ZooTask for Classification {
+    const DEFAULT_MODEL: &'static str = "mel_classifier";
+    const FAMILIES: &'static [&'static str] =
+        &["mel_classifier", "log_mel", "mfcc", "long_conv", "s4d", "hyena", "fnet", "gfnet", "afno"];
+    const BATCH_STATISTICS: &'static [(&'static str, &'static str)] = &[
+        ("mel_classifier", "mel_classifier normalises by statistics of the whole batch"),
+        ("log_mel", "its output layer normalises by statistics of the whole batch"),
+        ("mfcc", "its output layer normalises by statistics of the whole batch"),
+        ("fnet", "its output layer normalises by statistics of the whole batch"),
+    ];
+    const DERIVED: &'static [(&'static str, &'static str)] = &[
+        ("samples", "it is data.samples"),
+        ("length", "it follows from data.samples"),
+        ("classes", "they are the labels of the data"),
+        ("outputs", "there is one for each label of the data"),
+        ("in_channels", "it is data.patch, or 1 for images"),
+    ];
+}
+
+impl Sections for Classification {
+    const NAME: TaskName = TaskName::Classification;
+
+    type ModelSection = ZooSection<Self>;
+    type DataSection = DataSection;
+    type TrainingSection = TrainingSection;
+    type LossSection = LossSection;
+
+    fn validate(config: &ClassificationConfig) -> Result<(), ConfigError> {
+        let data = &config.data;
+        ensure((1..=MAX_SAMPLES).contains(&data.samples), "data.samples", data.samples, "from 1 to 4,194,304")?;
+        ensure(!data.separator.is_empty(), "data.separator", "empty", "at least one character")?;
+        let divides = data.patch >= 1 && data.samples.is_multiple_of(data.patch);
+        ensure(divides, "data.patch", data.patch, "a divisor of data.samples")?;
+        // Whether the model's input follows from them or not.
+        let rate = data.sample_rate;
+        ensure((1.0..=1e9).contains(&rate), "data.sample_rate", rate, "from 1 to 1,000,000,000")?;
+        ensure((2..=MAX_SAMPLES).contains(&data.n_fft), "data.n_fft", data.n_fft, "from 2 to 4,194,304")?;
+        data.synthetic.validate().map_err(|error| in_section("data.synthetic", error))?;
+        validate_input(config)?;
+        let range = format!("{:?}", data.noise_snr_db);
+        ensure(
+            matches!(data.noise_snr_db[..], [] | [_, _]) && is_ascending(&data.noise_snr_db),
+            "data.noise_snr_db",
+            range,
+            "empty, or the least and the greatest ratio within -60 to 200",
+        )?;
+        ensure(
+            data.test_snr_db.iter().all(|ratio| (-60.0..=200.0).contains(ratio)),
+            "data.test_snr_db",
+            format!("{:?}", data.test_snr_db),
+            "a list of ratios within -60 to 200",
+        )?;
+        let examples = data.synthetic_examples;
+        ensure((4..=MAX_FRAMES).contains(&examples), "data.synthetic_examples", examples, "from 4 to 1,048,576")?;
+        ensure(
+            (0.0..1.0).contains(&config.loss.smoothing),
+            "loss.smoothing",
+            config.loss.smoothing,
+            "from 0 to below 1",
+        )
+    }
+
+    fn held_values(config: &ClassificationConfig) -> Vec<HeldValues> {
+        let (data, samples) = (&config.data, config.data.samples);
+        let mut held = vec![HeldValues::new("training.batch", config.training.batch, samples)];
+        if data.recordings.is_none() {
+            // Training examples, and half as many to validate and test on.
+            let of_families = data.synthetic.families.len() * samples * 3 / 2;
+            held.push(HeldValues::new("data.synthetic_examples", data.synthetic_examples, of_families));
+        }
+        held
+    }
+
+    fn locate_data(config: &mut ClassificationConfig, root: DataRoot<'_>) -> Result<(), ConfigError> {
+        locate_recordings(&mut config.data.recordings, root)
+    }
 }
 
 /// Checks what the form of the model's input follows from.

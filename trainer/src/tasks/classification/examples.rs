@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
+use firefly_recordings::{Samples, stem};
 
 use super::ClassificationConfig;
 use super::config::{DataSection, LabelPart};
 use crate::data::{
-    AddedNoise, Corpus, Excerpts, NoiseKind, Part, Samples, SignalFamily, Synthetic, SyntheticConfig, add_noise, stem,
-    uniform,
+    AddedNoise, Corpus, Excerpts, NoiseKind, Part, SignalFamily, Synthetic, SyntheticConfig, add_noise, uniform,
 };
-use crate::task::TaskError;
+use crate::task::{HostSets, TaskError};
 
 /// Seed of the noise of test examples, whatever the run's: their rows are the same in every run.
 const FIXED_SEED: u64 = 0;
@@ -44,6 +44,8 @@ pub struct ExampleSets {
     pub test: Examples,
     /// Name of the examples that are reported on.
     pub test_name: String,
+    /// Recordings without samples, which are left out.
+    pub skipped: usize,
 }
 
 impl ExampleSets {
@@ -54,6 +56,7 @@ impl ExampleSets {
     pub fn open(config: &ClassificationConfig) -> Result<Self, TaskError> {
         let Some(recordings) = &config.data.recordings else { return generated(config) };
         let corpora = recordings.load(1, config.seed)?;
+        Corpus::check_one_rate([&corpora.train, &corpora.validation].into_iter().chain(&corpora.test))?;
         let mut classes: Vec<String> =
             corpora.train.recordings().iter().map(|recording| label(&config.data, &recording.path)).collect();
         classes.sort_unstable();
@@ -66,7 +69,8 @@ impl ExampleSets {
             None => (validation.clone(), "validation files"),
         };
         let folder = recordings.test.as_ref().unwrap_or(&recordings.train).display().to_string();
-        Ok(Self { train, validation, test, test_name: format!("{folder} ({part})"), classes })
+        let test_name = format!("{folder} ({part})");
+        Ok(Self { train, validation, test, test_name, classes, skipped: corpora.skipped })
     }
 
     /// The class of most training examples.
@@ -74,10 +78,19 @@ impl ExampleSets {
         let count = |class: usize| self.train.classes.iter().filter(|of| **of == class).count();
         (0..self.classes.len()).fold(0, |best, class| if count(class) > count(best) { class } else { best })
     }
+}
 
-    /// Number that changes with the samples.
-    pub fn fingerprint(&self) -> u64 {
+impl HostSets for ExampleSets {
+    fn training_examples(&self) -> usize {
+        self.train.len()
+    }
+
+    fn fingerprint(&self) -> u64 {
         self.train.excerpts.fingerprint() ^ self.validation.excerpts.fingerprint().rotate_left(1)
+    }
+
+    fn skipped(&self) -> usize {
+        self.skipped
     }
 }
 
@@ -102,6 +115,7 @@ fn generated(config: &ClassificationConfig) -> Result<ExampleSets, TaskError> {
         validation: set(Part::Validation, quarter)?,
         test: set(Part::Test, quarter)?,
         test_name: "synthetic".into(),
+        skipped: 0,
     })
 }
 
@@ -128,14 +142,21 @@ impl Examples {
     /// The examples of a corpus.
     ///
     /// # Errors
-    /// If a label is none of the classes, or every recording is too short.
+    /// If a label is empty or none of the classes, or every recording is too short.
     pub fn of(corpus: &Corpus, data: &DataSection, classes: &[String]) -> Result<Self, TaskError> {
         let mut of_recordings = Vec::with_capacity(corpus.recordings().len());
         for recording in corpus.recordings() {
             let label = label(data, &recording.path);
-            of_recordings.push(classes.binary_search(&label).map_err(|_| TaskError::Input {
-                path: recording.path.to_path_buf(),
-                reason: format!("its label `{label}` is none of the training files', {}", classes.join(", ")),
+            let refused = |reason: String| TaskError::Input(recording.path.to_path_buf(), reason);
+            if label.is_empty() {
+                return Err(refused(format!("its name has no label before data.separator, `{}`", data.separator)));
+            }
+            of_recordings.push(classes.binary_search(&label).map_err(|_| {
+                refused(format!(
+                    "its label `{label}` is none of the training files', {}: the only file of a label validates or \
+                     tests, or data.separator and data.label do not find the labels",
+                    classes.join(", ")
+                ))
             })?);
         }
         let excerpts = Excerpts::of(corpus, data.samples, data.cut)?;
@@ -214,6 +235,8 @@ impl Examples {
 
 #[cfg(test)]
 mod tests {
+    use firefly_recordings::Recording;
+
     use super::*;
 
     #[test]
@@ -223,5 +246,24 @@ mod tests {
         (data.separator, data.label) = ("-".into(), LabelPart::BeforeLast);
         assert_eq!(label(&data, Path::new("outer-007-load3.wav")), "outer-007");
         assert_eq!(label(&data, Path::new("plain.wav")), "plain");
+    }
+
+    #[test]
+    fn labels_that_are_empty_or_not_among_the_classes_are_refused() {
+        let error = |name: &str| {
+            let (path, samples) = (Path::new(name).into(), vec![0.5; 64].into());
+            let recording = Recording { path, channel: 0, sample_rate: 8_000, samples };
+            let corpus = Corpus::from_recordings(vec![recording], 1).unwrap();
+            Examples::of(&corpus, &DataSection::default(), &["a".into(), "b".into()])
+                .err()
+                .map(|error| error.to_string())
+        };
+        assert_eq!(error("a_1.wav"), None);
+        assert_eq!(error("_1.wav").unwrap(), "_1.wav: its name has no label before data.separator, `_`");
+        let message = error("c_1.wav").unwrap();
+        assert!(
+            message.starts_with("c_1.wav: its label `c` is none of the training files', a, b: the only"),
+            "{message}"
+        );
     }
 }

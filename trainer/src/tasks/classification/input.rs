@@ -1,7 +1,8 @@
 //! Forms in which the models of the task take recordings.
 
 use burn::tensor::{Int, Tensor};
-use firefly_models::{ArgumentError, LogMel, LogMelConfig, standardised_spectrum};
+use firefly_models::log_mel::standardised_spectrum;
+use firefly_models::{ArgumentError, LogMel, LogMelConfig};
 
 use super::ClassificationConfig;
 
@@ -30,7 +31,7 @@ pub enum InputForm {
 impl InputForm {
     /// The form that the model of a run takes.
     pub fn of(config: &ClassificationConfig) -> Self {
-        let setting = |key| config.model.count(key).and_then(|count| usize::try_from(count).ok()).unwrap_or(1);
+        let setting = |key| config.model.count(key).unwrap_or(1);
         match config.model.family() {
             Some("long_conv" | "s4d" | "hyena") => Self::Steps { patch: config.data.patch },
             Some("fnet") => Self::Tokens { vocabulary: setting("vocabulary") },

@@ -3,17 +3,16 @@
 mod config;
 mod examples;
 mod input;
-mod memory;
 mod model;
 mod output;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use burn::module::Module;
 use burn::nn::loss::CrossEntropyLossConfig;
 use burn::tensor::Device;
 use burn::tensor::activation::softmax;
+use firefly_recordings::read_recording;
 
 pub use config::{DataSection, LabelPart, LossSection};
 pub use examples::{ExampleSets, Examples};
@@ -22,16 +21,14 @@ pub use model::Classifier;
 pub use output::OutputLayer;
 
 use super::scores::{self, ScoreRow};
-use super::zoo_model::{ZooSection, ZooTask};
-use crate::config::{ConfigError, Resolved, RunConfig, Sections, TrainingSection, locate_recordings};
-use crate::data::{Corpus, EpochOrder, read_recording};
+use crate::config::RunConfig;
+use crate::data::Corpus;
 use crate::metrics::{Metric, StepLoss, Validation};
-use crate::progress::Monitor;
+use crate::progress::{Event, Monitor};
 use crate::task::{
-    BatchShare, LoadedModel, MetricCurve, ModelError, OtherEvaluation, Placed, PredictionTable, Predictions,
-    ReportParts, Task, TaskError, over_devices,
+    BatchShare, ExampleData, LoadedModel, MetricCurve, ModelError, OpenRun, OtherEvaluation, Placed, PredictionTable,
+    Predictions, ReportParts, Task, TaskError, over_devices,
 };
-use crate::tasks::TaskName;
 
 /// Examples per batch of an evaluation.
 const BATCH: usize = 64;
@@ -44,11 +41,7 @@ pub struct Classification;
 pub type ClassificationConfig = RunConfig<Classification>;
 
 /// The examples of a run, and the order of those to train on.
-pub struct ClassificationData {
-    sets: Arc<ExampleSets>,
-    order: Arc<EpochOrder>,
-    device: Device,
-}
+pub type ClassificationData = ExampleData<ExampleSets>;
 
 /// Probabilities of examples: true class, and probability of each class.
 struct ClassProbabilities {
@@ -109,73 +102,20 @@ fn most_probable(row: &[f32]) -> usize {
     (0..row.len()).fold(0, |best, class| if row[class] > row[best] { class } else { best })
 }
 
-impl ZooTask for Classification {
-    const DEFAULT_MODEL: &'static str = "mel_classifier";
-    const FAMILIES: &'static [&'static str] =
-        &["mel_classifier", "log_mel", "mfcc", "long_conv", "s4d", "hyena", "fnet", "gfnet", "afno"];
-    const JOINS_EXAMPLES: &'static [(&'static str, &'static str)] = &[
-        ("mel_classifier", "mel_classifier normalises by statistics of the whole batch"),
-        ("log_mel", "its output layer normalises by statistics of the whole batch"),
-        ("mfcc", "its output layer normalises by statistics of the whole batch"),
-        ("fnet", "its output layer normalises by statistics of the whole batch"),
-    ];
-    const DERIVED: &'static [(&'static str, &'static str)] = &[
-        ("samples", "it is data.samples"),
-        ("length", "it follows from data.samples"),
-        ("classes", "they are the labels of the data"),
-        ("outputs", "there is one for each label of the data"),
-        ("in_channels", "it is data.patch, or 1 for images"),
-    ];
-}
-
-impl Sections for Classification {
-    const NAME: TaskName = TaskName::Classification;
-
-    type ModelSection = ZooSection<Self>;
-    type DataSection = DataSection;
-    type TrainingSection = TrainingSection;
-    type LossSection = LossSection;
-
-    fn models() -> Vec<&'static str> {
-        ZooSection::<Self>::accepted()
-    }
-
-    fn choose_model(config: &mut ClassificationConfig, name: &str) -> Result<(), ConfigError> {
-        config.model.name = name.into();
-        config.model.validate()
-    }
-
-    fn validate(config: &ClassificationConfig) -> Result<(), ConfigError> {
-        config::validate(config)
-    }
-
-    fn check_memory(config: &ClassificationConfig, available: u64) -> Result<(), ConfigError> {
-        memory::check(config, available)
-    }
-
-    fn locate_data(config: &mut ClassificationConfig, root: Option<&Path>) -> Result<Option<PathBuf>, ConfigError> {
-        locate_recordings(&mut config.data.recordings, root)
-    }
-}
-
 impl Task for Classification {
     const TERMS: &'static [(&'static str, &'static str)] = &[];
     const CURVES: &'static [MetricCurve] = &[
         MetricCurve {
             metric: "validation_accuracy",
-            name: "validation accuracy",
             title: "Validation accuracy",
             axis: "share of the examples",
             is_share: true,
-            empty: "The accuracy was not measured.",
         },
         MetricCurve {
             metric: "validation_loss",
-            name: "validation loss",
             title: "Validation loss",
             axis: "cross entropy (nats)",
             is_share: false,
-            empty: "The loss was not measured.",
         },
     ];
 
@@ -186,55 +126,30 @@ impl Task for Classification {
     fn open(
         config: &ClassificationConfig,
         device: &Device,
-        _monitor: &Monitor<'_>,
+        monitor: &Monitor<'_>,
     ) -> Result<ClassificationData, TaskError> {
         let sets = ExampleSets::open(config)?;
+        if let [class] = &sets.classes[..] {
+            monitor.on(Event::OneClass { class });
+        }
         if sets.validation.is_empty() {
             return Err(TaskError::NoValidationFrames);
         }
-        let order = EpochOrder::new(config.seed, sets.train.len(), config.training.batch);
-        Ok(ClassificationData { sets: sets.into(), order: order.into(), device: device.clone() })
+        Ok(ExampleData::new(sets, config, device))
     }
 
-    fn fingerprint(data: &ClassificationData) -> u64 {
-        data.sets.fingerprint()
-    }
-
-    fn replicate(
-        _config: &ClassificationConfig,
-        data: &ClassificationData,
-        device: &Device,
-    ) -> Result<ClassificationData, TaskError> {
-        Ok(ClassificationData { sets: data.sets.clone(), order: data.order.clone(), device: device.clone() })
-    }
-
-    fn joins_examples(config: &ClassificationConfig) -> Option<&'static str> {
-        config.model.joins_examples()
-    }
-
-    fn batch_rows(_config: &ClassificationConfig, data: &ClassificationData, batch: usize) -> usize {
-        data.order.rows(batch)
-    }
-
-    fn batches_per_epoch(_config: &ClassificationConfig, data: &ClassificationData) -> Option<usize> {
-        Some(data.order.batches_per_epoch())
-    }
-
-    fn init(
-        config: &ClassificationConfig,
-        data: &ClassificationData,
-        device: &Device,
-    ) -> Result<Classifier, TaskError> {
+    fn init(run: &OpenRun<'_, Self>, device: &Device) -> Result<Classifier, TaskError> {
+        let OpenRun { config, data } = *run;
         Ok(Classifier::new(config, data.sets.classes.clone(), device)?)
     }
 
     fn loss(
-        config: &ClassificationConfig,
-        data: &ClassificationData,
+        run: &OpenRun<'_, Self>,
         model: &Classifier,
         share: &BatchShare,
         _step: usize,
     ) -> Result<StepLoss, TaskError> {
+        let OpenRun { config, data } = *run;
         let (indices, first) = (data.order.batch(share.number), share.first(config.training.batch));
         let indices = &indices[share.rows.clone()];
         let batch = data.sets.train.augmented(indices, &config.data, config.seed, first, &data.device);
@@ -244,11 +159,8 @@ impl Task for Classification {
         Ok(StepLoss::single(loss.forward(logits, batch.classes)))
     }
 
-    fn measure(
-        _config: &ClassificationConfig,
-        data: &ClassificationData,
-        model: &Classifier,
-    ) -> Result<Validation, TaskError> {
+    fn measure(run: &OpenRun<'_, Self>, model: &Classifier) -> Result<Validation, TaskError> {
+        let data = run.data;
         let found = ClassProbabilities::of(model, &data.sets.validation, None, &data.device)?;
         Ok(Validation { loss: found.cross_entropy(), metrics: vec![Metric::real("accuracy", found.accuracy())] })
     }
@@ -262,11 +174,8 @@ impl Task for Classification {
         Ok(LoadedModel { model, differences })
     }
 
-    fn evaluate(
-        config: &ClassificationConfig,
-        data: &ClassificationData,
-        models: &[(String, Classifier)],
-    ) -> Result<Vec<ScoreRow>, TaskError> {
+    fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, Classifier)]) -> Result<Vec<ScoreRow>, TaskError> {
+        let OpenRun { config, data } = *run;
         let sets = &data.sets;
         compare(config, &sets.test_name, &sets.test, sets.most_frequent(), models, &data.device)
     }
@@ -279,7 +188,7 @@ impl Task for Classification {
         device: &Device,
     ) -> Result<OtherEvaluation<Self>, TaskError> {
         if !Path::new(name).is_dir() {
-            return Err(TaskError::UnknownData { name: name.into(), expected: "is no folder of recordings" });
+            return Err(TaskError::UnknownData(name.into(), "is no folder of recordings"));
         }
         let classes = models.first().map(|(_, model)| model.classes.clone()).unwrap_or_default();
         let examples = Examples::of(&Corpus::load(Path::new(name), 1)?, &config.data, &classes)?;
@@ -313,13 +222,8 @@ impl Task for Classification {
         Ok(PredictionTable { columns, rows }.into())
     }
 
-    fn report(
-        resolved: &Resolved<Self>,
-        _data: &Self::Data,
-        model: &Classifier,
-        rows: &[ScoreRow],
-    ) -> Result<ReportParts, TaskError> {
-        let config = &resolved.config;
+    fn report(run: &OpenRun<'_, Self>, model: &Classifier, rows: &[ScoreRow]) -> Result<ReportParts, TaskError> {
+        let config = run.config;
         let facts = [
             ("model", config.model.name.clone()),
             ("settings", model.model.settings().to_string()),
@@ -327,12 +231,8 @@ impl Task for Classification {
             ("classes", model.classes.join(", ")),
             ("samples", config.data.samples.to_string()),
         ];
-        Ok(ReportParts {
-            data_set: rows.first().map(|row| row.data_set.clone()).unwrap_or_default(),
-            facts: facts.map(|(name, value)| (name.to_string(), value)).into(),
-            tables: scores::tables(rows),
-            ..ReportParts::default()
-        })
+        let data_set = rows.first().map(|row| row.data_set.clone()).unwrap_or_default();
+        Ok(scores::report(data_set, facts, rows))
     }
 }
 

@@ -1,11 +1,9 @@
 //! The trained model: a model of the zoo between what it takes of recordings and the scores of the classes.
 
-use std::fs;
 use std::path::Path;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
-use firefly_app::files::write_atomically;
 use firefly_models::LogMel;
 use firefly_models::zoo::{Settings, ZooError, ZooModel};
 
@@ -82,10 +80,7 @@ impl Classifier {
         };
         // A model with several outputs has that of the whole sequence last.
         let output = self.model.try_forward(vec![input])?.into_iter().next_back();
-        let output = output.ok_or_else(|| TaskError::Unsuitable {
-            model: self.model.family().name.into(),
-            reason: "it has no output".into(),
-        })?;
+        let output = output.ok_or_else(|| zoo_model::without_output(&self.model))?;
         Ok(match &self.output {
             None => output.try_float(TASK, "scores")?,
             Some(layer) if output.dims().len() == 3 => layer.forward(statistics(output.try_float(TASK, "features")?)),
@@ -102,10 +97,7 @@ impl Classifier {
         if let Some(layer) = &self.output {
             layer.save(folder)?;
         }
-        let path = folder.join(CLASSES);
-        let text = serde_json::to_vec_pretty(&self.classes)
-            .map_err(|error| ModelError::Weights { path: path.clone(), reason: error.to_string() })?;
-        write_atomically(&path, &text).map_err(|source| ModelError::File { path, source })
+        zoo_model::write_json(folder.join(CLASSES), &self.classes)
     }
 
     /// The classifier of a run in a folder, and what its model differs in from that of the run's configuration.
@@ -118,11 +110,7 @@ impl Classifier {
         device: &Device,
     ) -> Result<(Self, Vec<String>), ModelError> {
         let model = zoo_model::read(folder, device)?;
-        let path = folder.join(CLASSES);
-        let text = fs::read(&path).map_err(|source| ModelError::File { path: path.clone(), source })?;
-        let classes: Vec<String> =
-            serde_json::from_slice(&text).map_err(|error| ModelError::Weights { path, reason: error.to_string() })?;
-        let expected = Self::new(config, classes, device)?;
+        let expected = Self::new(config, zoo_model::read_json(folder.join(CLASSES))?, device)?;
         let differences = zoo_model::differences(&model, &expected.model);
         let output = expected.output.map(|layer| layer.restored(folder)).transpose()?;
         Ok((Self { model, output, ..expected }, differences))

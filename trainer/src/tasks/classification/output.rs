@@ -27,7 +27,7 @@ pub struct OutputLayer {
 impl OutputLayer {
     /// The untrained layer of a run's model, drawn from the device's seed; none where the model has scores.
     pub fn of(config: &ClassificationConfig, classes: usize, device: &Device) -> Option<Self> {
-        let setting = |key| config.model.count(key).and_then(|count| usize::try_from(count).ok());
+        let setting = |key| config.model.count(key);
         let features = match config.model.family()? {
             "log_mel" => 2 * setting("bands")?,
             "mfcc" => 2 * setting("coefficients")?,
@@ -52,8 +52,8 @@ impl OutputLayer {
     pub fn save(&self, folder: &Path) -> Result<(), ModelError> {
         let path = folder.join(OUTPUT);
         let bytes = weights::serialize(self, ("firefly", "output layer"))
-            .map_err(|error| ModelError::Weights { path: path.clone(), reason: error.to_string() })?;
-        write_atomically(&path, &bytes).map_err(|source| ModelError::File { path, source })
+            .map_err(|error| ModelError::Weights(path.clone(), error.to_string()))?;
+        write_atomically(&path, &bytes).map_err(|source| ModelError::File(path, source))
     }
 
     /// The layer with the parameters in a model's folder.
@@ -62,8 +62,8 @@ impl OutputLayer {
     /// If there is no file, or it is damaged or that of another layer.
     pub fn restored(mut self, folder: &Path) -> Result<Self, ModelError> {
         let path = folder.join(OUTPUT);
-        let bytes = fs::read(&path).map_err(|source| ModelError::File { path: path.clone(), source })?;
-        weights::apply(&mut self, bytes).map_err(|error| ModelError::Weights { path, reason: error.to_string() })?;
+        let bytes = fs::read(&path).map_err(|source| ModelError::File(path.clone(), source))?;
+        weights::apply(&mut self, bytes).map_err(|error| ModelError::Weights(path, error.to_string()))?;
         Ok(self)
     }
 }

@@ -4,9 +4,14 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::DenoisingConfig;
-use crate::config::{ConfigError, MAX_FRAMES, ensure};
+use super::{Denoising, DenoisingConfig};
+use crate::config::{
+    ConfigError, DataRoot, HeldValues, MAX_FRAMES, Sections, TrainingSection, ensure, in_section, locate_own,
+    locate_recordings,
+};
 use crate::data::{NoiseKind, RecordingsConfig, SyntheticConfig};
+use crate::tasks::TaskName;
+use crate::tasks::zoo_model::{ZooSection, ZooTask};
 
 /// Largest number of samples of an example.
 const MAX_SAMPLES: usize = 1 << 22;
@@ -72,44 +77,74 @@ pub struct LossSection {
     pub spectral: f64,
 }
 
-/// Checks every value of the task's sections.
-pub(super) fn validate(config: &DenoisingConfig) -> Result<(), ConfigError> {
-    config.model.validate()?;
-    let data = &config.data;
-    let is_ratio = |ratio: &f64| (-60.0..=200.0).contains(ratio);
-    let rate = data.sample_rate;
-    ensure((1.0..=1e9).contains(&rate), "data.sample_rate", rate, "from 1 to 1,000,000,000")?;
-    ensure((16..=MAX_SAMPLES).contains(&data.samples), "data.samples", data.samples, "from 16 to 4,194,304")?;
-    ensure(!data.noises.is_empty(), "data.noises", "empty", "at least one of white, pink, babble, recorded")?;
-    let is_repeated = (1..data.noises.len()).any(|index| data.noises[..index].contains(&data.noises[index]));
-    ensure(!is_repeated, "data.noises", format!("{:?}", data.noises).to_lowercase(), "a list of different kinds")?;
-    let has_folder = data.noise_folder.is_some();
-    ensure(
-        data.noises.contains(&NoiseKind::Recorded) == has_folder,
-        "data.noise_folder",
-        if has_folder { "given" } else { "missing" },
-        "given where, and only where, recorded is one of data.noises",
-    )?;
-    ensure((1..=MAX_VOICES).contains(&data.voices), "data.voices", data.voices, "from 1 to 64")?;
-    ensure(
-        data.snr_db.iter().all(is_ratio) && data.snr_db.is_sorted(),
-        "data.snr_db",
-        format!("{:?}", data.snr_db),
-        "the least and the greatest ratio within -60 to 200",
-    )?;
-    ensure(
-        !data.test_snr_db.is_empty() && data.test_snr_db.iter().all(is_ratio),
-        "data.test_snr_db",
-        format!("{:?}", data.test_snr_db),
-        "a list of ratios within -60 to 200",
-    )?;
-    ensure(
-        data.speed.iter().all(|speed| (0.5..=2.0).contains(speed)) && data.speed.is_sorted(),
-        "data.speed",
-        format!("{:?}", data.speed),
-        "the least and the greatest factor within 0.5 to 2",
-    )?;
-    let examples = data.synthetic_examples;
-    ensure((8..=MAX_FRAMES).contains(&examples), "data.synthetic_examples", examples, "from 8 to 1,048,576")?;
-    ensure((0.0..=1e6).contains(&config.loss.spectral), "loss.spectral", config.loss.spectral, "from 0 to 1e6")
+impl ZooTask for Denoising {
+    const DEFAULT_MODEL: &'static str = "spectral_denoiser_8khz";
+    const FAMILIES: &'static [&'static str] = &["spectral_denoiser"];
+    const DERIVED: &'static [(&'static str, &'static str)] = &[("samples", "it is data.samples")];
+}
+
+impl Sections for Denoising {
+    const NAME: TaskName = TaskName::Denoising;
+
+    type ModelSection = ZooSection<Self>;
+    type DataSection = DataSection;
+    type TrainingSection = TrainingSection;
+    type LossSection = LossSection;
+
+    fn validate(config: &DenoisingConfig) -> Result<(), ConfigError> {
+        let data = &config.data;
+        let is_ratio = |ratio: &f64| (-60.0..=200.0).contains(ratio);
+        let rate = data.sample_rate;
+        ensure((1.0..=1e9).contains(&rate), "data.sample_rate", rate, "from 1 to 1,000,000,000")?;
+        ensure((16..=MAX_SAMPLES).contains(&data.samples), "data.samples", data.samples, "from 16 to 4,194,304")?;
+        ensure(!data.noises.is_empty(), "data.noises", "empty", "at least one of white, pink, babble, recorded")?;
+        let is_repeated = (1..data.noises.len()).any(|index| data.noises[..index].contains(&data.noises[index]));
+        ensure(!is_repeated, "data.noises", format!("{:?}", data.noises).to_lowercase(), "a list of different kinds")?;
+        let has_folder = data.noise_folder.is_some();
+        ensure(
+            data.noises.contains(&NoiseKind::Recorded) == has_folder,
+            "data.noise_folder",
+            if has_folder { "given" } else { "missing" },
+            "given where, and only where, recorded is one of data.noises",
+        )?;
+        ensure((1..=MAX_VOICES).contains(&data.voices), "data.voices", data.voices, "from 1 to 64")?;
+        ensure(
+            data.snr_db.iter().all(is_ratio) && data.snr_db.is_sorted(),
+            "data.snr_db",
+            format!("{:?}", data.snr_db),
+            "the least and the greatest ratio within -60 to 200",
+        )?;
+        ensure(
+            !data.test_snr_db.is_empty() && data.test_snr_db.iter().all(is_ratio),
+            "data.test_snr_db",
+            format!("{:?}", data.test_snr_db),
+            "a list of ratios within -60 to 200",
+        )?;
+        ensure(
+            data.speed.iter().all(|speed| (0.5..=2.0).contains(speed)) && data.speed.is_sorted(),
+            "data.speed",
+            format!("{:?}", data.speed),
+            "the least and the greatest factor within 0.5 to 2",
+        )?;
+        data.synthetic.validate().map_err(|error| in_section("data.synthetic", error))?;
+        let examples = data.synthetic_examples;
+        ensure((8..=MAX_FRAMES).contains(&examples), "data.synthetic_examples", examples, "from 8 to 1,048,576")?;
+        ensure((0.0..=1e6).contains(&config.loss.spectral), "loss.spectral", config.loss.spectral, "from 0 to 1e6")
+    }
+
+    fn held_values(config: &DenoisingConfig) -> Vec<HeldValues> {
+        let (data, samples) = (&config.data, config.data.samples);
+        // Clean and with noise.
+        let mut held = vec![HeldValues::new("training.batch", config.training.batch, 2 * samples)];
+        if data.recordings.is_none() {
+            // Training examples, and half as many to validate and test on.
+            held.push(HeldValues::new("data.synthetic_examples", data.synthetic_examples, samples * 3 / 2));
+        }
+        held
+    }
+
+    fn locate_data(config: &mut DenoisingConfig, root: DataRoot<'_>) -> Result<(), ConfigError> {
+        locate_recordings(&mut config.data.recordings, root)?;
+        locate_own(&mut config.data.noise_folder, root)
+    }
 }

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::{Tensor, TensorData};
 use firefly_models::zoo::ZooModel;
+use firefly_recordings::{Recording, read_recording, stem};
 use hound::{SampleFormat, WavSpec, WavWriter};
 
 use super::{DenoisingConfig, denoised};
-use crate::data::{Recording, read_recording, stem};
 use crate::task::{Placed, PredictionFile, TaskError, over_devices};
 
 /// Samples of a part of a recording that is denoised at once.
@@ -29,7 +29,7 @@ pub(super) fn files(
 ) -> Result<Vec<PredictionFile>, TaskError> {
     let file = |Placed { model, device }: &Placed<ZooModel>, path: &PathBuf| {
         let frame = model.settings().get("n_fft").and_then(|samples| samples.as_u64()).unwrap_or(1) as usize;
-        let refused = |reason: String| TaskError::Input { path: path.clone(), reason };
+        let refused = |reason: String| TaskError::Input(path.clone(), reason);
         let recordings = read_recording(path)?;
         super::examples::check_rate(&recordings, config.data.sample_rate)?;
         let mut channels = Vec::with_capacity(recordings.len());

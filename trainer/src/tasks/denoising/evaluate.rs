@@ -1,4 +1,4 @@
-//! Evaluation of models beside the noisy signals and classical estimates.
+//! Evaluation of models, compared with the noisy signals and classical estimates.
 
 use burn::tensor::{Device, Tensor};
 use firefly_models::zoo::ZooModel;
@@ -83,7 +83,7 @@ pub(super) fn compare(
             let condition = Condition { kind: *kind, snr_db: *snr_db };
             let estimates = estimates(config, condition, test, train, models, device)?;
             if estimates.iter().any(|(.., ratios)| ratios.examples == 0) {
-                return Err(TaskError::NoFrames { data_set: name.into() });
+                return Err(TaskError::NoFrames(name.into()));
             }
             let data_set = format!("{name}, {} noise", kind.name());
             rows.extend(estimates.iter().map(|estimate| row(&data_set, *snr_db, &estimates[0].2, estimate)));

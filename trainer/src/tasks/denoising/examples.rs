@@ -3,13 +3,12 @@
 use std::path::Path;
 
 use burn::tensor::{Device, Tensor, TensorData};
+use firefly_recordings::{Recording, Samples};
 
 use super::DenoisingConfig;
 use super::config::DataSection;
-use crate::data::{
-    AddedNoise, Corpus, Excerpts, NoiseKind, Part, Recording, RecordingsConfig, Samples, Synthetic, add_noise, uniform,
-};
-use crate::task::TaskError;
+use crate::data::{AddedNoise, Corpus, Excerpts, NoiseKind, Part, RecordingsConfig, Synthetic, add_noise, uniform};
+use crate::task::{HostSets, TaskError};
 
 /// Seed of the noise of validation and test examples, whatever the run's: their rows are the same in every run.
 const FIXED_SEED: u64 = 0;
@@ -49,6 +48,8 @@ pub struct ExampleSets {
     pub test: Examples,
     /// Name of the examples that are reported on.
     pub test_name: String,
+    /// Recordings without samples, which are left out.
+    pub skipped: usize,
 }
 
 impl ExampleSets {
@@ -70,13 +71,23 @@ impl ExampleSets {
         let RecordingsConfig { train, test: folder, .. } = recordings;
         let folder = folder.as_ref().unwrap_or(train).display();
         let train = examples(&corpora.train, Part::Train)?;
-        Ok(Self { train, validation, test, test_name: format!("{folder} ({part})") })
+        Ok(Self { train, validation, test, test_name: format!("{folder} ({part})"), skipped: corpora.skipped })
+    }
+}
+
+impl HostSets for ExampleSets {
+    fn training_examples(&self) -> usize {
+        self.train.len()
     }
 
     /// Number that changes with the samples, and with the recordings of noise.
-    pub fn fingerprint(&self) -> u64 {
+    fn fingerprint(&self) -> u64 {
         let [train, validation] = [&self.train, &self.validation].map(|examples| examples.excerpts.fingerprint());
         train ^ validation.rotate_left(1) ^ self.train.noise.fingerprint().rotate_left(2)
+    }
+
+    fn skipped(&self) -> usize {
+        self.skipped
     }
 }
 
@@ -96,7 +107,7 @@ fn check(recordings: &[Recording], sample_rate: f64) -> Result<(), TaskError> {
     check_rate(recordings, sample_rate)?;
     let is_silent = |recording: &&Recording| recording.samples.iter().all(|sample| *sample == 0.0);
     recordings.iter().find(is_silent).map_or(Ok(()), |Recording { path, channel, .. }| {
-        Err(TaskError::Input { path: path.to_path_buf(), reason: format!("channel {channel} is silent") })
+        Err(TaskError::Input(path.to_path_buf(), format!("channel {channel} is silent")))
     })
 }
 
@@ -110,7 +121,7 @@ pub(super) fn check_rate(recordings: &[Recording], expected: f64) -> Result<(), 
     let differs = |recording: &&Recording| ![expected, 1].contains(&recording.sample_rate);
     recordings.iter().find(differs).map_or(Ok(()), |Recording { path, sample_rate, .. }| {
         let reason = format!("it has {sample_rate} samples per second, but data.sample_rate is {expected}");
-        Err(TaskError::Input { path: path.to_path_buf(), reason })
+        Err(TaskError::Input(path.to_path_buf(), reason))
     })
 }
 
@@ -131,6 +142,7 @@ fn generated(config: &DenoisingConfig, noise: Option<&Corpus>) -> Result<Example
         validation: set(Part::Validation, quarter)?,
         test: set(Part::Test, quarter)?,
         test_name: "synthetic".into(),
+        skipped: 0,
     })
 }
 
@@ -165,7 +177,7 @@ impl Examples {
         let noise = recorded.map_or(noise.clone(), |corpus| noise.with_recorded(corpus));
         match data.noises.iter().find(|kind| !noise.has(**kind)) {
             None => Ok(Self { excerpts, noise }),
-            Some(kind) => Err(TaskError::NoNoise { kind: kind.name() }),
+            Some(kind) => Err(TaskError::NoNoise(kind.name())),
         }
     }
 

@@ -5,14 +5,11 @@ mod config;
 mod denoised;
 mod evaluate;
 mod examples;
-mod memory;
 mod quality;
 mod report;
-mod spectral_loss;
 mod tuning;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use burn::tensor::{Device, Tensor};
 use firefly_models::zoo::{Settings, ZooModel};
@@ -20,21 +17,18 @@ use firefly_models::zoo::{Settings, ZooModel};
 pub use baselines::{Noisy, SpectralSubtraction, WienerFilter};
 pub use config::{DataSection, LossSection};
 pub use examples::{Condition, ExampleSets, Examples, NoisyBatch};
-pub use quality::{si_snr, si_snr_rows, snr};
-pub use spectral_loss::spectral_difference;
+pub use quality::{si_snr, si_snr_rows, snr, spectral_difference};
 pub use tuning::{Change, Tunable, tuned};
 
 use super::scores::ScoreRow;
-use super::zoo_model::{self, ZooSection, ZooTask};
-use crate::config::{ConfigError, Resolved, RunConfig, Sections, TrainingSection, locate, locate_recordings};
-use crate::data::EpochOrder;
+use super::zoo_model;
+use crate::config::RunConfig;
 use crate::metrics::{Metric, StepLoss, Validation};
 use crate::progress::Monitor;
 use crate::task::{
-    BatchShare, LoadedModel, MetricCurve, ModelError, OtherEvaluation, Placed, PredictionForm, Predictions,
-    ReportParts, Task, TaskError,
+    BatchShare, ExampleData, LoadedModel, MetricCurve, ModelError, OpenRun, OtherEvaluation, Placed, PredictionForm,
+    Predictions, ReportParts, Task, TaskError,
 };
-use crate::tasks::TaskName;
 use evaluate::Ratios;
 
 /// Examples per batch of an evaluation.
@@ -50,20 +44,11 @@ pub struct Denoising;
 pub type DenoisingConfig = RunConfig<Denoising>;
 
 /// The examples of a run, and the order of those to train on.
-pub struct DenoisingData {
-    sets: Arc<ExampleSets>,
-    order: Arc<EpochOrder>,
-    device: Device,
-}
+pub type DenoisingData = ExampleData<ExampleSets>;
 
 /// Rows `[rows, samples]` without noise.
 fn denoised(model: &ZooModel, noisy: Tensor<2>) -> Result<Tensor<2>, TaskError> {
-    let output = model.try_forward(vec![noisy.into()])?.into_iter().next();
-    let output = output.ok_or_else(|| TaskError::Unsuitable {
-        model: model.family().name.into(),
-        reason: "it has no output".into(),
-    })?;
-    Ok(output.try_float::<2>("denoising", "denoised")?)
+    Ok(zoo_model::first_output(model, vec![noisy.into()])?.try_float::<2>("denoising", "denoised")?)
 }
 
 /// The settings of the model that follow from the data.
@@ -89,56 +74,15 @@ fn validation_condition(data: &DataSection, index: usize) -> Condition {
     Condition { kind, snr_db: least + (greatest - least) * (GOLDEN * index as f64).fract() }
 }
 
-impl ZooTask for Denoising {
-    const DEFAULT_MODEL: &'static str = "spectral_denoiser_8khz";
-    const FAMILIES: &'static [&'static str] = &["spectral_denoiser"];
-    const DERIVED: &'static [(&'static str, &'static str)] = &[("samples", "it is data.samples")];
-}
-
-impl Sections for Denoising {
-    const NAME: TaskName = TaskName::Denoising;
-
-    type ModelSection = ZooSection<Self>;
-    type DataSection = DataSection;
-    type TrainingSection = TrainingSection;
-    type LossSection = LossSection;
-
-    fn models() -> Vec<&'static str> {
-        ZooSection::<Self>::accepted()
-    }
-
-    fn choose_model(config: &mut DenoisingConfig, name: &str) -> Result<(), ConfigError> {
-        config.model.name = name.into();
-        config.model.validate()
-    }
-
-    fn validate(config: &DenoisingConfig) -> Result<(), ConfigError> {
-        config::validate(config)
-    }
-
-    fn check_memory(config: &DenoisingConfig, available: u64) -> Result<(), ConfigError> {
-        memory::check(config, available)
-    }
-
-    fn locate_data(config: &mut DenoisingConfig, root: Option<&Path>) -> Result<Option<PathBuf>, ConfigError> {
-        let missing = locate_recordings(&mut config.data.recordings, root)?;
-        // A folder of noise is never replaced: what can't be located is reported when it is read.
-        locate(&mut config.data.noise_folder, root)?;
-        Ok(missing)
-    }
-}
-
 impl Task for Denoising {
     const PREDICTIONS: PredictionForm = PredictionForm::Files;
     const TERMS: &'static [(&'static str, &'static str)] =
         &[("si_snr", "negative SI-SNR (dB)"), ("spectral", "spectral term")];
     const CURVES: &'static [MetricCurve] = &[MetricCurve {
         metric: "validation_si_snr_improvement_db",
-        name: "SI-SNR improvement",
         title: "Validation: improvement of the ratio",
         axis: "SI-SNR improvement (dB)",
         is_share: false,
-        empty: "The ratio was not measured.",
     }];
 
     type Model = ZooModel;
@@ -146,42 +90,25 @@ impl Task for Denoising {
     type Row = ScoreRow;
 
     fn open(config: &DenoisingConfig, device: &Device, _monitor: &Monitor<'_>) -> Result<DenoisingData, TaskError> {
-        let sets = ExampleSets::open(config)?;
-        let order = EpochOrder::new(config.seed, sets.train.len(), config.training.batch);
-        Ok(DenoisingData { sets: sets.into(), order: order.into(), device: device.clone() })
+        Ok(ExampleData::new(ExampleSets::open(config)?, config, device))
     }
 
-    fn fingerprint(data: &DenoisingData) -> u64 {
-        data.sets.fingerprint()
-    }
-
-    fn replicate(_config: &DenoisingConfig, data: &DenoisingData, device: &Device) -> Result<DenoisingData, TaskError> {
-        Ok(DenoisingData { sets: data.sets.clone(), order: data.order.clone(), device: device.clone() })
-    }
-
-    fn joins_examples(config: &DenoisingConfig) -> Option<&'static str> {
+    fn batch_statistics(config: &DenoisingConfig) -> Option<&'static str> {
         (config.loss.spectral > 0.0).then_some("the spectral term of the loss is a ratio of sums over the whole batch")
     }
 
-    fn batch_rows(_config: &DenoisingConfig, data: &DenoisingData, batch: usize) -> usize {
-        data.order.rows(batch)
-    }
-
-    fn batches_per_epoch(_config: &DenoisingConfig, data: &DenoisingData) -> Option<usize> {
-        Some(data.order.batches_per_epoch())
-    }
-
-    fn init(config: &DenoisingConfig, _data: &DenoisingData, device: &Device) -> Result<ZooModel, TaskError> {
+    fn init(run: &OpenRun<'_, Self>, device: &Device) -> Result<ZooModel, TaskError> {
+        let config = run.config;
         Ok(config.model.create(derived(config), config.seed, device)?)
     }
 
     fn loss(
-        config: &DenoisingConfig,
-        data: &DenoisingData,
+        run: &OpenRun<'_, Self>,
         model: &ZooModel,
         share: &BatchShare,
         _step: usize,
     ) -> Result<StepLoss, TaskError> {
+        let OpenRun { config, data } = *run;
         let (indices, first) = (data.order.batch(share.number), share.first(config.training.batch));
         let indices = &indices[share.rows.clone()];
         let NoisyBatch { clean, noisy } =
@@ -189,7 +116,8 @@ impl Task for Denoising {
         loss_of(&config.loss, denoised(model, noisy)?, clean)
     }
 
-    fn measure(config: &DenoisingConfig, data: &DenoisingData, model: &ZooModel) -> Result<Validation, TaskError> {
+    fn measure(run: &OpenRun<'_, Self>, model: &ZooModel) -> Result<Validation, TaskError> {
+        let OpenRun { config, data } = *run;
         let examples = &data.sets.validation;
         let count = config.schedule.validation_frames.min(examples.len());
         let indices: Vec<usize> = (0..count).map(|index| index * examples.len() / count).collect();
@@ -222,11 +150,8 @@ impl Task for Denoising {
         Ok(zoo_model::compared(zoo_model::read(folder, device)?, &expected))
     }
 
-    fn evaluate(
-        config: &DenoisingConfig,
-        data: &DenoisingData,
-        models: &[(String, ZooModel)],
-    ) -> Result<Vec<ScoreRow>, TaskError> {
+    fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, ZooModel)]) -> Result<Vec<ScoreRow>, TaskError> {
+        let OpenRun { config, data } = *run;
         let ExampleSets { train, test, test_name, .. } = &*data.sets;
         evaluate::compare(config, test_name, test, train, models, &data.device)
     }
@@ -239,7 +164,7 @@ impl Task for Denoising {
         device: &Device,
     ) -> Result<OtherEvaluation<Self>, TaskError> {
         if !Path::new(name).is_dir() {
-            return Err(TaskError::UnknownData { name: name.into(), expected: "is no folder of recordings" });
+            return Err(TaskError::UnknownData(name.into(), "is no folder of recordings"));
         }
         // Spectral subtraction is tuned on the run's training examples.
         let train = ExampleSets::open(config)?.train;
@@ -256,12 +181,7 @@ impl Task for Denoising {
         Ok(Predictions::Files(denoised::files(config, placed, inputs)?))
     }
 
-    fn report(
-        resolved: &Resolved<Self>,
-        data: &DenoisingData,
-        model: &ZooModel,
-        rows: &[ScoreRow],
-    ) -> Result<ReportParts, TaskError> {
-        report::parts(resolved, data, model, rows)
+    fn report(run: &OpenRun<'_, Self>, model: &ZooModel, rows: &[ScoreRow]) -> Result<ReportParts, TaskError> {
+        report::parts(run, model, rows)
     }
 }

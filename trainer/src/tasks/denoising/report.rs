@@ -12,8 +12,7 @@ use firefly_ops::{StftOptions, Window, WindowSymmetry};
 use super::evaluate::{ALL_NOISES, INPUT_SNR, SI_SNR};
 use super::examples::{Condition, NoisyBatch};
 use super::{Denoising, DenoisingConfig, DenoisingData, denoised};
-use crate::config::Resolved;
-use crate::task::{ReportParts, TaskError};
+use crate::task::{OpenRun, ReportParts, TaskError};
 use crate::tasks::scores::{self, ScoreRow};
 
 /// Rows of a spectrogram.
@@ -25,12 +24,11 @@ const RANGE_DB: f64 = 60.0;
 
 /// The parts of a run's page.
 pub(super) fn parts(
-    resolved: &Resolved<Denoising>,
-    data: &DenoisingData,
+    run: &OpenRun<'_, Denoising>,
     model: &ZooModel,
     rows: &[ScoreRow],
 ) -> Result<ReportParts, TaskError> {
-    let config = &resolved.config;
+    let OpenRun { config, data } = *run;
     let [least, greatest] = config.data.snr_db;
     let noises: Vec<&str> = config.data.noises.iter().map(|kind| kind.name()).collect();
     let facts = [
@@ -42,13 +40,7 @@ pub(super) fn parts(
     ];
     let mut figures = vec![ratios(rows)];
     figures.extend(spectrograms(config, data, model)?);
-    Ok(ReportParts {
-        data_set: data.sets.test_name.clone(),
-        facts: facts.map(|(name, value)| (name.to_string(), value)).into(),
-        tables: scores::tables(rows),
-        figures,
-        ..ReportParts::default()
-    })
+    Ok(ReportParts { figures, ..scores::report(data.sets.test_name.clone(), facts, rows) })
 }
 
 /// Ratio of each estimate over the ratio of its input: over all kinds of noise, or the only one.

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::Forecasting;
-use crate::config::{ConfigError, MAX_FRAMES, RunConfig, ensure};
+use super::{Forecasting, ForecastingConfig};
+use crate::config::{ConfigError, DataRoot, HeldValues, MAX_FRAMES, Sections, TrainingSection, ensure, locate};
+use crate::tasks::TaskName;
+use crate::tasks::zoo_model::{ZooSection, ZooTask};
 
 /// Largest number of samples of a look-back or a forecast.
 const MAX_SAMPLES: usize = 1 << 16;
@@ -66,28 +68,71 @@ pub struct LossSection {
     pub reconstruction: f64,
 }
 
-/// Checks every value of the task's sections.
-pub(super) fn validate(config: &RunConfig<Forecasting>) -> Result<(), ConfigError> {
-    config.model.validate()?;
-    let data = &config.data;
-    for (key, value, most, expected) in [
-        ("data.look_back", data.look_back, MAX_SAMPLES, "from 2 to 65,536"),
-        ("data.horizon", data.horizon, MAX_SAMPLES, "from 1 to 65,536"),
-        ("data.synthetic_channels", data.synthetic_channels, 4096, "from 1 to 4,096"),
-    ] {
-        let least = if key == "data.look_back" { 2 } else { 1 };
-        ensure((least..=most).contains(&value), key, value, expected)?;
+impl ZooTask for Forecasting {
+    const DEFAULT_MODEL: &'static str = "fits";
+    const FAMILIES: &'static [&'static str] = &["fits", "timesnet"];
+    const BATCH_STATISTICS: &'static [(&'static str, &'static str)] =
+        &[("timesnet", "timesnet takes periods of the mean spectrum of the whole batch")];
+    const DERIVED: &'static [(&'static str, &'static str)] = &[
+        ("look_back", "it is data.look_back"),
+        ("horizon", "it is data.horizon"),
+        ("channels", "they are those of the data"),
+    ];
+}
+
+impl Sections for Forecasting {
+    const NAME: TaskName = TaskName::Forecasting;
+
+    type ModelSection = ZooSection<Self>;
+    type DataSection = DataSection;
+    type TrainingSection = TrainingSection;
+    type LossSection = LossSection;
+
+    fn validate(config: &ForecastingConfig) -> Result<(), ConfigError> {
+        let data = &config.data;
+        for (key, value, most, expected) in [
+            ("data.look_back", data.look_back, MAX_SAMPLES, "from 2 to 65,536"),
+            ("data.horizon", data.horizon, MAX_SAMPLES, "from 1 to 65,536"),
+            ("data.synthetic_channels", data.synthetic_channels, 4096, "from 1 to 4,096"),
+        ] {
+            let least = if key == "data.look_back" { 2 } else { 1 };
+            ensure((least..=most).contains(&value), key, value, expected)?;
+        }
+        let window = data.look_back + data.horizon;
+        for (key, rows, least) in [
+            ("data.train_rows", data.train_rows, window),
+            ("data.validation_rows", data.validation_rows, data.horizon),
+            ("data.test_rows", data.test_rows, data.horizon),
+        ] {
+            ensure((least..=MAX_FRAMES * 64).contains(&rows), key, rows, expected_rows(key))?;
+        }
+        let weight = config.loss.reconstruction;
+        ensure((0.0..=1e6).contains(&weight), "loss.reconstruction", weight, "from 0 to 1e6")
     }
-    let window = data.look_back + data.horizon;
-    for (key, rows, least) in [
-        ("data.train_rows", data.train_rows, window),
-        ("data.validation_rows", data.validation_rows, data.horizon),
-        ("data.test_rows", data.test_rows, data.horizon),
-    ] {
-        ensure((least..=MAX_FRAMES * 64).contains(&rows), key, rows, expected_rows(key))?;
+
+    fn held_values(config: &ForecastingConfig) -> Vec<HeldValues> {
+        let data = &config.data;
+        // The channels of a table are not known before it is read.
+        let channels = if data.file.is_some() { 1 } else { data.synthetic_channels };
+        let window = (data.look_back + data.horizon) * channels;
+        let mut held = vec![HeldValues::new("training.batch", config.training.batch, window)];
+        if data.file.is_none() {
+            let rows = [
+                ("data.train_rows", data.train_rows),
+                ("data.validation_rows", data.validation_rows),
+                ("data.test_rows", data.test_rows),
+            ];
+            held.extend(rows.map(|(key, rows)| HeldValues::new(key, rows, channels)));
+        }
+        held
     }
-    let weight = config.loss.reconstruction;
-    ensure((0.0..=1e6).contains(&weight), "loss.reconstruction", weight, "from 0 to 1e6")
+
+    fn locate_data(config: &mut ForecastingConfig, root: DataRoot<'_>) -> Result<(), ConfigError> {
+        if !locate(&mut config.data.file, root)? {
+            config.data.file = None;
+        }
+        Ok(())
+    }
 }
 
 fn expected_rows(key: &str) -> &'static str {

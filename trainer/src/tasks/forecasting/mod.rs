@@ -3,7 +3,6 @@
 //! 1, no test window dropped.
 
 mod config;
-mod memory;
 mod series;
 
 use std::path::{Path, PathBuf};
@@ -12,21 +11,21 @@ use std::sync::Arc;
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
 use firefly_models::zoo::{Settings, ZooModel};
+use firefly_recordings::channel_titles;
 
 pub use config::{DataSection, ForecastError, LossSection};
 pub use series::{Series, SeriesTable, Standardisation, WindowSplit, Windows};
 
 use super::scores::{self, ScoreRow};
-use super::zoo_model::{self, ZooSection, ZooTask};
-use crate::config::{ConfigError, Resolved, RunConfig, Sections, TrainingSection, locate};
-use crate::data::{EpochOrder, channel_titles};
+use super::zoo_model;
+use crate::config::RunConfig;
+use crate::data::EpochOrder;
 use crate::metrics::{Metric, StepLoss, Validation};
 use crate::progress::Monitor;
 use crate::task::{
-    BatchShare, LoadedModel, MetricCurve, ModelError, OtherEvaluation, Placed, PredictionTable, Predictions,
-    ReportParts, Task, TaskError, over_devices,
+    BatchShare, LoadedModel, MetricCurve, ModelError, OpenRun, OtherEvaluation, Placed, PredictionTable, Predictions,
+    ReportParts, Task, TaskData, TaskError, over_devices,
 };
-use crate::tasks::TaskName;
 
 /// Windows per batch of an evaluation.
 const BATCH: usize = 256;
@@ -44,6 +43,20 @@ pub type ForecastingConfig = RunConfig<Forecasting>;
 pub struct ForecastingData {
     series: Series,
     order: Arc<EpochOrder>,
+}
+
+impl TaskData for ForecastingData {
+    fn fingerprint(&self) -> u64 {
+        self.series.fingerprint
+    }
+
+    fn on_device(&self, device: &Device) -> Self {
+        Self { series: self.series.on_device(device), order: self.order.clone() }
+    }
+
+    fn order(&self) -> Option<&EpochOrder> {
+        Some(&self.order)
+    }
 }
 
 /// Sums of the errors of forecasts.
@@ -77,10 +90,7 @@ impl Errors {
 fn outputs(model: &ZooModel, past: Tensor<3>) -> Result<(Tensor<3>, Option<Tensor<3>>), TaskError> {
     const NAME: &str = "forecasting";
     let mut outputs = model.try_forward(vec![past.into()])?.into_iter();
-    let forecast = outputs.next().ok_or_else(|| TaskError::Unsuitable {
-        model: model.family().name.into(),
-        reason: "it has no output".into(),
-    })?;
+    let forecast = outputs.next().ok_or_else(|| zoo_model::without_output(model))?;
     let reconstruction = outputs.next().map(|output| output.try_float::<3>(NAME, "reconstruction")).transpose()?;
     Ok((forecast.try_float::<3>(NAME, "forecast")?, reconstruction))
 }
@@ -116,62 +126,14 @@ fn derived(config: &ForecastingConfig, channels: usize) -> Settings {
     Settings::new().with("look_back", look_back).with("horizon", horizon).with("channels", channels)
 }
 
-impl ZooTask for Forecasting {
-    const DEFAULT_MODEL: &'static str = "fits";
-    const FAMILIES: &'static [&'static str] = &["fits", "timesnet"];
-    const JOINS_EXAMPLES: &'static [(&'static str, &'static str)] =
-        &[("timesnet", "timesnet takes periods of the mean spectrum of the whole batch")];
-    const DERIVED: &'static [(&'static str, &'static str)] = &[
-        ("look_back", "it is data.look_back"),
-        ("horizon", "it is data.horizon"),
-        ("channels", "they are those of the data"),
-    ];
-}
-
-impl Sections for Forecasting {
-    const NAME: TaskName = TaskName::Forecasting;
-
-    type ModelSection = ZooSection<Self>;
-    type DataSection = DataSection;
-    type TrainingSection = TrainingSection;
-    type LossSection = LossSection;
-
-    fn models() -> Vec<&'static str> {
-        ZooSection::<Self>::accepted()
-    }
-
-    fn choose_model(config: &mut ForecastingConfig, name: &str) -> Result<(), ConfigError> {
-        config.model.name = name.into();
-        config.model.validate()
-    }
-
-    fn validate(config: &ForecastingConfig) -> Result<(), ConfigError> {
-        config::validate(config)
-    }
-
-    fn check_memory(config: &ForecastingConfig, available: u64) -> Result<(), ConfigError> {
-        memory::check(config, available)
-    }
-
-    fn locate_data(config: &mut ForecastingConfig, root: Option<&Path>) -> Result<Option<PathBuf>, ConfigError> {
-        let missing = locate(&mut config.data.file, root)?;
-        if missing.is_some() {
-            config.data.file = None;
-        }
-        Ok(missing)
-    }
-}
-
 impl Task for Forecasting {
     const TERMS: &'static [(&'static str, &'static str)] =
         &[("forecast", "forecast"), ("reconstruction", "reconstruction")];
     const CURVES: &'static [MetricCurve] = &[MetricCurve {
         metric: "validation_mse",
-        name: "mean squared error",
         title: "Validation error",
         axis: "mean squared error of standardised values",
         is_share: false,
-        empty: "The error was not measured.",
     }];
 
     type Model = ZooModel;
@@ -184,41 +146,18 @@ impl Task for Forecasting {
         Ok(ForecastingData { series, order: order.into() })
     }
 
-    fn fingerprint(data: &ForecastingData) -> u64 {
-        data.series.fingerprint
-    }
-
-    fn replicate(
-        _config: &ForecastingConfig,
-        data: &ForecastingData,
-        device: &Device,
-    ) -> Result<ForecastingData, TaskError> {
-        Ok(ForecastingData { series: data.series.on_device(device), order: data.order.clone() })
-    }
-
-    fn joins_examples(config: &ForecastingConfig) -> Option<&'static str> {
-        config.model.joins_examples()
-    }
-
-    fn batch_rows(_config: &ForecastingConfig, data: &ForecastingData, batch: usize) -> usize {
-        data.order.rows(batch)
-    }
-
-    fn batches_per_epoch(_config: &ForecastingConfig, data: &ForecastingData) -> Option<usize> {
-        Some(data.order.batches_per_epoch())
-    }
-
-    fn init(config: &ForecastingConfig, data: &ForecastingData, device: &Device) -> Result<ZooModel, TaskError> {
+    fn init(run: &OpenRun<'_, Self>, device: &Device) -> Result<ZooModel, TaskError> {
+        let OpenRun { config, data } = *run;
         Ok(config.model.create(derived(config, data.series.channels), config.seed, device)?)
     }
 
     fn loss(
-        config: &ForecastingConfig,
-        data: &ForecastingData,
+        run: &OpenRun<'_, Self>,
         model: &ZooModel,
         share: &BatchShare,
         _step: usize,
     ) -> Result<StepLoss, TaskError> {
+        let OpenRun { config, data } = *run;
         // The order is of windows to train on, which begin at row 0.
         let Windows { past, future } = data.series.windows(&data.order.batch(share.number)[share.rows.clone()]);
         let (forecast, reconstruction) = outputs(model, past.clone())?;
@@ -234,7 +173,8 @@ impl Task for Forecasting {
         }
     }
 
-    fn measure(config: &ForecastingConfig, data: &ForecastingData, model: &ZooModel) -> Result<Validation, TaskError> {
+    fn measure(run: &OpenRun<'_, Self>, model: &ZooModel) -> Result<Validation, TaskError> {
+        let OpenRun { config, data } = *run;
         let windows = &data.series.parts.validation;
         let count = config.schedule.validation_frames.min(windows.len());
         let starts: Vec<usize> = (0..count).map(|index| windows.start + index * windows.len() / count).collect();
@@ -258,11 +198,8 @@ impl Task for Forecasting {
         Ok(zoo_model::compared(saved, &expected))
     }
 
-    fn evaluate(
-        config: &ForecastingConfig,
-        data: &ForecastingData,
-        models: &[(String, ZooModel)],
-    ) -> Result<Vec<ScoreRow>, TaskError> {
+    fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, ZooModel)]) -> Result<Vec<ScoreRow>, TaskError> {
+        let OpenRun { config, data } = *run;
         let starts: Vec<usize> = data.series.parts.test.clone().collect();
         let horizon = config.data.horizon;
         let row = |name: &str, is_learned: bool, parameters: usize, errors: Errors| ScoreRow {
@@ -305,16 +242,16 @@ impl Task for Forecasting {
         device: &Device,
     ) -> Result<OtherEvaluation<Self>, TaskError> {
         if !Path::new(name).is_file() {
-            return Err(TaskError::UnknownData { name: name.into(), expected: "is no file with a table" });
+            return Err(TaskError::UnknownData(name.into(), "is no file with a table"));
         }
         let mut config = config.clone();
         config.data.file = Some(name.into());
         let data = Self::open(&config, device, &Monitor::none())?;
-        Ok(OtherEvaluation { rows: Self::evaluate(&config, &data, models)?, skipped: 0 })
+        Ok(OtherEvaluation { rows: Self::evaluate(&OpenRun { config: &config, data: &data }, models)?, skipped: 0 })
     }
 
     /// The rows that follow the last ones of each table, in its units; standardised by the run's training rows. Columns
-    /// have the titles of the first table.
+    /// are those of the training table, found by their titles where both tables have some.
     fn predict(
         config: &ForecastingConfig,
         placed: &mut [Placed<ZooModel>],
@@ -323,18 +260,23 @@ impl Task for Forecasting {
         let first = placed.first().map(|placed| placed.device.clone()).unwrap_or_default();
         let series = Series::open(&config.data, config.seed, &first)?;
         let (look_back, channels) = (config.data.look_back, series.channels);
-        let titles = inputs.first().map_or(Ok(Vec::new()), |first| channel_titles(first))?;
+        let trained = config.data.file.as_ref().map_or(Ok(Vec::new()), |path| channel_titles(path))?;
+        let of_first = inputs.first().map_or(Ok(Vec::new()), |first| channel_titles(first))?;
+        let titles = if trained.is_empty() { of_first } else { trained.clone() };
         let name = |channel| titles.get(channel).cloned().unwrap_or_else(|| format!("channel_{channel}"));
         let columns = ["file", "row"].map(String::from).into_iter().chain((0..channels).map(name)).collect();
         let of_file = |Placed { model, device }: &Placed<ZooModel>, path: &PathBuf| {
-            let refused = |reason| TaskError::Input { path: path.clone(), reason };
+            let refused = |reason| TaskError::Input(path.clone(), reason);
             let input = SeriesTable::read(path)?;
             let rows = input.rows();
-            if rows < look_back || input.channels != channels {
+            let places = columns_of(&trained, &channel_titles(path)?, input.channels).map_err(refused)?;
+            if rows < look_back || places.len() != channels {
                 let found = format!("it has {rows} rows of {} channels", input.channels);
                 return Err(refused(format!("{found}, but a forecast takes {look_back} rows of {channels}")));
             }
-            let last = series.standardisation.apply(&input.values[(rows - look_back) * channels..]);
+            let last = input.values[(rows - look_back) * input.channels..].chunks(input.channels);
+            let last: Vec<f32> = last.flat_map(|row| places.iter().map(|place| row[*place])).collect();
+            let last = series.standardisation.apply(&last);
             let standard = TensorData::new(last, [1, look_back, channels]);
             let (forecast, _) = outputs(model, Tensor::from_data(standard, device))?;
             let forecast: Vec<f32> = forecast.into_data().iter().collect();
@@ -349,30 +291,54 @@ impl Task for Forecasting {
         Ok(PredictionTable { columns, rows }.into())
     }
 
-    fn report(
-        resolved: &Resolved<Self>,
-        _data: &Self::Data,
-        model: &ZooModel,
-        rows: &[ScoreRow],
-    ) -> Result<ReportParts, TaskError> {
-        let config = &resolved.config;
+    fn report(run: &OpenRun<'_, Self>, model: &ZooModel, rows: &[ScoreRow]) -> Result<ReportParts, TaskError> {
+        let config = run.config;
         let facts = [
             ("model", config.model.name.clone()),
             ("settings", model.settings().to_string()),
             ("look-back", format!("{} rows", config.data.look_back)),
             ("horizon", format!("{} rows", config.data.horizon)),
         ];
-        Ok(ReportParts {
-            data_set: data_set(config),
-            facts: facts.map(|(name, value)| (name.to_string(), value)).into(),
-            tables: scores::tables(rows),
-            ..ReportParts::default()
-        })
+        Ok(scores::report(data_set(config), facts, rows))
     }
+}
+
+/// Places of the trained columns in a table of so many columns: by their titles where both have some, or else in order.
+///
+/// # Errors
+/// The reason if a title is missing.
+fn columns_of(trained: &[String], found: &[String], columns: usize) -> Result<Vec<usize>, String> {
+    let are_distinct = trained.iter().enumerate().all(|(place, title)| !trained[..place].contains(title));
+    if trained.is_empty() || found.is_empty() || !are_distinct {
+        return Ok((0..columns).collect());
+    }
+    let place = |title: &String| {
+        let place = found.iter().position(|found| found == title);
+        place.ok_or_else(|| {
+            format!("it has no column `{title}`, which the model was trained on; it has {}", found.join(", "))
+        })
+    };
+    trained.iter().map(place).collect()
 }
 
 /// Name of the data with the horizon.
 fn data_set(config: &ForecastingConfig) -> String {
     let name = config.data.file.as_ref().map_or("generated series".into(), |path| path.display().to_string());
     format!("{name}, {} rows ahead", config.data.horizon)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_found_by_their_titles() {
+        let titles = |text: &str| text.split_terminator(',').map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(columns_of(&titles("low,high"), &titles("high,other,low"), 3).unwrap(), [2, 0]);
+        assert_eq!(columns_of(&titles("low,high"), &titles(""), 2).unwrap(), [0, 1]);
+        assert_eq!(columns_of(&titles(""), &titles("a,b,c"), 3).unwrap(), [0, 1, 2]);
+        assert_eq!(columns_of(&titles("a,a"), &titles("a,a"), 2).unwrap(), [0, 1]);
+        let message = columns_of(&titles("low,high"), &titles("low,x"), 2).unwrap_err();
+        assert!(message.contains("no column `high`") && message.contains("it has low, x"), "{message}");
+    }
 }

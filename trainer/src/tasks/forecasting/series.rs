@@ -5,9 +5,10 @@ use std::ops::Range;
 use std::path::Path;
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
+use firefly_recordings::{Samples, read_rows};
 
 use super::config::DataSection;
-use crate::data::{DataError, Fingerprint, Samples, normal, read_rows};
+use crate::data::{DataError, Fingerprint, normal};
 use crate::task::TaskError;
 
 /// Periods of a generated series in rows: a day and a week of hours.
@@ -170,7 +171,7 @@ impl Series {
                         "it has {} rows, but data.train_rows, validation_rows and test_rows take {needed}",
                         table.rows()
                     );
-                    return Err(TaskError::Table { path: path.clone(), reason });
+                    return Err(TaskError::Input(path.clone(), reason));
                 }
                 let fingerprint = fingerprint(&table);
                 (table, fingerprint)
@@ -285,7 +286,7 @@ mod tests {
         assert_eq!(rows(future)[4..8], all[14..18]);
         // The same of a table that is in a file.
         let table = SeriesTable::generated(18, 2, 1);
-        let in_file = SeriesTable { channels: 2, values: table.values.in_file() };
+        let in_file = SeriesTable { channels: 2, values: table.values.to_file().unwrap() };
         let in_file = Series::of(in_file, &section, 0, &Device::flex()).on_device(&Device::flex());
         assert!(matches!(in_file.rows, SeriesRows::InFile(_)) && in_file.standardisation == series.standardisation);
         let (expected, found) = (series.windows(&[0, 4, 13]), in_file.windows(&[0, 4, 13]));

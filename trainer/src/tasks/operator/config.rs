@@ -5,8 +5,13 @@ use std::path::PathBuf;
 use firefly_models::zoo;
 use serde::{Deserialize, Serialize};
 
-use super::OperatorConfig;
-use crate::config::{ConfigError, MAX_FRAMES, ensure};
+use super::{OperatorConfig, OperatorTask};
+use crate::config::{
+    ConfigError, DataRoot, HeldValues, MAX_FRAMES, ModelChoice, NoKeys, Sections, TrainingSection, ensure, locate,
+    locate_own,
+};
+use crate::tasks::TaskName;
+use crate::tasks::zoo_model::{ZooSection, ZooTask};
 
 /// Largest number of points along a dimension.
 const MAX_POINTS: usize = 1 << 20;
@@ -202,10 +207,8 @@ impl Default for DataSection {
     }
 }
 
-/// Section `[loss]`, without keys: the loss is the relative L2 error.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct LossSection {}
+/// Hidden fields per layer that a training step keeps for the backward pass.
+const KEPT_PER_LAYER: usize = 6;
 
 /// Dimensions of the fields of a configuration's model.
 pub(super) fn dims(config: &OperatorConfig) -> usize {
@@ -216,37 +219,116 @@ pub(super) fn dims(config: &OperatorConfig) -> usize {
     }
 }
 
-/// Checks every value of the task's sections.
-pub(super) fn validate(config: &OperatorConfig) -> Result<(), ConfigError> {
-    config.model.validate()?;
-    let (data, generated) = (&config.data, &config.data.generated);
-    let share = data.validation_share;
-    ensure(share > 0.0 && share < 1.0, "data.validation_share", share, "above 0 and below 1")?;
-    ensure(
-        data.files.is_some() || data.tests.is_empty(),
-        "data.tests",
-        "given",
-        "left out, because data.files is: generated samples are tested at data.generated.test_points",
-    )?;
-    for (key, value, least, most, expected) in [
-        ("data.generated.samples", generated.samples, 2, MAX_FRAMES, "from 2 to 1,048,576"),
-        ("data.generated.test_samples", generated.test_samples, 1, MAX_FRAMES, "from 1 to 1,048,576"),
-        ("data.generated.steps", generated.steps, 1, MAX_SOLVER_STEPS, "from 1 to 10,000,000"),
-        ("data.generated.points", generated.points, 2, MAX_POINTS, "from 2 to 1,048,576"),
-    ] {
-        ensure((least..=most).contains(&value), key, value, expected)?;
-    }
-    validate_solver(generated)?;
-    if data.files.is_none() {
-        let (equation, of_model) = (generated.equation, dims(config));
-        if equation.dims() != of_model {
-            let (name, dims) = (equation.as_str(), equation.dims());
-            let plural = if dims == 1 { "" } else { "s" };
-            let expected = format!("one of the family fno{dims}d: {name} has {dims} dimension{plural}");
-            return Err(ConfigError::Value { key: "model.name".into(), got: config.model.name.clone(), expected });
+impl ZooTask for OperatorTask {
+    const DEFAULT_MODEL: &'static str = "fno1d_tiny";
+    const FAMILIES: &'static [&'static str] = &["fno1d", "fno2d", "fno3d"];
+    const DERIVED: &'static [(&'static str, &'static str)] = &[
+        ("in_channels", "they are those of the inputs"),
+        ("out_channels", "they are those of the outputs"),
+        ("points", "they are those of the training samples"),
+    ];
+}
+
+impl Sections for OperatorTask {
+    const NAME: TaskName = TaskName::Operator;
+
+    type ModelSection = ZooSection<Self>;
+    type DataSection = DataSection;
+    type TrainingSection = TrainingSection;
+    // The loss is the relative L2 error.
+    type LossSection = NoKeys;
+
+    fn validate(config: &OperatorConfig) -> Result<(), ConfigError> {
+        let (data, generated) = (&config.data, &config.data.generated);
+        let share = data.validation_share;
+        ensure(share > 0.0 && share < 1.0, "data.validation_share", share, "above 0 and below 1")?;
+        ensure(
+            data.files.is_some() || data.tests.is_empty(),
+            "data.tests",
+            "given",
+            "left out, because data.files is: generated samples are tested at data.generated.test_points",
+        )?;
+        for (key, value, least, most, expected) in [
+            ("data.generated.samples", generated.samples, 2, MAX_FRAMES, "from 2 to 1,048,576"),
+            ("data.generated.test_samples", generated.test_samples, 1, MAX_FRAMES, "from 1 to 1,048,576"),
+            ("data.generated.steps", generated.steps, 1, MAX_SOLVER_STEPS, "from 1 to 10,000,000"),
+            ("data.generated.points", generated.points, 2, MAX_POINTS, "from 2 to 1,048,576"),
+        ] {
+            ensure((least..=most).contains(&value), key, value, expected)?;
         }
+        validate_solver(generated)?;
+        if data.files.is_none() {
+            let (equation, of_model) = (generated.equation, dims(config));
+            if equation.dims() != of_model {
+                let (name, dims) = (equation.as_str(), equation.dims());
+                let plural = if dims == 1 { "" } else { "s" };
+                let expected = format!("one of the family fno{dims}d: {name} has {dims} dimension{plural}");
+                return Err(ConfigError::Value { key: "model.name".into(), got: config.model.name.clone(), expected });
+            }
+        }
+        Ok(())
     }
-    Ok(())
+
+    fn held_values(config: &OperatorConfig) -> Vec<HeldValues> {
+        let GeneratedSection { samples, test_samples, points, solver_points, ref test_points, equation, .. } =
+            config.data.generated;
+        let field = |points: usize| (points as u128).saturating_pow(dims(config) as u32);
+        let setting = |key: &str| config.model.count(key).unwrap_or(0);
+        let (batch, padding) = (config.training.batch, setting("padding"));
+        // Values of the layers at the zeros behind a field, as many as a step keeps of them.
+        let behind = |points: usize| field(points.saturating_add(padding)) - field(points);
+        let padded = |points: usize| HeldValues {
+            key: "model.settings.padding",
+            got: padding,
+            values: [batch, setting("width"), setting("layers"), KEPT_PER_LAYER]
+                .into_iter()
+                .fold(behind(points), |values, factor| values.saturating_mul(factor as u128)),
+        };
+        if config.data.files.is_some() {
+            return vec![padded(0)];
+        }
+        // Inputs, outputs and a layer's values.
+        let widest = ["width", "lifting", "projection"].map(setting).into_iter().max().unwrap_or(0);
+        // Inputs and outputs.
+        let pair = |points: usize| 2 * points.pow(equation.dims() as u32);
+        vec![
+            padded(points),
+            HeldValues {
+                key: "training.batch",
+                got: batch,
+                values: field(points).saturating_mul(widest as u128 + 2).saturating_mul(batch as u128),
+            },
+            HeldValues::new("data.generated.samples", samples, pair(points)),
+            HeldValues::new("data.generated.test_samples", test_samples, test_points.iter().copied().map(pair).sum()),
+            HeldValues::new("data.generated.solver_points", solver_points, pair(solver_points) / solver_points),
+        ]
+    }
+
+    fn choose_model(config: &mut OperatorConfig, name: &str) -> Result<(), ConfigError> {
+        config.model.choose(name)?;
+        // Generated samples of as many dimensions.
+        let dims = dims(config);
+        let generated = &mut config.data.generated;
+        match dims {
+            1 => {}
+            2 => (generated.equation, generated.solver_points) = (Equation::Darcy, 128),
+            _ => {
+                (generated.equation, generated.solver_points) = (Equation::Darcy3d, 32);
+                (generated.points, generated.test_points) = (16, vec![16, 32]);
+            }
+        }
+        Ok(())
+    }
+
+    fn locate_data(config: &mut OperatorConfig, root: DataRoot<'_>) -> Result<(), ConfigError> {
+        let data = &mut config.data;
+        locate_own(&mut data.generated.cache, root)?;
+        let files = data.files.iter_mut().chain(&mut data.tests).flat_map(FieldFiles::paths);
+        if !locate(files, root)? {
+            (data.files, data.tests) = (None, Vec::new());
+        }
+        Ok(())
+    }
 }
 
 fn validate_solver(generated: &GeneratedSection) -> Result<(), ConfigError> {

@@ -16,7 +16,7 @@ use crate::tasks::scores::ScoreRow;
 /// Largest number of input values in a batch of an evaluation.
 const BATCH_VALUES: usize = 1 << 16;
 /// Added to a squared error in the loss, relative to the square of the output: its root has a gradient everywhere.
-const LEAST_SQUARE: f64 = 1e-14;
+const SQUARE_OFFSET: f64 = 1e-14;
 /// Suffix of the name of a model whose outputs are averaged over symmetries.
 const AVERAGED: &str = "mean over symmetries";
 
@@ -25,7 +25,7 @@ const AVERAGED: &str = "mean over symmetries";
 pub fn relative_l2(found: Tensor<2>, wanted: Tensor<2>, unit: f64) -> Tensor<1> {
     let (found, wanted) = (found * unit.recip(), wanted * unit.recip());
     let squares = (found - wanted.clone()).square().sum_dim(1) / wanted.square().sum_dim(1);
-    (squares + LEAST_SQUARE).sqrt().squeeze_dim(1)
+    (squares + SQUARE_OFFSET).sqrt().squeeze_dim(1)
 }
 
 /// Outputs of a model for `input` on one device.

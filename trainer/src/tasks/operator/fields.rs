@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use burn::tensor::{Device, Tensor, TensorData};
+use firefly_recordings::{Array, Samples};
 
 use super::config::FieldFiles;
 use super::domain::Closing;
 use super::symmetry::DomainSymmetry;
-use crate::data::formats::Array;
-use crate::data::{Fingerprint, Samples};
+use crate::data::Fingerprint;
 use crate::task::TaskError;
 
 /// Samples of a field.
@@ -51,7 +51,7 @@ impl Fields {
     /// # Errors
     /// If the array has another rank or no value, or a value is not finite; `path` and `name` are what the error names.
     pub fn of(array: Array, dims: usize, path: &Path, name: &str) -> Result<Self, TaskError> {
-        let refused = |reason: String| TaskError::Table { path: path.into(), reason };
+        let refused = |reason: String| TaskError::Input(path.into(), reason);
         let Array { shape, values } = array;
         let (channels, points) = match shape.len().checked_sub(dims) {
             Some(1) => (1, shape[1..].to_vec()),
@@ -148,7 +148,7 @@ impl FieldPairs {
     /// If they differ in samples or points, or an output is zero everywhere, so that its relative error is undefined;
     /// `path` is what the error names.
     pub fn of(input: Fields, output: Fields, path: &Path) -> Result<Self, TaskError> {
-        let refused = |reason: String| TaskError::Table { path: path.into(), reason };
+        let refused = |reason: String| TaskError::Input(path.into(), reason);
         if (input.len(), &input.points) != (output.len(), &output.points) {
             let (x, y) = (input.shape(), output.shape());
             return Err(refused(format!("inputs are {x:?} and outputs {y:?}: samples and points must be the same")));
@@ -169,7 +169,7 @@ impl FieldPairs {
         let outputs = files.outputs();
         if outputs == files.x && outputs.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy")) {
             let reason = "an NPY file holds one array: name that of the outputs by the key y, or end this name in _x";
-            return Err(TaskError::Table { path: outputs, reason: reason.into() });
+            return Err(TaskError::Input(outputs, reason.into()));
         }
         Self::of(fields(&files.x, "x")?, fields(&outputs, "y")?, &outputs)
     }

@@ -6,24 +6,20 @@ mod config;
 mod domain;
 mod evaluate;
 mod fields;
-mod memory;
 mod model;
 mod report;
 mod samples;
 mod solvers;
 mod symmetry;
 
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
-use firefly_app::files::write_atomically;
-use firefly_app::host::available_memory;
 use firefly_models::zoo::Settings;
+use firefly_recordings::{Array, stem};
 
-pub use config::{Boundary, DataSection, Equation, FieldFiles, GeneratedSection, LossSection, Symmetries};
+pub use config::{Boundary, DataSection, Equation, FieldFiles, GeneratedSection, Symmetries};
 pub use domain::{Closing, Domain};
 pub use fields::{FieldPairs, Fields};
 pub use model::{ChannelScales, FieldDescription, FieldOperator};
@@ -32,17 +28,15 @@ pub use samples::{SampleSets, TestSet};
 use self::config::dims;
 use self::symmetry::DomainSymmetry;
 use super::scores::{self, ScoreRow};
-use super::zoo_model::{self, ZooSection, ZooTask};
-use crate::config::{ConfigError, Resolved, RunConfig, Sections, TrainingSection, locate};
-use crate::data::formats::Array;
-use crate::data::{EpochOrder, Part, stem, uniform};
+use super::zoo_model;
+use crate::config::RunConfig;
+use crate::data::{Part, uniform};
 use crate::metrics::{Metric, StepLoss, Validation};
 use crate::progress::Monitor;
 use crate::task::{
-    BatchShare, LoadedModel, MetricCurve, ModelError, OtherEvaluation, Placed, PredictionFile, PredictionForm,
-    Predictions, ReportParts, Task, TaskError,
+    BatchShare, ExampleData, LoadedModel, MetricCurve, ModelError, OpenRun, OtherEvaluation, Placed, PredictionFile,
+    PredictionForm, Predictions, ReportParts, Task, TaskError,
 };
-use crate::tasks::TaskName;
 
 /// File of the description of the fields in a model's folder.
 const FIELDS: &str = "fields.json";
@@ -55,11 +49,7 @@ pub struct OperatorTask;
 pub type OperatorConfig = RunConfig<OperatorTask>;
 
 /// The samples of a run, and the order of those to train on.
-pub struct OperatorData {
-    sets: Arc<SampleSets>,
-    order: Arc<EpochOrder>,
-    device: Device,
-}
+pub type OperatorData = ExampleData<SampleSets>;
 
 impl OperatorConfig {
     /// Domain of the problem.
@@ -77,77 +67,14 @@ fn derived(fields: &FieldDescription) -> Settings {
         .with("points", points)
 }
 
-impl ZooTask for OperatorTask {
-    const DEFAULT_MODEL: &'static str = "fno1d_tiny";
-    const FAMILIES: &'static [&'static str] = &["fno1d", "fno2d", "fno3d"];
-    const DERIVED: &'static [(&'static str, &'static str)] = &[
-        ("in_channels", "they are those of the inputs"),
-        ("out_channels", "they are those of the outputs"),
-        ("points", "they are those of the training samples"),
-    ];
-}
-
-impl Sections for OperatorTask {
-    const NAME: TaskName = TaskName::Operator;
-
-    type ModelSection = ZooSection<Self>;
-    type DataSection = DataSection;
-    type TrainingSection = TrainingSection;
-    type LossSection = LossSection;
-
-    fn models() -> Vec<&'static str> {
-        ZooSection::<Self>::accepted()
-    }
-
-    fn choose_model(config: &mut OperatorConfig, name: &str) -> Result<(), ConfigError> {
-        config.model.name = name.into();
-        config.model.validate()?;
-        // Generated samples of as many dimensions.
-        let dims = dims(config);
-        let generated = &mut config.data.generated;
-        match dims {
-            1 => {}
-            2 => (generated.equation, generated.solver_points) = (Equation::Darcy, 128),
-            _ => {
-                (generated.equation, generated.solver_points) = (Equation::Darcy3d, 32);
-                (generated.points, generated.test_points) = (16, vec![16, 32]);
-            }
-        }
-        Ok(())
-    }
-
-    fn validate(config: &OperatorConfig) -> Result<(), ConfigError> {
-        config::validate(config)
-    }
-
-    fn check_memory(config: &OperatorConfig, available: u64) -> Result<(), ConfigError> {
-        memory::check(config, available)
-    }
-
-    fn locate_data(config: &mut OperatorConfig, root: Option<&Path>) -> Result<Option<PathBuf>, ConfigError> {
-        let data = &mut config.data;
-        if locate(&mut data.generated.cache, root)?.is_some() {
-            data.generated.cache = None;
-        }
-        let files = data.files.iter_mut().chain(&mut data.tests).flat_map(FieldFiles::paths);
-        let missing = locate(files, root)?;
-        if missing.is_some() {
-            (data.files, data.tests) = (None, Vec::new());
-        }
-        Ok(missing)
-    }
-}
-
 impl Task for OperatorTask {
     const PREDICTIONS: PredictionForm = PredictionForm::Files;
     const TERMS: &'static [(&'static str, &'static str)] = &[];
     const CURVES: &'static [MetricCurve] = &[MetricCurve {
         metric: "validation_relative_l2",
-        name: "relative L2 error",
         title: "Validation error",
         axis: "relative L2 error",
         is_share: false,
-        empty: "The error was not measured.",
     }];
 
     type Model = FieldOperator;
@@ -160,45 +87,26 @@ impl Task for OperatorTask {
             ensure_runs(config, &generated_fields(config), &generated_tests(config), device)?;
         }
         let sets = SampleSets::open(config, monitor)?;
-        if let Some(available) = available_memory() {
-            memory::check_step(config, &sets.train.input.points, available)?;
-        }
         let tests: Vec<_> =
             sets.tests.iter().map(|test| (test.name.clone(), test.pairs.input.points.clone())).collect();
         ensure_runs(config, &sets.description(&config.data), &tests, device)?;
-        let order = EpochOrder::new(config.seed, sets.train.len(), config.training.batch);
-        Ok(OperatorData { sets: sets.into(), order: order.into(), device: device.clone() })
+        Ok(ExampleData::new(sets, config, device))
     }
 
-    fn fingerprint(data: &OperatorData) -> u64 {
-        data.sets.fingerprint
-    }
-
-    fn replicate(_config: &OperatorConfig, data: &OperatorData, device: &Device) -> Result<OperatorData, TaskError> {
-        Ok(OperatorData { sets: data.sets.clone(), order: data.order.clone(), device: device.clone() })
-    }
-
-    fn batch_rows(_config: &OperatorConfig, data: &OperatorData, batch: usize) -> usize {
-        data.order.rows(batch)
-    }
-
-    fn batches_per_epoch(_config: &OperatorConfig, data: &OperatorData) -> Option<usize> {
-        Some(data.order.batches_per_epoch())
-    }
-
-    fn init(config: &OperatorConfig, data: &OperatorData, device: &Device) -> Result<FieldOperator, TaskError> {
+    fn init(run: &OpenRun<'_, Self>, device: &Device) -> Result<FieldOperator, TaskError> {
+        let OpenRun { config, data } = *run;
         let fields = data.sets.description(&config.data);
         let model = config.model.create(derived(&fields), config.seed, device)?;
         Ok(FieldOperator { model, fields })
     }
 
     fn loss(
-        config: &OperatorConfig,
-        data: &OperatorData,
+        run: &OpenRun<'_, Self>,
         model: &FieldOperator,
         share: &BatchShare,
         _step: usize,
     ) -> Result<StepLoss, TaskError> {
+        let OpenRun { config, data } = *run;
         let indices = &data.order.batch(share.number)[share.rows.clone()];
         let symmetries = drawn_symmetries(config, &data.sets.domain, share);
         let (FieldPairs { input, output }, domain) = (&data.sets.train, &data.sets.domain);
@@ -208,7 +116,8 @@ impl Task for OperatorTask {
         Ok(StepLoss::single(evaluate::relative_l2(found, outputs, data.sets.output_unit).mean()))
     }
 
-    fn measure(config: &OperatorConfig, data: &OperatorData, model: &FieldOperator) -> Result<Validation, TaskError> {
+    fn measure(run: &OpenRun<'_, Self>, model: &FieldOperator) -> Result<Validation, TaskError> {
+        let OpenRun { config, data } = *run;
         let all = &data.sets.validation;
         let first: Vec<usize> = (0..all.len().min(config.schedule.validation_frames)).collect();
         let error =
@@ -218,31 +127,22 @@ impl Task for OperatorTask {
 
     fn save(model: &FieldOperator, _config: &OperatorConfig, folder: &Path) -> Result<(), ModelError> {
         let path = folder.join(FIELDS);
-        let FieldOperator { model, fields } = model
-            .in_own_units()
-            .map_err(|error| ModelError::Weights { path: path.clone(), reason: error.to_string() })?;
+        let FieldOperator { model, fields } =
+            model.with_scales_in_weights().map_err(|error| ModelError::Weights(path.clone(), error.to_string()))?;
         zoo_model::save(&model, folder)?;
-        let text = serde_json::to_vec_pretty(&fields)
-            .map_err(|error| ModelError::Weights { path: path.clone(), reason: error.to_string() })?;
-        write_atomically(&path, &text).map_err(|source| ModelError::File { path, source })
+        zoo_model::write_json(path, &fields)
     }
 
     fn load(folder: &Path, config: &OperatorConfig, device: &Device) -> Result<LoadedModel<Self>, ModelError> {
         let model = zoo_model::read(folder, device)?;
-        let path = folder.join(FIELDS);
-        let text = fs::read(&path).map_err(|source| ModelError::File { path: path.clone(), source })?;
-        let fields: FieldDescription =
-            serde_json::from_slice(&text).map_err(|error| ModelError::Weights { path, reason: error.to_string() })?;
+        let fields: FieldDescription = zoo_model::read_json(folder.join(FIELDS))?;
         let expected = config.model.create(derived(&fields), config.seed, device)?;
         let differences = zoo_model::differences(&model, &expected);
         Ok(LoadedModel { model: FieldOperator { model, fields }, differences })
     }
 
-    fn evaluate(
-        _config: &OperatorConfig,
-        data: &OperatorData,
-        models: &[(String, FieldOperator)],
-    ) -> Result<Vec<ScoreRow>, TaskError> {
+    fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, FieldOperator)]) -> Result<Vec<ScoreRow>, TaskError> {
+        let data = run.data;
         let sets = &data.sets;
         evaluate::compare(&sets.tests, &sets.mean_output(), &sets.domain, models, &data.device)
     }
@@ -255,11 +155,11 @@ impl Task for OperatorTask {
         device: &Device,
     ) -> Result<OtherEvaluation<Self>, TaskError> {
         if !Path::new(name).is_file() {
-            return Err(TaskError::UnknownData { name: name.into(), expected: "is no file of inputs" });
+            return Err(TaskError::UnknownData(name.into(), "is no file of inputs"));
         }
         let sets = SampleSets::open(config, &Monitor::none())?;
         let test = TestSet::read(&[FieldFiles::new(name)], dims(config))?.remove(0);
-        let refused = |reason| TaskError::Input { path: name.into(), reason };
+        let refused = |reason| TaskError::Input(name.into(), reason);
         sets.check(&test.name, &test.pairs).map_err(refused)?;
         let rows = evaluate::compare(&[test], &sets.mean_output(), &sets.domain, models, device)?;
         Ok(OtherEvaluation { rows, skipped: 0 })
@@ -277,7 +177,7 @@ impl Task for OperatorTask {
         let mut files: Vec<PredictionFile> = Vec::new();
         let fields = placed.first().map(|placed| placed.model.fields.clone());
         for path in inputs {
-            let refused = |reason: String| TaskError::Input { path: path.clone(), reason };
+            let refused = |reason: String| TaskError::Input(path.clone(), reason);
             let input = Fields::of(Array::read(path, "x")?, dims, path, "x")?;
             let expected = fields.as_ref().map_or(0, |fields| fields.input.channels());
             if input.channels != expected {
@@ -300,13 +200,8 @@ impl Task for OperatorTask {
         Ok(Predictions::Files(files))
     }
 
-    fn report(
-        resolved: &Resolved<Self>,
-        data: &OperatorData,
-        model: &FieldOperator,
-        rows: &[ScoreRow],
-    ) -> Result<ReportParts, TaskError> {
-        let config = &resolved.config;
+    fn report(run: &OpenRun<'_, Self>, model: &FieldOperator, rows: &[ScoreRow]) -> Result<ReportParts, TaskError> {
+        let OpenRun { config, data } = *run;
         let facts = [
             ("model", config.model.name.clone()),
             ("settings", model.model.settings().to_string()),
@@ -317,13 +212,8 @@ impl Task for OperatorTask {
             Some(files) => files.x.display().to_string(),
             None => format!("generated {}", config.data.generated.equation.as_str()),
         };
-        Ok(ReportParts {
-            data_set: name,
-            facts: facts.map(|(name, value)| (name.to_string(), value)).into(),
-            tables: scores::tables(rows),
-            figures: report::figures(&data.sets, model, rows, &data.device)?,
-            ..ReportParts::default()
-        })
+        let figures = report::figures(&data.sets, model, rows, &data.device)?;
+        Ok(ReportParts { figures, ..scores::report(name, facts, rows) })
     }
 }
 
@@ -359,7 +249,7 @@ fn ensure_runs(
         let values = fields.input.channels() * points.iter().product::<usize>();
         model
             .try_forward(Tensor::zeros([1, values], device), &points)
-            .map_err(|error| TaskError::TestSet { data_set: name.clone(), reason: error.to_string() })?;
+            .map_err(|error| TaskError::TestSet(name.clone(), error.to_string()))?;
     }
     Ok(())
 }

@@ -2,12 +2,13 @@
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
-use firefly_models::ChannelUnit;
+use firefly_models::fno::ChannelUnit;
 use firefly_models::zoo::ZooModel;
 use serde::{Deserialize, Serialize};
 
 use super::fields::Fields;
 use crate::task::TaskError;
+use crate::tasks::zoo_model::first_output;
 
 /// Name in errors.
 const NAME: &str = "operator";
@@ -112,9 +113,9 @@ impl FieldOperator {
     /// If the model is of another number of dimensions, or the points are too few for its modes.
     pub fn try_forward(&self, inputs: Tensor<2>, points: &[usize]) -> Result<Tensor<2>, TaskError> {
         match points.len() {
-            1 => self.of_rank::<3>(inputs, points),
-            2 => self.of_rank::<4>(inputs, points),
-            _ => self.of_rank::<5>(inputs, points),
+            1 => self.forward_fields::<3>(inputs, points),
+            2 => self.forward_fields::<4>(inputs, points),
+            _ => self.forward_fields::<5>(inputs, points),
         }
     }
 
@@ -123,7 +124,7 @@ impl FieldOperator {
     ///
     /// # Errors
     /// If a scale is not finite.
-    pub fn in_own_units(&self) -> Result<Self, TaskError> {
+    pub fn with_scales_in_weights(&self) -> Result<Self, TaskError> {
         let FieldDescription { input, output, points } = &self.fields;
         if input.is_identity() && output.is_identity() {
             return Ok(self.clone());
@@ -139,7 +140,8 @@ impl FieldOperator {
         Ok(Self { model, fields: FieldDescription { points: points.clone(), input, output } })
     }
 
-    fn of_rank<const D: usize>(&self, inputs: Tensor<2>, points: &[usize]) -> Result<Tensor<2>, TaskError> {
+    /// The same for fields as tensors of rank `D`.
+    fn forward_fields<const D: usize>(&self, inputs: Tensor<2>, points: &[usize]) -> Result<Tensor<2>, TaskError> {
         let batch = inputs.dims()[0];
         let shape: [usize; D] = std::array::from_fn(|axis| match axis {
             0 => batch,
@@ -147,11 +149,7 @@ impl FieldOperator {
             _ => points[axis - 2],
         });
         let field = self.fields.input.standardised(inputs.reshape(shape));
-        let output = self.model.try_forward(vec![field.into()])?.into_iter().next();
-        let output = output.ok_or_else(|| TaskError::Unsuitable {
-            model: self.model.family().name.into(),
-            reason: "it has no output".into(),
-        })?;
+        let output = first_output(&self.model, vec![field.into()])?;
         let output = self.fields.output.reverted(output.try_float::<D>(NAME, "field")?);
         let values = output.dims()[1..].iter().product();
         Ok(output.reshape([batch, values]))
@@ -169,7 +167,7 @@ mod tests {
         let scales = |mean, deviation| ChannelScales { means: vec![mean], deviations: vec![deviation] };
         let fields = FieldDescription { points: vec![8], input: scales(3.0, 2.0), output: scales(-10.0, 5.0) };
         let operator = FieldOperator { model, fields };
-        let own = operator.in_own_units().unwrap();
+        let own = operator.with_scales_in_weights().unwrap();
         assert_eq!(own.fields.input, ChannelScales::identity(1));
         let inputs = Tensor::<2>::from_floats([[1.0, 5.0, -2.0, 0.0, 3.0, 8.0, 2.0, 1.0]], &device);
         let [found, expected] = [own, operator].map(|model| model.try_forward(inputs.clone(), &[8]).unwrap());

@@ -16,7 +16,7 @@ use crate::tasks::scores::ScoreRow;
 /// Samples of each test set that are drawn.
 const DRAWN: usize = 2;
 /// Rows of a field drawn at most: every so many-th of more is.
-const MOST_ROWS: usize = 32;
+const MAX_ROWS: usize = 32;
 /// Columns between two fields that are drawn beside each other.
 const GAP: usize = 1;
 
@@ -125,7 +125,7 @@ impl Drawn<'_> {
         let ranges = [range(&drawn[0]), shared, shared, [0.0, range(&drawn[3])[1]]];
         let axes = ["column, of input, target, prediction and magnitude of the error", "row"];
         let mut map = HeatMap::new(4 * columns + 3 * GAP, axes, ["least", "greatest"]);
-        for row in (0..rows).step_by(rows.div_ceil(MOST_ROWS)) {
+        for row in (0..rows).step_by(rows.div_ceil(MAX_ROWS)) {
             let parts = drawn.iter().zip(ranges).map(|(values, [low, high])| {
                 let scaled = |value: &f32| if high > low { (value - low) / (high - low) } else { 0.5 };
                 values[row * columns..][..columns].iter().map(scaled).collect::<Vec<f32>>()

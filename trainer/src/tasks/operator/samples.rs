@@ -2,15 +2,17 @@
 
 use std::path::PathBuf;
 
+use firefly_recordings::distinct_names;
+
 use super::OperatorConfig;
 use super::config::{DataSection, FieldFiles, dims};
 use super::domain::Domain;
 use super::fields::{FieldPairs, Fields};
 use super::model::{ChannelScales, FieldDescription};
 use super::solvers::Solved;
-use crate::data::{EpochOrder, distinct_names};
+use crate::data::EpochOrder;
 use crate::progress::Monitor;
-use crate::task::TaskError;
+use crate::task::{HostSets, TaskError};
 
 /// Least and greatest magnitude of an output relative to the root mean square of all: squares of f32 hold both, and
 /// sums of them.
@@ -81,13 +83,12 @@ impl SampleSets {
         };
         let generated = || PathBuf::from(section.generated.equation.as_str());
         let files = section.files.as_ref();
-        let refused =
-            |reason: String| TaskError::Table { path: files.map_or_else(generated, |files| files.x.clone()), reason };
+        let refused = |reason: String| TaskError::Input(files.map_or_else(generated, |files| files.x.clone()), reason);
         if all.len() < 2 {
             return Err(refused("it has 1 sample, but one to train and one to validate on are needed".into()));
         }
         let output_unit = output_unit(&all.output)
-            .map_err(|reason| TaskError::Table { path: files.map_or_else(generated, FieldFiles::outputs), reason })?;
+            .map_err(|reason| TaskError::Input(files.map_or_else(generated, FieldFiles::outputs), reason))?;
         let domain = Domain::of(section, dims);
         let (train, validation) = split(&all, section.validation_share, config.seed);
         if tests.is_empty() {
@@ -97,7 +98,7 @@ impl SampleSets {
         sets.check("training samples", &sets.train).map_err(refused)?;
         for (index, test) in sets.tests.iter().enumerate() {
             let refused = |reason| match section.tests.get(index) {
-                Some(files) => TaskError::Table { path: files.x.clone(), reason },
+                Some(files) => TaskError::Input(files.x.clone(), reason),
                 None => refused(reason),
             };
             sets.check(&test.name, &test.pairs).map_err(refused)?;
@@ -141,6 +142,16 @@ impl SampleSets {
         }
         let values: Vec<f32> = sums.into_iter().map(|sum| (sum / outputs.len() as f64) as f32).collect();
         Fields::new(outputs.channels, outputs.points.clone(), values)
+    }
+}
+
+impl HostSets for SampleSets {
+    fn training_examples(&self) -> usize {
+        self.train.len()
+    }
+
+    fn fingerprint(&self) -> u64 {
+        self.fingerprint
     }
 }
 

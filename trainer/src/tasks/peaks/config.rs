@@ -1,9 +1,16 @@
 //! Sections of a configuration that are the task's own.
 
-use firefly_models::{Band, Detrend, LearnedWelchPeaksConfig, Scaling, Tier, WelchPeaksConfig, Window, WindowSymmetry};
-use serde::{Deserialize, Serialize};
+use firefly_models::segments::segments_named;
+use firefly_models::{Band, Detrend, LearnedWelchPeaksConfig, Scaling, WelchPeaksConfig, Window, WindowSymmetry};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::config::Training;
+use crate::config::{self, ConfigError, ModelChoice, Training, ensure};
+
+/// Segments of the exact estimate that a model is fitted to and compared with.
+pub const REFERENCE_SEGMENTS: usize = 8;
+/// Name of the model.
+const MODEL: &str = "learned_welch_peaks";
 
 /// The model and the reference it is fitted to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -11,11 +18,11 @@ use crate::config::Training;
 pub struct ModelSection {
     /// Samples per segment.
     pub n_fft: usize,
-    /// Samples from one segment's start to the next, in the exact tiers and between the model's candidates.
+    /// Samples from one segment's start to the next, in exact estimates and between the model's candidates.
     pub hop: usize,
     /// Peaks per frame, K.
     pub k: usize,
-    /// The window of the exact tiers, and the taper at the start unless that is given.
+    /// The window of exact estimates, and the taper at the start unless that is given.
     pub window: Window,
     /// The taper at the start.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,7 +33,8 @@ pub struct ModelSection {
     pub scaling: Scaling,
     /// Detrending of each segment.
     pub detrend: Detrend,
-    /// Candidate segments of the model, each with a gate.
+    /// Candidate segments of the model, each with a gate: a number, or the name of one.
+    #[serde(deserialize_with = "segments")]
     pub segments: usize,
     /// Candidates that start open; all of them unless given.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,13 +51,8 @@ pub struct ModelSection {
     /// Number of gains, each for as many neighbouring bins; one per bin unless given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gains: Option<usize>,
-    /// Blocks of bins that start closed, which is left out of the search; every block has a gate then. None has unless
-    /// given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub closed_blocks: Option<Vec<usize>>,
-    /// Halvings of the transform, from 1 to 3, that a gate decides on; no gate unless given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub halvings: Option<usize>,
+    /// Whether the model has twiddles and gates of butterflies, in place of the exact transform.
+    pub learned_transform: bool,
     /// Bins among which the model searches peaks, those of the reference being searched among all; all unless given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub band: Option<Band>,
@@ -66,26 +69,50 @@ impl Default for ModelSection {
             symmetry: WindowSymmetry::Periodic,
             scaling: Scaling::Power,
             detrend: Detrend::None,
-            segments: 8,
+            segments: 2,
             open_segments: None,
             open_logit: 3.0,
             neighbour_gain: None,
             product_weight: None,
             gains: None,
-            closed_blocks: None,
-            halvings: None,
+            learned_transform: false,
             band: None,
         }
     }
 }
 
+/// A number of segments, given as such or by its name.
+fn segments<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected a number of segments, ultra, fast or reference")]
+    enum Segments {
+        Number(usize),
+        Name(String),
+    }
+
+    match Segments::deserialize(deserializer)? {
+        Segments::Number(number) => Ok(number),
+        Segments::Name(name) => segments_named(&name).map_err(Error::custom),
+    }
+}
+
+impl ModelChoice for ModelSection {
+    fn models() -> Vec<&'static str> {
+        vec![MODEL]
+    }
+
+    fn choose(&mut self, name: &str) -> Result<(), ConfigError> {
+        ensure(name == MODEL, "--model", name, MODEL)
+    }
+}
+
 impl ModelSection {
-    /// The exact model at a tier.
-    pub fn exact(&self, tier: Tier) -> WelchPeaksConfig {
+    /// The exact model of a number of segments.
+    pub fn exact(&self, segments: usize) -> WelchPeaksConfig {
         WelchPeaksConfig::new()
             .with_n_fft(self.n_fft)
             .with_hop(Some(self.hop))
-            .with_tier(tier)
+            .with_segments(segments)
             .with_k(self.k)
             .with_window(self.window)
             .with_symmetry(self.symmetry)
@@ -109,14 +136,13 @@ impl ModelSection {
             .with_neighbour_gain(self.neighbour_gain)
             .with_product_weight(self.product_weight)
             .with_gains(self.gains)
-            .with_closed_blocks(self.closed_blocks.clone())
-            .with_halvings(self.halvings)
+            .with_learned_transform(self.learned_transform)
             .with_band(self.band)
     }
 
     /// Samples in a frame: what the reference needs, or the candidates if they reach further.
     pub fn frame(&self) -> usize {
-        self.exact(Tier::Reference).options().frame().max(self.learned().options().frame())
+        self.exact(REFERENCE_SEGMENTS).options().frame().max(self.learned().options().frame())
     }
 }
 
@@ -132,10 +158,6 @@ pub enum Parameters {
     Gates,
     /// The gates of the segments.
     Segments,
-    /// The gates of blocks of bins.
-    Blocks,
-    /// The gate that halves the transform.
-    Halving,
     /// The per-bin gain.
     Gain,
 }
@@ -163,13 +185,7 @@ impl Default for TrainingSection {
         Self {
             steps: 4000,
             batch: 64,
-            learn: vec![
-                Parameters::Taper,
-                Parameters::Twiddles,
-                Parameters::Gates,
-                Parameters::Segments,
-                Parameters::Gain,
-            ],
+            learn: vec![Parameters::Taper, Parameters::Gain],
             learning_rate: 0.03,
             taper_rate: 0.3,
             twiddle_rate: 0.01,
@@ -178,16 +194,9 @@ impl Default for TrainingSection {
 }
 
 impl Training for TrainingSection {
-    fn steps(&self) -> Option<usize> {
-        Some(self.steps)
-    }
-
-    fn batch(&self) -> usize {
-        self.batch
-    }
-
-    fn learning_rate(&self) -> f64 {
-        self.learning_rate
+    fn common(&self) -> config::TrainingSection {
+        let Self { steps, batch, learning_rate, .. } = *self;
+        config::TrainingSection { steps: Some(steps), epochs: None, batch, learning_rate }
     }
 }
 
@@ -201,9 +210,7 @@ pub struct LossSection {
     pub temperature: f64,
     /// Weight of the squared error of log power at the reference bins.
     pub log_power: f64,
-    /// Nepers that the ranking loss counts for a peak in a closed block of bins, or above those of a halved transform.
-    pub missed: f64,
-    /// Price of as much work per frame as the exact fast tier has: its butterflies, or its time.
+    /// Price of as much work per frame as two exact segments have: their butterflies, or their time.
     pub price: f64,
     /// Share of the steps over which the price rises from zero.
     pub price_ramp: f64,
@@ -213,12 +220,6 @@ pub struct LossSection {
     /// Nanoseconds per frame with 1, 2, … open segments, which are the work; butterflies are if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub segment_times: Vec<f64>,
-    /// The same with a halved transform.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub halved_times: Vec<f64>,
-    /// Nanoseconds per frame that a closed block of bins saves.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub block_time: Option<f64>,
 }
 
 impl Default for LossSection {
@@ -226,14 +227,11 @@ impl Default for LossSection {
         Self {
             ranking: 1.0,
             temperature: 0.3,
-            log_power: 0.1,
-            missed: 1.0,
+            log_power: 0.5,
             price: 0.0,
             price_ramp: 0.25,
             price_device: None,
             segment_times: Vec::new(),
-            halved_times: Vec::new(),
-            block_time: None,
         }
     }
 }

@@ -3,17 +3,19 @@
 use std::sync::Arc;
 
 use burn::tensor::Device;
-use firefly_models::{LearnedWelchPeaks, Tier, WelchPeaks};
-use firefly_ops::HostPeaks;
+use firefly_models::{LearnedWelchPeaks, WelchPeaks};
+use firefly_ops::from_host::HostPeaks;
 
-use super::PeaksConfig;
 use super::batch::{Batches, PeaksBatch};
-use super::gated_loss::{FixedGates, hard_work};
-use super::loss::peak_losses;
-use crate::data::{DataSets, Frames, frames_to_tensor};
+use super::found_peaks::{Agreement, has_power, peaks_of};
+use super::loss::{FixedGates, hard_work, peak_losses, total_loss};
+use super::{PeaksConfig, REFERENCE_SEGMENTS};
+use crate::data::{DataSets, EpochOrder, EvaluationSet, Frames, frames_to_tensor};
 use crate::metrics::{Metric, Validation};
-use crate::task::TaskError;
-use crate::tasks::found_peaks::{Agreement, has_power, peaks_of};
+use crate::task::{TaskData, TaskError};
+
+/// Metric of a validation: median error of the power of the peaks that were found, in decibels.
+pub(super) const POWER_ERROR_DB: &str = "power_error_db";
 
 /// Opened data of a run.
 pub struct PeaksData {
@@ -36,23 +38,38 @@ impl PeaksData {
     /// If the recordings can't be read, or do not fit the reference.
     pub fn open(config: &PeaksConfig, device: &Device) -> Result<Self, TaskError> {
         let sets = config.data.open(config.model.frame(), config.seed)?;
-        let reference = config.model.exact(Tier::Reference).try_init(device)?;
+        let reference = config.model.exact(REFERENCE_SEGMENTS).try_init(device)?;
         let frames = sets.validation.evenly_spaced(config.schedule.validation_frames);
         let validation = ValidationSet::new(frames, &reference, device)?.into();
+        // What can't be evaluated is refused before it is trained for.
+        let is_silent =
+            |set: &&EvaluationSet| !set.frames.iter().any(|frame| frame.iter().any(|sample| *sample != 0.0));
+        if let Some(set) = sets.evaluation.iter().find(is_silent) {
+            return Err(TaskError::NoPower(set.name.clone()));
+        }
         let batches = Batches::new(sets.train.clone(), reference, config.training.batch, device.clone());
         let fixed_gates = FixedGates::default();
         Ok(Self { sets: sets.into(), batches, validation, fixed_gates, device: device.clone() })
     }
+}
 
-    /// The same data with training batches on another device without autodiff.
-    ///
-    /// # Errors
-    /// If the reference can't be made.
-    pub fn on_device(&self, config: &PeaksConfig, device: &Device) -> Result<Self, TaskError> {
-        let reference = config.model.exact(Tier::Reference).try_init(device)?;
+impl TaskData for PeaksData {
+    fn fingerprint(&self) -> u64 {
+        self.sets.fingerprint()
+    }
+
+    fn on_device(&self, device: &Device) -> Self {
         let (sets, validation) = (self.sets.clone(), self.validation.clone());
-        let batches = self.batches.on_device(reference, device);
-        Ok(Self { sets, batches, validation, fixed_gates: FixedGates::default(), device: device.clone() })
+        let batches = self.batches.on_device(device);
+        Self { sets, batches, validation, fixed_gates: FixedGates::default(), device: device.clone() }
+    }
+
+    fn order(&self) -> Option<&EpochOrder> {
+        None
+    }
+
+    fn skipped(&self) -> usize {
+        self.sets.skipped
     }
 }
 
@@ -79,7 +96,7 @@ impl ValidationSet {
         })
     }
 
-    /// Loss and recall with hard gates, which the finished model runs with.
+    /// Loss, recall and power error with hard gates, which the finished model runs with.
     ///
     /// # Errors
     /// If the frames don't fit the model.
@@ -87,10 +104,14 @@ impl ValidationSet {
         let gates = model.hard_gates();
         let device = self.batch.signal.device();
         let work = hard_work(config, model, &gates);
-        let loss = peak_losses(model, &gates, &self.batch, None, &config.loss)?.total(work, config.loss.price);
+        let loss = total_loss(peak_losses(model, &gates, &self.batch, &config.loss)?, work, config.loss.price);
         let loss = f64::from(loss.total.into_scalar::<f32>());
         let found = peaks_of(&self.frames, &device, |signal| model.try_forward(signal, &gates))?;
-        let recall = Agreement::of(&found, &self.reference, config.model.k).recall;
-        Ok(Validation { loss, metrics: vec![Metric::real("recall", recall)] })
+        let agreement = Agreement::of(&found, &self.reference, config.model.k);
+        // There is no error where no peak was found.
+        let error = Some(agreement.median_power_error_db).filter(|error| error.is_finite());
+        let recall = Metric::real("recall", agreement.recall);
+        let metrics = [recall].into_iter().chain(error.map(|error| Metric::real(POWER_ERROR_DB, error)));
+        Ok(Validation { loss, metrics: metrics.collect() })
     }
 }

@@ -1,23 +1,68 @@
-//! Recall, power error and time of exact estimates and of learned models, beside the reference's peaks.
+//! Recall, power error and time of exact estimates and of learned models, against the reference's peaks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use burn::tensor::{Device, FloatDType, Tensor};
-use firefly_models::{ArgumentError, Band, LearnedWelchPeaks, Peaks, Tier};
-use firefly_ops::{learned_welch_peaks, welch_peaks};
+use firefly_models::segments::segments_label;
+use firefly_models::{ArgumentError, Band, LearnedWelchPeaks, Peaks, SegmentPlacement};
+use firefly_ops::welch_peaks;
+use serde::{Deserialize, Serialize};
 
-use super::ModelSection;
+use super::found_peaks::{Agreement, has_power, peaks_of, read_back};
 use super::predicted_times::{self, CalibratedDevices, microseconds_by_device};
-pub use super::row::{ModelKind, PeaksRow};
 use super::table;
+use super::timing::{TimedEstimate, microseconds_per_frame};
+use super::{ModelSection, REFERENCE_SEGMENTS};
 use crate::data::Frames;
 use crate::task::{EvaluationRow, TaskError};
-use crate::tasks::found_peaks::{Agreement, has_power, peaks_of, read_back};
-use crate::tasks::timing::{TimedEstimate, microseconds_per_frame};
 
-/// Open butterflies per frame as a share of the reference tier's.
+/// Kind of a compared model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ModelKind {
+    /// An exact estimate of adjacent segments, by the name of their number: `ultra`, `fast`, `reference` or `3 segments`.
+    #[default]
+    Exact,
+    /// An exact estimate of segments that are spread evenly over the reference's, such as `fast, spread`.
+    Spread,
+    /// A learned model.
+    Learned,
+}
+
+/// One model measured on one data set.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PeaksRow {
+    /// Name of the model, such as `fast` or `learned at price 0.01`.
+    pub name: String,
+    /// Exact estimate or learned model.
+    pub kind: ModelKind,
+    /// Name of the data set.
+    pub data_set: String,
+    /// Share of the K reference peaks found in their bin, in `0..=1`.
+    pub recall: f64,
+    /// Share of the K reference peaks found in their bin or a neighbour, in `0..=1`.
+    pub recall_within_one_bin: f64,
+    /// Median error of the power of the peaks that were found, in dB.
+    pub median_power_error_db: f64,
+    /// Open butterflies as a share of the reference's, in `0..=1`.
+    pub active_share: f64,
+    /// Open butterflies per frame: open gates times open segments.
+    pub butterflies_per_frame: f64,
+    /// Median time per frame in microseconds.
+    pub median_microseconds_per_frame: f64,
+    /// Predicted time per frame in microseconds, by the name of each calibrated device that has measured such a model.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub predicted_microseconds_per_frame: BTreeMap<String, f64>,
+}
+
+/// Names of the devices that predict a time for any of the rows.
+pub(super) fn predicting_devices<'a>(rows: impl IntoIterator<Item = &'a PeaksRow>) -> BTreeSet<&'a str> {
+    rows.into_iter().flat_map(|row| row.predicted_microseconds_per_frame.keys().map(String::as_str)).collect()
+}
+
+/// Open butterflies per frame as a share of the reference's.
 pub fn active_share(section: &ModelSection, butterflies: usize) -> f64 {
-    butterflies as f64 / section.exact(Tier::Reference).options().butterflies() as f64
+    butterflies as f64 / section.exact(REFERENCE_SEGMENTS).options().butterflies() as f64
 }
 
 impl EvaluationRow for PeaksRow {
@@ -36,8 +81,8 @@ struct ComparedModel<'a> {
     predicted: BTreeMap<String, f64>,
 }
 
-/// Exact estimates of one segment up to the reference's eight, and the learned models with their names, evaluated on
-/// one data set.
+/// Exact estimates of one segment up to the reference's eight, adjacent and spread evenly, and the learned models with
+/// their names, evaluated on one data set. One and eight segments are the same ones in both placements.
 ///
 /// # Errors
 /// If there are no frames, or they don't fit the models.
@@ -49,32 +94,35 @@ pub fn compare(
     device: &Device,
 ) -> Result<Vec<PeaksRow>, TaskError> {
     if frames.is_empty() {
-        return Err(TaskError::NoFrames { data_set: data_set.into() });
+        return Err(TaskError::NoFrames(data_set.into()));
     }
     let calibrated = predicted_times::calibrated();
     // All bins, and the model's band if it has one: a band takes less time in exact estimates too.
     let bands = [None].into_iter().chain(section.band.map(Some));
-    let mut candidates: Vec<_> = bands
-        .flat_map(|band| (1..=Tier::Reference.segments()).map(move |segments| (band, segments)))
-        .map(|(band, segments)| exact_candidate(section, segments, band, &calibrated, device))
-        .collect();
+    let adjacent = (1..=REFERENCE_SEGMENTS).map(|segments| (ModelKind::Exact, segments));
+    let spread = (2..REFERENCE_SEGMENTS).map(|segments| (ModelKind::Spread, segments));
+    let placed: Vec<_> = adjacent.chain(spread).collect();
+    let mut candidates = Vec::new();
+    for band in bands {
+        for &placed in &placed {
+            candidates.push(exact_candidate(section, placed, band, &calibrated, device)?);
+        }
+    }
     for (name, model) in learned {
-        // The arguments of the operation do not change from call to call, as in `firefly peaks`.
-        let gates = model.hard_gates();
-        let parameters = model.try_parameters(&gates)?;
-        let (options, k) = (model.options_with(&gates), model.config().k);
+        // The estimate does not change from call to call, as in `firefly peaks`.
+        let estimate = model.try_estimate(&model.hard_gates())?;
         candidates.push(ComparedModel {
             name: name.clone(),
             kind: ModelKind::Learned,
             butterflies: model.count_open_butterflies(),
-            peaks: Box::new(move |signal| learned_welch_peaks(signal, parameters.clone(), &options, k)),
+            peaks: Box::new(move |signal| estimate.try_forward(signal)),
             predicted: microseconds_by_device(&calibrated, predicted_times::of_model(model)),
         });
     }
-    let reference = section.exact(Tier::Reference).try_init(device)?;
+    let reference = section.exact(REFERENCE_SEGMENTS).try_init(device)?;
     let reference = peaks_of(frames, device, |signal| reference.try_forward(signal))?;
     if !has_power(&reference) {
-        return Err(TaskError::NoPower { data_set: data_set.into() });
+        return Err(TaskError::NoPower(data_set.into()));
     }
     let times = microseconds_per_frame(frames, device, &candidates.iter().map(timed).collect::<Vec<_>>())?;
     candidates
@@ -99,31 +147,37 @@ pub fn compare(
         .collect()
 }
 
-/// The exact estimate of `segments` segments, by the name of its tier if it is one, with peaks in a band or all bins.
+/// The exact estimate of `segments` segments, adjacent or spread, by the name of that number if it has one, with peaks in
+/// a band or all bins.
 fn exact_candidate<'a>(
     section: &ModelSection,
-    segments: usize,
+    (kind, segments): (ModelKind, usize),
     band: Option<Band>,
     calibrated: &CalibratedDevices,
     device: &Device,
-) -> ComparedModel<'a> {
-    let tier = Tier::ALL.into_iter().find(|tier| tier.segments() == segments);
-    let options = section.exact(Tier::Reference).options().with_segments(segments).with_band(band);
-    let name = tier.map_or_else(|| format!("{segments} segments"), |tier| tier.to_string());
+) -> Result<ComparedModel<'a>, ArgumentError> {
+    let adjacent = section.exact(segments).options().with_band(band);
+    let (options, name) = match kind {
+        ModelKind::Spread => (
+            adjacent.with_placement(Some(SegmentPlacement::Spread(REFERENCE_SEGMENTS)))?,
+            format!("{}, spread", segments_label(segments)),
+        ),
+        _ => (adjacent, segments_label(segments)),
+    };
     let (k, window) = (section.k, section.window.tensor(section.n_fft, section.symmetry, FloatDType::F32, device));
-    ComparedModel {
+    Ok(ComparedModel {
         name: match band {
             Some(band) => format!("{name}, bins {band}"),
             None => name,
         },
-        kind: ModelKind::Exact,
+        kind,
         butterflies: options.butterflies(),
         peaks: Box::new(move |signal| welch_peaks(signal, window.clone(), &options, k)),
         predicted: microseconds_by_device(calibrated, |profile| match band {
             Some(_) => None,
             None => predicted_times::exact(options, k, profile),
         }),
-    }
+    })
 }
 
 /// The peaks of a candidate, read back.

@@ -1,41 +1,45 @@
-//! The loss: distance of the model's power from ranking and from equalling the reference peaks, plus the price of
-//! compute.
+//! The loss: distance of the model's power from ranking and from equalling the reference peaks, plus the price of the
+//! work that the gates of a step leave.
 
-use crate::metrics::StepLoss;
-use burn::tensor::Tensor;
-use firefly_models::{ArgumentError, Gates, LearnedWelchPeaks};
-use firefly_ops::{PeakLossOptions, PeakTargets, peak_loss};
+use std::sync::OnceLock;
+
+use burn::tensor::{Tensor, TensorData};
+use firefly_models::learned_welch_peaks::{Gates, LearnedTransform};
+use firefly_models::{ArgumentError, LearnedWelchPeaks};
+use firefly_ops::options::PeakLossOptions;
+use firefly_ops::training::{PeakTargets, peak_loss};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 
 use super::batch::PeaksBatch;
 use super::config::LossSection;
-use crate::tasks::peak_targets::RELATIVE_POWER_OFFSET;
+use super::segment_times::{priced_time, time_of};
+use super::{Parameters, PeaksConfig, PeaksData};
+use crate::metrics::StepLoss;
+use crate::task::BatchShare;
+
+/// Added to power relative to a frame's mean before its logarithm is taken, so that the logarithm is bounded.
+const RELATIVE_POWER_OFFSET: f64 = 1e-9;
+
+/// Exact segments whose work has the price.
+pub const PRICED_SEGMENTS: usize = 2;
 
 /// Work that a price is on: open butterflies, or their time.
 #[derive(Debug, Clone)]
 pub struct Work {
     /// Work per frame, `[1]`.
     pub per_frame: Tensor<1>,
-    /// Work per frame of the exact fast tier.
-    pub of_fast_tier: f64,
+    /// Work per frame that the price is for: that of [`PRICED_SEGMENTS`] exact segments.
+    pub unit: f64,
 }
 
-/// The terms of the loss that are on peaks.
-pub struct PeakLosses {
-    /// Ranking loss and squared error of log power of each frame, `[batch, 2]`.
-    losses: Tensor<2>,
-    /// Loss of the peaks that are missed, `[1]`, if bins are left out.
-    missed: Option<Tensor<1>>,
-}
-
-/// The loss of the peaks of `model` with `gates` on a batch. Blocks of bins are open for it, but peaks are missed by the
-/// share of each block that is closed, `closed` `[blocks]`, or by the gates where that is not given; and those that a
-/// halved transform has no bins for.
+/// Losses of each frame's peaks, `[batch, 2]`, by `model` with `gates`.
 ///
 /// Ranking is a logistic loss on each bin's log power around a boundary halfway between the model's own ranks K and
 /// K + 1: the reference's peaks belong above it, all other bins below.
 ///
-/// The terms: `ranking`, the logistic loss in nepers per peak, in which a missed peak counts
-/// [`missed`](LossSection::missed); `log_power`, the squared error of log power at the reference's bins.
+/// The columns: `ranking`, the logistic loss in nepers per peak; `log_power`, the squared error of log power at the
+/// reference's bins.
 ///
 /// # Errors
 /// [`ArgumentError`] if the batch does not fit the model.
@@ -43,59 +47,146 @@ pub fn peak_losses(
     model: &LearnedWelchPeaks,
     gates: &Gates,
     batch: &PeaksBatch,
-    closed: Option<Tensor<1>>,
     section: &LossSection,
-) -> Result<PeakLosses, ArgumentError> {
+) -> Result<Tensor<2>, ArgumentError> {
     let k = model.config().k;
     let targets = &batch.targets;
-    // Bins that a halved transform does not have are missed too.
-    let bins = model.options_with(gates).bins();
-    let here = |tensor: &Tensor<2>| if gates.halved() { tensor.clone().narrow(1, 0, bins) } else { tensor.clone() };
-    let power = model.try_psd(batch.signal.clone(), &gates.clone().with_open_blocks())?;
+    let power = model.try_psd(batch.signal.clone(), gates)?;
     let per_peak = 1.0 / (batch.rows() * k) as f64;
     let parameters = PeakLossOptions::new(k)
         .with_temperature(section.temperature)
         .with_offset(RELATIVE_POWER_OFFSET)
         .with_weights([section.ranking * section.temperature * per_peak, section.log_power * per_peak]);
-    let of_bins = PeakTargets::new(here(&targets.peaks), here(&targets.power), targets.reference_power.clone());
-    let losses = peak_loss(here(&power), of_bins, &parameters)?;
-
-    let peaks = || targets.peaks.clone().sum_dim(0).squeeze_dim::<1>(0);
-    let closed = closed.or_else(|| closed_by(gates)).and_then(|closed| model.at_bins(closed, 0.0, gates));
-    let in_closed = closed.map(|closed| (peaks().narrow(0, 0, bins) * closed).sum());
-    let beyond = gates.halved().then(|| peaks().slice(bins..).sum());
-    let missed = sum_of([in_closed, beyond]).map(|peaks| peaks * (section.ranking * section.missed * per_peak));
-    Ok(PeakLosses { losses, missed })
+    let of_bins = PeakTargets::new(targets.peaks.clone(), targets.power.clone(), targets.reference_power.clone());
+    peak_loss(power, of_bins, &parameters)
 }
 
-/// 1 for each block of bins that gates close and 0 for others, `[blocks]`, if blocks have gates.
-pub fn closed_by(gates: &Gates) -> Option<Tensor<1>> {
-    gates.blocks().map(|open| (-open.clone() + 1.0).detach())
+/// The loss with these [`peak_losses`] and with `work`, where `price` is that of its unit.
+pub fn total_loss(losses: Tensor<2>, work: Work, price: f64) -> StepLoss {
+    let price = work.per_frame * (price / work.unit);
+    let total = losses.clone().sum() + price.clone();
+    let [ranking, log_power] = [0, 1].map(|loss| losses.clone().detach().narrow(1, loss, 1).sum());
+    StepLoss { total, terms: vec![("ranking", ranking), ("log_power", log_power), ("price", price)] }
 }
 
-/// The sum of the terms that there are.
-fn sum_of(terms: [Option<Tensor<1>>; 2]) -> Option<Tensor<1>> {
-    terms.into_iter().flatten().reduce(|sum, term| sum + term)
+/// Loss of the model on rows of a batch, after `step` steps.
+pub(super) fn step_loss(
+    config: &PeaksConfig,
+    data: &PeaksData,
+    model: &LearnedWelchPeaks,
+    share: &BatchShare,
+    step: usize,
+) -> Result<StepLoss, ArgumentError> {
+    let batch = data.batches.at(share)?;
+    let (gates, work) = gates_and_work(config, &data.fixed_gates, model, share.number)?;
+    let losses = peak_losses(model, &gates, &batch, &config.loss)?;
+    Ok(total_loss(losses, work, price(config, step)))
 }
 
-impl PeakLosses {
-    /// The mean of these losses, with the weight `share` `[1]`, and of others.
-    pub fn mixed(self, others: Self, share: Tensor<1>) -> Self {
-        let rest = -share.clone() + 1.0;
-        let losses = self.losses * share.clone().unsqueeze::<2>() + others.losses * rest.clone().unsqueeze::<2>();
-        let missed = sum_of([self.missed.map(|missed| missed * share), others.missed.map(|missed| missed * rest)]);
-        Self { losses, missed }
+/// Excludes parameters that are not learned from autodiff.
+pub(super) fn freeze(mut model: LearnedWelchPeaks, config: &PeaksConfig) -> LearnedWelchPeaks {
+    let learned = |group| learns(config, group);
+    model.taper = model.taper.set_require_grad(learned(Parameters::Taper));
+    model.transform = model.transform.map(|transform| LearnedTransform {
+        twiddles: transform.twiddles.set_require_grad(learned(Parameters::Twiddles)),
+        gate_logits: transform.gate_logits.set_require_grad(learned(Parameters::Gates)),
+    });
+    model.segment_logits = model.segment_logits.set_require_grad(learned(Parameters::Segments));
+    model.log_gain = model.log_gain.set_require_grad(learned(Parameters::Gain));
+    model.product_weights = model.product_weights.map(|weights| weights.set_require_grad(learned(Parameters::Gain)));
+    model
+}
+
+fn learns(config: &PeaksConfig, group: Parameters) -> bool {
+    config.training.learn.contains(&group)
+}
+
+/// Price of work: it rises linearly from zero over the first steps.
+fn price(config: &PeaksConfig, step: usize) -> f64 {
+    let ramp = config.loss.price_ramp * config.training.steps as f64;
+    config.loss.price * if ramp > 0.0 { (step as f64 / ramp).min(1.0) } else { 1.0 }
+}
+
+/// The gates of a run that learns none, and the work that they leave: the same in every step.
+#[derive(Debug, Default)]
+pub(super) struct FixedGates(OnceLock<(Gates, Work)>);
+
+/// Uniform noise for the gates of a batch, a function of the seed and the number of the batch alone.
+struct GateNoise(ChaCha8Rng);
+
+impl GateNoise {
+    /// The noise of batch `number`.
+    fn new(seed: u64, number: usize) -> Self {
+        let mut generator = ChaCha8Rng::seed_from_u64(seed);
+        generator.set_stream(number as u64);
+        Self(generator)
     }
 
-    /// The loss with `work`, where `price` is that of the fast tier's.
-    pub fn total(self, work: Work, price: f64) -> StepLoss {
-        let price = work.per_frame * (price / work.of_fast_tier);
-        let total = self.losses.clone().sum() + price.clone();
-        let [ranking, log_power] = [0, 1].map(|loss| self.losses.clone().detach().narrow(1, loss, 1).sum());
-        let (total, ranking) = match self.missed {
-            Some(missed) => (total + missed.clone(), ranking + missed.detach()),
-            None => (total, ranking),
-        };
-        StepLoss { total, terms: vec![("ranking", ranking), ("log_power", log_power), ("price", price)] }
+    /// The next random numbers from 0 to 1, of the shape of `like`, on its device.
+    fn like<const D: usize>(&mut self, like: Tensor<D>) -> Tensor<D> {
+        let shape = like.dims();
+        let draws: Vec<f32> = (0..shape.iter().product()).map(|_| self.0.random()).collect();
+        Tensor::from_data(TensorData::new(draws, shape), &like.device().inner())
     }
+}
+
+/// The gates of a batch, sampled where they are learned and hard where they are not, and the work that they leave.
+fn gates_and_work(
+    config: &PeaksConfig,
+    fixed: &FixedGates,
+    model: &LearnedWelchPeaks,
+    number: usize,
+) -> Result<(Gates, Work), ArgumentError> {
+    let with_work = |gates: Gates| {
+        let work = expected_work(config, model, &gates);
+        (gates, work)
+    };
+    if ![Parameters::Gates, Parameters::Segments].into_iter().any(|group| learns(config, group)) {
+        return Ok(fixed.0.get_or_init(|| with_work(model.hard_gates())).clone());
+    }
+    let mut noise = GateNoise::new(config.seed, number);
+    let butterflies = model.transform.as_ref().map(|transform| noise.like(transform.gate_logits.val()));
+    let sampled = model.try_sample_gates_from(butterflies, noise.like(model.segment_logits.val()))?;
+    Ok(with_work(match (learns(config, Parameters::Gates), learns(config, Parameters::Segments)) {
+        (true, true) => sampled,
+        (true, false) => model.hard_gates().with_butterflies(sampled.butterflies().cloned()),
+        (false, _) if model.transform.is_none() => sampled,
+        (false, _) => sampled.with_butterflies(model.hard_gates().butterflies().cloned()),
+    }))
+}
+
+/// Expected work. Gates that are not learned count as they are.
+fn expected_work(config: &PeaksConfig, model: &LearnedWelchPeaks, gates: &Gates) -> Work {
+    let butterflies = match learns(config, Parameters::Gates) {
+        true => model.expected_open_gates(),
+        false => open_butterflies(model, gates).detach(),
+    };
+    let segments = match learns(config, Parameters::Segments) {
+        true => model.expected_open_segments(),
+        false => gates.segments().clone().sum().detach(),
+    };
+    work(config, model, butterflies, segments)
+}
+
+/// Work that hard gates leave.
+pub(super) fn hard_work(config: &PeaksConfig, model: &LearnedWelchPeaks, gates: &Gates) -> Work {
+    work(config, model, open_butterflies(model, gates), gates.segments().clone().sum())
+}
+
+/// Open butterflies per segment, `[1]`: all of an exact transform.
+fn open_butterflies(model: &LearnedWelchPeaks, gates: &Gates) -> Tensor<1> {
+    match gates.butterflies() {
+        Some(butterflies) => butterflies.clone().sum(),
+        None => model.expected_open_gates(),
+    }
+}
+
+/// The time of open segments `[1]` where that is priced, or else their open butterflies: `butterflies` `[1]` in each.
+fn work(config: &PeaksConfig, model: &LearnedWelchPeaks, butterflies: Tensor<1>, segments: Tensor<1>) -> Work {
+    let times = &config.loss.segment_times;
+    if times.is_empty() {
+        let unit = model.options().with_segments(PRICED_SEGMENTS).butterflies();
+        return Work { per_frame: butterflies * segments, unit: unit as f64 };
+    }
+    Work { per_frame: time_of(segments, times), unit: priced_time(times) }
 }

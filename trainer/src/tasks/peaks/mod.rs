@@ -1,4 +1,4 @@
-//! Task `peaks`: learned Welch peaks, fitted to the peaks of the exact reference tier.
+//! Task `peaks`: learned Welch peaks, fitted to the peaks of the exact reference.
 
 pub mod batch;
 mod checks;
@@ -6,41 +6,44 @@ mod config;
 mod data;
 pub mod ephemeral;
 pub mod evaluate;
-mod gated_loss;
+mod found_peaks;
+mod frame_sets;
 mod loss;
-mod memory;
 mod predicted_times;
 pub mod report;
-mod row;
 mod segment_times;
 mod table;
+mod timing;
 
 use std::path::{Path, PathBuf};
 
-use burn::tensor::Device;
-use firefly_models::{LearnedWelchPeaks, LearnedWelchPeaksConfig, Tier};
-use firefly_ops::HostPeaks;
+use burn::tensor::{Device, Tensor};
+use firefly_models::LearnedWelchPeaks;
+use firefly_models::zoo::{ZooError, ZooModel};
+use firefly_ops::from_host::HostPeaks;
 
-pub use config::{LossSection, ModelSection, Parameters, TrainingSection};
+pub use config::{LossSection, ModelSection, Parameters, REFERENCE_SEGMENTS, TrainingSection};
 pub use data::PeaksData;
-pub use row::PeaksRow;
+pub use evaluate::PeaksRow;
+pub use found_peaks::Agreement;
 
+use self::data::POWER_ERROR_DB;
 use self::evaluate::active_share;
+use self::found_peaks::{append, read_back};
+use self::frame_sets::{OfRecording, named_frames, of_recordings};
 use self::report::PeaksReport;
-use super::found_peaks::{append, read_back};
-use super::frame_sets::{OfRecording, named_frames, of_recordings};
-use crate::config::{ConfigError, Resolved, RunConfig, Sections, ensure, locate_frames};
+use crate::config::{ConfigError, DataRoot, HeldValues, RunConfig, Sections, locate_frames};
 use crate::data::DataConfig;
 use crate::metrics::{Metric, StepLoss, TrainingPoint, Validation};
 use crate::progress::Monitor;
 use crate::task::{
-    BatchShare, GroupRate, LoadedModel, MetricCurve, ModelError, OtherEvaluation, Placed, PredictionTable, Predictions,
-    ReportParts, Task, TaskError,
+    BatchShare, GroupRate, LoadedModel, MetricCurve, ModelError, OpenRun, OtherEvaluation, Placed, PredictionTable,
+    Predictions, ReportParts, Task, TaskError,
 };
-use crate::tasks::TaskName;
+use crate::tasks::{TaskName, zoo_model};
 
-/// Name of the model.
-const MODEL: &str = "learned_welch_peaks";
+/// Logarithm of a gain that adds nothing to a bin's own power but rounding.
+const NO_LOG_GAIN: f32 = -40.0;
 
 /// The task.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,20 +60,18 @@ impl Sections for PeaksTask {
     type TrainingSection = TrainingSection;
     type LossSection = LossSection;
 
-    fn models() -> Vec<&'static str> {
-        vec![MODEL]
-    }
-
-    fn choose_model(_config: &mut PeaksConfig, name: &str) -> Result<(), ConfigError> {
-        ensure(name == MODEL, "--model", name, MODEL)
-    }
-
     fn validate(config: &PeaksConfig) -> Result<(), ConfigError> {
         checks::validate(config)
     }
 
-    fn check_memory(config: &PeaksConfig, available: u64) -> Result<(), ConfigError> {
-        memory::check(config, available)
+    fn held_values(config: &PeaksConfig) -> Vec<HeldValues> {
+        let (data, frame) = (&config.data, config.model.frame());
+        let mut held = vec![HeldValues::new("training.batch", config.training.batch, frame)];
+        if data.recordings.is_none() {
+            // Frames to validate on and to test on.
+            held.push(HeldValues::new("data.synthetic_frames", data.synthetic_frames, 2 * frame));
+        }
+        held
     }
 
     fn complete(config: &mut PeaksConfig) -> Result<(), ConfigError> {
@@ -78,12 +79,12 @@ impl Sections for PeaksTask {
         checks::validate(config)
     }
 
-    fn locate_data(config: &mut PeaksConfig, root: Option<&Path>) -> Result<Option<PathBuf>, ConfigError> {
+    fn locate_data(config: &mut PeaksConfig, root: DataRoot<'_>) -> Result<(), ConfigError> {
         locate_frames(&mut config.data, root)
     }
 
     fn are_comparable(a: &PeaksConfig, b: &PeaksConfig) -> bool {
-        a.model.exact(Tier::Reference) == b.model.exact(Tier::Reference)
+        a.model.exact(REFERENCE_SEGMENTS) == b.model.exact(REFERENCE_SEGMENTS)
             && (a.model.frame(), &a.data, a.seed) == (b.model.frame(), &b.data, b.seed)
     }
 }
@@ -94,19 +95,15 @@ impl Task for PeaksTask {
     const CURVES: &'static [MetricCurve] = &[
         MetricCurve {
             metric: "validation_recall",
-            name: "validation recall",
             title: "Validation recall",
             axis: "recall of the reference peaks (exact bin)",
             is_share: true,
-            empty: "Validation recall was not measured.",
         },
         MetricCurve {
             metric: "active_share",
-            name: "active share",
             title: "Active butterflies, hard gates",
             axis: "open butterflies, share of the reference's",
             is_share: true,
-            empty: "No finite value was recorded.",
         },
     ];
 
@@ -118,45 +115,30 @@ impl Task for PeaksTask {
         PeaksData::open(config, device)
     }
 
-    fn replicate(config: &PeaksConfig, data: &PeaksData, device: &Device) -> Result<PeaksData, TaskError> {
-        data.on_device(config, device)
-    }
-
-    fn skipped(data: &PeaksData) -> usize {
-        data.sets.skipped
-    }
-
-    fn fingerprint(data: &PeaksData) -> u64 {
-        data.sets.fingerprint()
-    }
-
-    fn batches_per_epoch(_config: &PeaksConfig, _data: &PeaksData) -> Option<usize> {
-        None
-    }
-
-    fn init(config: &PeaksConfig, _data: &PeaksData, device: &Device) -> Result<LearnedWelchPeaks, TaskError> {
+    fn init(run: &OpenRun<'_, Self>, device: &Device) -> Result<LearnedWelchPeaks, TaskError> {
+        let config = run.config;
         Ok(config.model.learned().try_init(device)?)
     }
 
     fn freeze(model: LearnedWelchPeaks, config: &PeaksConfig) -> LearnedWelchPeaks {
-        gated_loss::freeze(model, config)
+        loss::freeze(model, config)
     }
 
     fn rates(config: &PeaksConfig) -> Vec<GroupRate> {
         let training = &config.training;
-        [("taper", training.taper_rate), ("twiddles", training.twiddle_rate)]
+        [("taper", training.taper_rate), ("transform.twiddles", training.twiddle_rate)]
             .map(|(path, share)| GroupRate { path, share })
             .into()
     }
 
     fn loss(
-        config: &PeaksConfig,
-        data: &PeaksData,
+        run: &OpenRun<'_, Self>,
         model: &LearnedWelchPeaks,
         share: &BatchShare,
         step: usize,
     ) -> Result<StepLoss, TaskError> {
-        Ok(gated_loss::step_loss(config, data, model, share, step)?)
+        let OpenRun { config, data } = *run;
+        Ok(loss::step_loss(config, data, model, share, step)?)
     }
 
     fn properties(config: &PeaksConfig, model: &LearnedWelchPeaks) -> Vec<Metric> {
@@ -165,8 +147,35 @@ impl Task for PeaksTask {
         vec![Metric::whole("butterflies", butterflies), Metric::real("active_share", share)]
     }
 
-    fn measure(config: &PeaksConfig, data: &PeaksData, model: &LearnedWelchPeaks) -> Result<Validation, TaskError> {
+    fn measure(run: &OpenRun<'_, Self>, model: &LearnedWelchPeaks) -> Result<Validation, TaskError> {
+        let OpenRun { config, data } = *run;
         data.validation.measure(model, config)
+    }
+
+    /// A price closes gates over the whole run: models before its end have not paid it yet.
+    fn keeps_best(config: &PeaksConfig) -> bool {
+        config.loss.price == 0.0
+    }
+
+    /// The model at its first step, without gain from neighbours unless one is given: an exact estimate of its segments.
+    fn untrained(run: &OpenRun<'_, Self>, device: &Device) -> Result<Option<LearnedWelchPeaks>, TaskError> {
+        if !Self::keeps_best(run.config) {
+            return Ok(None);
+        }
+        let learned = run.config.model.learned();
+        let mut model = learned.try_init(device)?;
+        if learned.neighbour_gain.is_none() && learned.product_weight.is_none() {
+            let gain = Tensor::<2>::from_floats([[NO_LOG_GAIN, 0.0, NO_LOG_GAIN]], device);
+            model.log_gain = model.log_gain.map(|gains| gains.zeros_like() + gain);
+        }
+        Ok(Some(model))
+    }
+
+    /// Less recall, or a greater error of power.
+    fn is_worse(validation: &Validation, untrained: &Validation) -> bool {
+        let recall = |validation: &Validation| validation.metric("recall").unwrap_or(0.0);
+        let error = |validation: &Validation| validation.metric(POWER_ERROR_DB).unwrap_or(f64::INFINITY);
+        recall(validation) < recall(untrained) || error(validation) > error(untrained)
     }
 
     fn describe(point: &TrainingPoint) -> String {
@@ -175,19 +184,21 @@ impl Task for PeaksTask {
     }
 
     fn save(model: &LearnedWelchPeaks, _config: &PeaksConfig, folder: &Path) -> Result<(), ModelError> {
-        Ok(model.save(folder)?)
+        zoo_model::save(&model.clone().into(), folder)
     }
 
     fn load(folder: &Path, config: &PeaksConfig, device: &Device) -> Result<LoadedModel<Self>, ModelError> {
-        let model = LearnedWelchPeaks::load(folder, device)?;
-        Ok(LoadedModel { differences: differences(model.config(), &config.model.learned()), model })
+        let model = zoo_model::read(folder, device)?;
+        let expected = config.model.learned().try_init(device).map_err(ZooError::from)?.into();
+        let differences = zoo_model::differences(&model, &expected);
+        match model {
+            ZooModel::LearnedWelchPeaks(model) => Ok(LoadedModel { model, differences }),
+            _ => Err(ModelError::Weights(folder.into(), differences.join(", "))),
+        }
     }
 
-    fn evaluate(
-        config: &PeaksConfig,
-        data: &PeaksData,
-        models: &[(String, LearnedWelchPeaks)],
-    ) -> Result<Vec<PeaksRow>, TaskError> {
+    fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, LearnedWelchPeaks)]) -> Result<Vec<PeaksRow>, TaskError> {
+        let OpenRun { config, data } = *run;
         data.sets.evaluated(|name, frames| evaluate::compare(name, frames, &config.model, models, &data.device))
     }
 
@@ -223,26 +234,7 @@ impl Task for PeaksTask {
         Ok(PredictionTable { columns, rows }.into())
     }
 
-    fn report(
-        resolved: &Resolved<Self>,
-        _data: &Self::Data,
-        model: &LearnedWelchPeaks,
-        rows: &[PeaksRow],
-    ) -> Result<ReportParts, TaskError> {
-        Ok(PeaksReport::of_run(resolved, model, rows).parts())
+    fn report(run: &OpenRun<'_, Self>, model: &LearnedWelchPeaks, rows: &[PeaksRow]) -> Result<ReportParts, TaskError> {
+        Ok(PeaksReport::of_run(run.config, model, rows).parts())
     }
-}
-
-/// The fields in which a model's configuration differs from its run's.
-fn differences(model: &LearnedWelchPeaksConfig, run: &LearnedWelchPeaksConfig) -> Vec<String> {
-    let fields = |config| match serde_json::to_value(config) {
-        Ok(serde_json::Value::Object(fields)) => fields,
-        _ => serde_json::Map::new(),
-    };
-    let (model, run) = (fields(model), fields(run));
-    let differs = |(name, value): (&String, &serde_json::Value)| {
-        let of_run = run.get(name).unwrap_or(&serde_json::Value::Null);
-        (of_run != value).then(|| format!("its {name} is {value}, the run's {of_run}"))
-    };
-    model.iter().filter_map(differs).collect()
 }

@@ -3,8 +3,8 @@
 use burn::tensor::{Tensor, TensorData};
 use firefly_app::device::DeviceName;
 
-use super::predicted_times::{self, OpenParts};
-use super::{LossSection, ModelSection};
+use super::loss::PRICED_SEGMENTS;
+use super::{LossSection, ModelSection, predicted_times};
 use crate::config::ConfigError;
 
 /// Gives a loss that is priced by the time on a device the times of its calibrated profile, unless it has times.
@@ -20,24 +20,10 @@ pub(super) fn complete(loss: &mut LossSection, model: &ModelSection) -> Result<(
             predicted_times::profile(name.id()).map_err(|error| failed(format!("a calibrated device: {error}")))?;
         let learned = model.learned();
         let (options, products) = (learned.options(), learned.product_weight.is_some());
-        let time = |segments, closed_blocks, halvings| {
-            let open = OpenParts { segments, products, closed_blocks, halvings };
-            predicted_times::learned(options, open, model.k, profile.as_ref()?)
-        };
-        let times = |halvings| (1..=model.segments).map(|segments| time(segments, 0, halvings)).collect::<Option<_>>();
+        let time = |segments| predicted_times::learned(options, segments, products, model.k, profile.as_ref()?);
+        let times: Option<_> = (1..=model.segments).map(time).collect();
         let hint = || failed("a calibrated device: run `firefly-bench calibrate` with `--device` first".into());
-        loss.segment_times = times(0).ok_or_else(hint)?;
-        if let Some(halvings) = learned.halvings {
-            let hint = || failed(format!("a device whose calibration measured {halvings} halvings: it measures 1"));
-            loss.halved_times = times(halvings).ok_or_else(hint)?;
-        }
-        if learned.closed_blocks.is_some() {
-            let saved = time(1, 0, 0).zip(time(1, 1, 0)).map(|(open, closed)| open - closed);
-            // Noise may make it less than nothing, and no block saves more than its share.
-            let blocks = learned.options().blocks() as f64;
-            let least = loss.segment_times.iter().chain(&loss.halved_times).copied().fold(f64::INFINITY, f64::min);
-            loss.block_time = Some(saved.ok_or_else(hint)?.clamp(0.0, least / blocks));
-        }
+        loss.segment_times = times.ok_or_else(hint)?;
     }
     Ok(())
 }
@@ -55,9 +41,9 @@ pub(super) fn time_of(segments: Tensor<1>, times: &[f64]) -> Tensor<1> {
     ((segments.expand([count]) - whole).clamp(0.0, 1.0) * steps).sum() + times[0]
 }
 
-/// The time of two open segments, or of one where there are no more.
-pub(super) fn time_of_two(times: &[f64]) -> f64 {
-    times[1.min(times.len() - 1)]
+/// The time of [`PRICED_SEGMENTS`] open segments, or of all where there are fewer.
+pub(super) fn priced_time(times: &[f64]) -> f64 {
+    times[PRICED_SEGMENTS.min(times.len()) - 1]
 }
 
 #[cfg(test)]
@@ -82,7 +68,7 @@ mod tests {
             }
         }
         let one = time_of(Tensor::from_floats([1.0], &device), &[70.0]);
-        assert_eq!((one.into_scalar::<f32>(), time_of_two(&[70.0]), time_of_two(&[50.0, 100.0])), (70.0, 70.0, 100.0));
+        assert_eq!((one.into_scalar::<f32>(), priced_time(&[70.0]), priced_time(&[50.0, 100.0])), (70.0, 70.0, 100.0));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Tables on a terminal.
 
-use super::row::{PeaksRow, predicting_devices};
-use crate::tasks::frame_sets::BATCH;
+use super::evaluate::{PeaksRow, predicting_devices};
+use super::frame_sets::BATCH;
 use firefly_app::table::{Align, TextTable};
 
 /// Evaluation rows as a table per data set under a legend, wrapped to the terminal's width.
@@ -50,7 +50,7 @@ fn data_set_table(rows: &[PeaksRow]) -> TextTable {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::super::row::ModelKind;
+    use super::super::evaluate::ModelKind;
     use insta::assert_snapshot;
 
     use super::*;

@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::TransformConfig;
 use super::matrix::Transform;
-use crate::config::{self as common, ConfigError, Training, ensure};
+use super::{TransformConfig, TransformTask};
+use crate::config::{self as common, ConfigError, HeldValues, NoKeys, Sections, Training, ensure};
+use crate::tasks::TaskName;
+use crate::tasks::zoo_model::{ZooSection, ZooTask};
 
 /// Accepted sizes.
 const SIZES: [usize; 2] = [4, 4096];
@@ -84,20 +86,9 @@ impl Default for TrainingSection {
 }
 
 impl Training for TrainingSection {
-    fn steps(&self) -> Option<usize> {
-        self.steps
-    }
-
-    fn epochs(&self) -> Option<usize> {
-        self.epochs
-    }
-
-    fn batch(&self) -> usize {
-        self.batch
-    }
-
-    fn learning_rate(&self) -> f64 {
-        self.learning_rate
+    fn common(&self) -> common::TrainingSection {
+        let Self { steps, epochs, batch, learning_rate, .. } = *self;
+        common::TrainingSection { steps, epochs, batch, learning_rate }
     }
 }
 
@@ -113,34 +104,53 @@ impl TrainingSection {
     }
 }
 
-/// Section `[loss]`, without keys: the loss is the mean squared error.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct LossSection {}
+impl ZooTask for TransformTask {
+    const DEFAULT_MODEL: &'static str = "butterfly";
+    const FAMILIES: &'static [&'static str] = &["butterfly"];
+    const DERIVED: &'static [(&'static str, &'static str)] = &[("n", "it is data.size")];
+}
 
-/// Checks every value of the task's sections.
-pub(super) fn validate(config: &TransformConfig) -> Result<(), ConfigError> {
-    config.model.validate()?;
-    let (data, [least, most]) = (&config.data, SIZES);
-    ensure(
-        data.size.is_power_of_two() && (least..=most).contains(&data.size),
-        "data.size",
-        data.size,
-        "a power of two from 4 to 4,096",
-    )?;
-    ensure(
-        data.output == OutputPart::Complex || data.transform != Transform::Dft,
-        "data.output",
-        "real",
-        "complex: a Fourier transform has an imaginary part",
-    )?;
-    let training = &config.training;
-    for (key, share) in
-        [("training.round_after", training.round_after), ("training.choose_after", training.choose_after)]
-    {
-        ensure((0.0..=1.0).contains(&share), key, share, "from 0 to 1")?;
+impl Sections for TransformTask {
+    const NAME: TaskName = TaskName::Transform;
+
+    type ModelSection = ZooSection<Self>;
+    type DataSection = DataSection;
+    type TrainingSection = TrainingSection;
+    // The loss is the mean squared error.
+    type LossSection = NoKeys;
+
+    fn validate(config: &TransformConfig) -> Result<(), ConfigError> {
+        let (data, [least, most]) = (&config.data, SIZES);
+        ensure(
+            data.size.is_power_of_two() && (least..=most).contains(&data.size),
+            "data.size",
+            data.size,
+            "a power of two from 4 to 4,096",
+        )?;
+        ensure(
+            data.output == OutputPart::Complex || data.transform != Transform::Dft,
+            "data.output",
+            "real",
+            "complex: a Fourier transform has an imaginary part",
+        )?;
+        let training = &config.training;
+        for (key, share) in
+            [("training.round_after", training.round_after), ("training.choose_after", training.choose_after)]
+        {
+            ensure((0.0..=1.0).contains(&share), key, share, "from 0 to 1")?;
+        }
+        ensure((1..=MAX_STARTS).contains(&training.starts), "training.starts", training.starts, "from 1 to 1,024")
     }
-    ensure((1..=MAX_STARTS).contains(&training.starts), "training.starts", training.starts, "from 1 to 1,024")
+
+    fn held_values(config: &TransformConfig) -> Vec<HeldValues> {
+        let (size, rows) = (config.data.size, config.training.batch);
+        // Real and imaginary parts.
+        let matrix = HeldValues::new("data.size", size, 2 * size);
+        match config.data.from {
+            LearningData::Matrix => vec![matrix],
+            LearningData::Examples => vec![matrix, HeldValues::new("training.batch", rows, size)],
+        }
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 
 mod config;
 mod matrix;
-mod memory;
 mod starts;
 mod target;
 
@@ -12,8 +11,9 @@ use std::path::{Path, PathBuf};
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
 use firefly_models::zoo::{Settings, ZooModel};
+use firefly_recordings::read_table;
 
-pub use config::{DataSection, LearningData, LossSection, OutputPart, TrainingSection};
+pub use config::{DataSection, LearningData, OutputPart, TrainingSection};
 pub use matrix::{ComplexMatrix, Transform};
 pub use starts::Starts;
 pub use target::TransformData;
@@ -21,16 +21,15 @@ pub use target::TransformData;
 use target::{MatrixErrors, apply};
 
 use super::scores::{self, ScoreRow};
-use super::zoo_model::{self, ZooSection, ZooTask};
-use crate::config::{ConfigError, Resolved, RunConfig, Sections};
-use crate::data::{Part, normal_rows, read_table};
+use super::zoo_model;
+use crate::config::RunConfig;
+use crate::data::{Part, normal_rows};
 use crate::metrics::{Metric, StepLoss, Validation};
 use crate::progress::Monitor;
 use crate::task::{
-    BatchShare, LoadedModel, MetricCurve, ModelError, OtherEvaluation, Placed, PredictionTable, Predictions,
+    BatchShare, LoadedModel, MetricCurve, ModelError, OpenRun, OtherEvaluation, Placed, PredictionTable, Predictions,
     ReportParts, Task, TaskError, over_devices,
 };
-use crate::tasks::TaskName;
 
 /// The task.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,47 +43,13 @@ fn best<'a>(starts: &'a Starts, data: &TransformData) -> Result<&'a ZooModel, Ta
     starts.best(|model| Ok(MatrixErrors::of(model, data)?.rmse))
 }
 
-impl ZooTask for TransformTask {
-    const DEFAULT_MODEL: &'static str = "butterfly";
-    const FAMILIES: &'static [&'static str] = &["butterfly"];
-    const DERIVED: &'static [(&'static str, &'static str)] = &[("n", "it is data.size")];
-}
-
-impl Sections for TransformTask {
-    const NAME: TaskName = TaskName::Transform;
-
-    type ModelSection = ZooSection<Self>;
-    type DataSection = DataSection;
-    type TrainingSection = TrainingSection;
-    type LossSection = LossSection;
-
-    fn models() -> Vec<&'static str> {
-        ZooSection::<Self>::accepted()
-    }
-
-    fn choose_model(config: &mut TransformConfig, name: &str) -> Result<(), ConfigError> {
-        config.model.name = name.into();
-        config.model.validate()
-    }
-
-    fn validate(config: &TransformConfig) -> Result<(), ConfigError> {
-        config::validate(config)
-    }
-
-    fn check_memory(config: &TransformConfig, available: u64) -> Result<(), ConfigError> {
-        memory::check(config, available)
-    }
-}
-
 impl Task for TransformTask {
     const TERMS: &'static [(&'static str, &'static str)] = &[];
     const CURVES: &'static [MetricCurve] = &[MetricCurve {
         metric: "validation_rmse",
-        name: "root mean square",
         title: "Error of the matrix",
         axis: "root mean square error per element",
         is_share: false,
-        empty: "The error was not measured.",
     }];
 
     type Model = Starts;
@@ -95,28 +60,9 @@ impl Task for TransformTask {
         Ok(TransformData::of(config, device))
     }
 
-    fn fingerprint(_data: &TransformData) -> u64 {
-        0
-    }
-
-    fn replicate(config: &TransformConfig, _data: &TransformData, device: &Device) -> Result<TransformData, TaskError> {
-        Ok(TransformData::of(config, device))
-    }
-
-    fn batch_rows(config: &TransformConfig, data: &TransformData, _batch: usize) -> usize {
-        match config.data.from {
-            LearningData::Matrix => data.matrix.n,
-            LearningData::Examples => config.training.batch,
-        }
-    }
-
-    /// An epoch is a pass over the matrix; examples have no end.
-    fn batches_per_epoch(config: &TransformConfig, _data: &TransformData) -> Option<usize> {
-        (config.data.from == LearningData::Matrix).then_some(1)
-    }
-
     /// Start s is that of a run whose seed is s more.
-    fn init(config: &TransformConfig, _data: &TransformData, device: &Device) -> Result<Starts, TaskError> {
+    fn init(run: &OpenRun<'_, Self>, device: &Device) -> Result<Starts, TaskError> {
+        let config = run.config;
         let derived = || Settings::new().with("n", config.data.size);
         let seeds = (0..config.training.starts as u64).map(|start| config.seed.wrapping_add(start));
         let models = seeds.map(|seed| config.model.create(derived(), seed, device)).collect::<Result<_, _>>()?;
@@ -128,17 +74,13 @@ impl Task for TransformTask {
     }
 
     /// Rounds the permutations of butterflies once, and drops the worse starts.
-    fn advance(
-        starts: Starts,
-        config: &TransformConfig,
-        data: &TransformData,
-        step: usize,
-        steps: usize,
-    ) -> Result<Starts, TaskError> {
+    fn advance(run: &OpenRun<'_, Self>, starts: Starts, step: usize, steps: usize) -> Result<Starts, TaskError> {
+        let OpenRun { config, data } = *run;
         let training = &config.training;
         let share = training.round_after;
-        let is_rounded_now = share < 1.0 && step == (share * steps as f64) as usize;
-        let starts = if is_rounded_now { starts.map(rounded) } else { starts };
+        // At every step from there on: a run that is resumed reads the logits as parameters that are still learned.
+        let is_rounded = share < 1.0 && step >= (share * steps as f64) as usize;
+        let starts = if is_rounded { starts.map(rounded) } else { starts };
         let left = training.starts_left(step, steps);
         if step == 0 || left == training.starts_left(step - 1, steps) {
             return Ok(starts);
@@ -147,13 +89,8 @@ impl Task for TransformTask {
     }
 
     /// The sum of the errors of the starts that are trained, so that each is trained as it would be alone.
-    fn loss(
-        config: &TransformConfig,
-        data: &TransformData,
-        starts: &Starts,
-        share: &BatchShare,
-        _step: usize,
-    ) -> Result<StepLoss, TaskError> {
+    fn loss(run: &OpenRun<'_, Self>, starts: &Starts, share: &BatchShare, _step: usize) -> Result<StepLoss, TaskError> {
+        let OpenRun { config, data } = *run;
         let (rows, target) = match config.data.from {
             LearningData::Matrix => (data.units_of(&share.rows), data.transforms_of(&share.rows)),
             LearningData::Examples => {
@@ -170,7 +107,8 @@ impl Task for TransformTask {
         Ok(StepLoss::single(sum.unwrap_or_else(|| Tensor::zeros([1], &data.device))))
     }
 
-    fn measure(_config: &TransformConfig, data: &TransformData, starts: &Starts) -> Result<Validation, TaskError> {
+    fn measure(run: &OpenRun<'_, Self>, starts: &Starts) -> Result<Validation, TaskError> {
+        let data = run.data;
         let errors = MatrixErrors::of(best(starts, data)?, data)?;
         let metrics = vec![Metric::real("rmse", errors.rmse), Metric::real("relative_error", errors.relative)];
         Ok(Validation { loss: errors.rmse.powi(2), metrics })
@@ -178,7 +116,7 @@ impl Task for TransformTask {
 
     /// Writes the best start alone.
     fn save(starts: &Starts, config: &TransformConfig, folder: &Path) -> Result<(), ModelError> {
-        let failed = |error: TaskError| ModelError::Weights { path: folder.into(), reason: error.to_string() };
+        let failed = |error: TaskError| ModelError::Weights(folder.into(), error.to_string());
         let model = best(starts, &TransformData::of(config, &starts.device())).map_err(failed)?;
         zoo_model::save(model, folder)
     }
@@ -191,11 +129,8 @@ impl Task for TransformTask {
         Ok(LoadedModel { model: Starts::single(model), differences })
     }
 
-    fn evaluate(
-        config: &TransformConfig,
-        data: &TransformData,
-        models: &[(String, Starts)],
-    ) -> Result<Vec<ScoreRow>, TaskError> {
+    fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, Starts)]) -> Result<Vec<ScoreRow>, TaskError> {
+        let OpenRun { config, data } = *run;
         let row = |(name, starts): &(String, Starts)| {
             let model = best(starts, data)?;
             let errors = MatrixErrors::of(model, data)?;
@@ -220,7 +155,7 @@ impl Task for TransformTask {
         _models: &[(String, Starts)],
         _device: &Device,
     ) -> Result<OtherEvaluation<Self>, TaskError> {
-        Err(TaskError::UnknownData { name: name.into(), expected: "can't be given: a transform has no other data" })
+        Err(TaskError::UnknownData(name.into(), "can't be given: a transform has no other data"))
     }
 
     /// Rows of n channels in files of recordings, each row a sample of every channel.
@@ -240,8 +175,7 @@ impl Task for TransformTask {
             let values: Vec<f32> =
                 (0..rows).flat_map(|row| channels.iter().map(move |channel| channel.samples[row])).collect();
             let rows: Tensor<2> = Tensor::from_data(TensorData::new(values, [rows, n]), device);
-            let parts = apply(model, rows)
-                .map_err(|error| TaskError::Input { path: path.clone(), reason: error.to_string() })?;
+            let parts = apply(model, rows).map_err(|error| TaskError::Input(path.clone(), error.to_string()))?;
             let parts: Vec<Vec<f32>> =
                 parts.into_iter().take(names.len()).map(|part| part.into_data().iter().collect()).collect();
             let cells = |row: usize| parts.iter().flat_map(move |part| &part[row * n..(row + 1) * n]);
@@ -257,25 +191,15 @@ impl Task for TransformTask {
         Ok(table.into())
     }
 
-    fn report(
-        resolved: &Resolved<Self>,
-        data: &Self::Data,
-        starts: &Starts,
-        rows: &[ScoreRow],
-    ) -> Result<ReportParts, TaskError> {
-        let config = &resolved.config;
+    fn report(run: &OpenRun<'_, Self>, starts: &Starts, rows: &[ScoreRow]) -> Result<ReportParts, TaskError> {
+        let OpenRun { config, data } = *run;
         let facts = [
             ("model", config.model.name.clone()),
             ("settings", best(starts, data)?.settings().to_string()),
             ("learned from", format!("{:?}", config.data.from).to_lowercase()),
             ("random starts", config.training.starts.to_string()),
         ];
-        Ok(ReportParts {
-            data_set: data_set(config),
-            facts: facts.map(|(name, value)| (name.to_string(), value)).into(),
-            tables: scores::tables(rows),
-            ..ReportParts::default()
-        })
+        Ok(scores::report(data_set(config), facts, rows))
     }
 }
 

@@ -1,18 +1,22 @@
 //! The matrix to learn, and how far a model is from it.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use burn::tensor::{Device, Tensor, TensorData};
 use firefly_models::zoo::ZooModel;
 
 use super::TransformConfig;
-use super::config::{DataSection, OutputPart};
+use super::config::{DataSection, LearningData, OutputPart};
 use super::matrix::ComplexMatrix;
-use crate::task::TaskError;
+use crate::data::EpochOrder;
+use crate::task::{TaskData, TaskError};
 
 /// The matrix to learn, on a device. Row j of the tensors is the transform of the unit vector j.
 pub struct TransformData {
-    pub(super) matrix: ComplexMatrix,
+    pub(super) matrix: Arc<ComplexMatrix>,
+    /// Passes over the rows of the matrix; none where random rows are learned from.
+    order: Option<Arc<EpochOrder>>,
     pub(super) output: OutputPart,
     pub(super) device: Device,
     re: Tensor<2>,
@@ -28,14 +32,16 @@ pub(super) struct TargetParts {
 impl TransformData {
     /// The matrix of a configuration, on a device without autodiff.
     pub(super) fn of(config: &TransformConfig, device: &Device) -> Self {
-        let DataSection { transform, size: n, output, .. } = config.data;
+        let DataSection { transform, size: n, output, from } = config.data;
         let matrix = transform.matrix(n, config.seed);
         // Row k of the matrix are the weights of output k: transposed, row j is the transform of the unit vector j.
         let part = |values: &[f64]| -> Tensor<2> {
             let values: Vec<f32> = values.iter().map(|value| *value as f32).collect();
             Tensor::from_data(TensorData::new(values, [n, n]), device).transpose()
         };
-        Self { re: part(&matrix.re), im: part(&matrix.im), output, device: device.clone(), matrix }
+        let order = (from == LearningData::Matrix).then(|| EpochOrder::new(config.seed, n, n).into());
+        let (re, im) = (part(&matrix.re), part(&matrix.im));
+        Self { re, im, output, order, device: device.clone(), matrix: matrix.into() }
     }
 
     /// The transforms of these unit vectors.
@@ -75,6 +81,22 @@ impl TransformData {
     }
 }
 
+impl TaskData for TransformData {
+    fn fingerprint(&self) -> u64 {
+        0
+    }
+
+    fn on_device(&self, device: &Device) -> Self {
+        let (matrix, order, output) = (self.matrix.clone(), self.order.clone(), self.output);
+        let [re, im] = [&self.re, &self.im].map(|part| part.clone().to_device(device));
+        Self { matrix, order, output, device: device.clone(), re, im }
+    }
+
+    fn order(&self) -> Option<&EpochOrder> {
+        self.order.as_deref()
+    }
+}
+
 /// Transforms of real rows `[rows, n]` by a model: real and imaginary parts.
 pub(super) fn apply(model: &ZooModel, rows: Tensor<2>) -> Result<[Tensor<2>; 2], TaskError> {
     const NAME: &str = "transform";
@@ -82,14 +104,12 @@ pub(super) fn apply(model: &ZooModel, rows: Tensor<2>) -> Result<[Tensor<2>; 2],
     let mut outputs = model.try_forward(vec![rows.into(), zeros.into()])?.into_iter();
     let mut part = |name| match outputs.next() {
         Some(part) => Ok(part.try_float::<2>(NAME, name)?),
-        None => Err(unsuitable(model)),
+        None => {
+            let reason = "it has no outputs re and im for inputs re and im".to_string();
+            Err(TaskError::Unsuitable(model.family().name.into(), reason))
+        }
     };
     Ok([part("re")?, part("im")?])
-}
-
-fn unsuitable(model: &ZooModel) -> TaskError {
-    let reason = "it has no outputs re and im for inputs re and im".to_string();
-    TaskError::Unsuitable { model: model.family().name.into(), reason }
 }
 
 /// Errors of a model's matrix: root mean square, relative, largest.

@@ -4,18 +4,17 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use burn::tensor::Device;
-use burn_train::Interrupter;
 use firefly_app::device_list::DeviceList;
 use firefly_models::LearnedWelchPeaks;
-use firefly_trainer::config::{ConfigError, Resolved, RunConfig, Sections, load};
+use firefly_trainer::config::{ConfigError, HeldValues, Resolved, RunConfig, Sections, load};
 use firefly_trainer::data::DataConfig;
 use firefly_trainer::fit::FitError;
 use firefly_trainer::metrics::{StepLoss, Validation};
-use firefly_trainer::progress::{Monitor, Silent};
+use firefly_trainer::progress::{Interrupter, Monitor, Silent};
 use firefly_trainer::run::{RunError, train};
 use firefly_trainer::run_folder::RunFolder;
 use firefly_trainer::task::{
-    BatchShare, LoadedModel, MetricCurve, ModelError, OtherEvaluation, Placed, Predictions, ReportParts, Task,
+    BatchShare, LoadedModel, MetricCurve, ModelError, OpenRun, OtherEvaluation, Placed, Predictions, ReportParts, Task,
     TaskError,
 };
 use firefly_trainer::tasks::TaskName;
@@ -43,16 +42,12 @@ impl Sections for Failing {
     type TrainingSection = TrainingSection;
     type LossSection = LossSection;
 
-    fn models() -> Vec<&'static str> {
-        PeaksTask::models()
-    }
-
-    fn choose_model(_: &mut RunConfig<Self>, _: &str) -> Result<(), ConfigError> {
-        Ok(())
-    }
-
     fn validate(config: &RunConfig<Self>) -> Result<(), ConfigError> {
         PeaksTask::validate(&peaks(config))
+    }
+
+    fn held_values(config: &RunConfig<Self>) -> Vec<HeldValues> {
+        PeaksTask::held_values(&peaks(config))
     }
 }
 
@@ -68,20 +63,9 @@ impl Task for Failing {
         PeaksTask::open(&peaks(config), device, monitor)
     }
 
-    fn replicate(config: &RunConfig<Self>, data: &PeaksData, device: &Device) -> Result<PeaksData, TaskError> {
-        PeaksTask::replicate(&peaks(config), data, device)
-    }
-
-    fn fingerprint(data: &PeaksData) -> u64 {
-        PeaksTask::fingerprint(data)
-    }
-
-    fn batches_per_epoch(_: &RunConfig<Self>, _: &PeaksData) -> Option<usize> {
-        None
-    }
-
-    fn init(config: &RunConfig<Self>, data: &PeaksData, device: &Device) -> Result<LearnedWelchPeaks, TaskError> {
-        PeaksTask::init(&peaks(config), data, device)
+    fn init(run: &OpenRun<'_, Self>, device: &Device) -> Result<LearnedWelchPeaks, TaskError> {
+        let OpenRun { config, data } = *run;
+        PeaksTask::init(&OpenRun { config: &peaks(config), data }, device)
     }
 
     fn freeze(model: LearnedWelchPeaks, config: &RunConfig<Self>) -> LearnedWelchPeaks {
@@ -89,19 +73,20 @@ impl Task for Failing {
     }
 
     fn loss(
-        config: &RunConfig<Self>,
-        data: &PeaksData,
+        run: &OpenRun<'_, Self>,
         model: &LearnedWelchPeaks,
         share: &BatchShare,
         step: usize,
     ) -> Result<StepLoss, TaskError> {
+        let OpenRun { config, data } = *run;
         let failure = FAILURE.load(Ordering::Relaxed);
         assert!(share.rows.start * 1000 + step != failure, "can't allocate 42 bytes");
-        PeaksTask::loss(&peaks(config), data, model, share, step)
+        PeaksTask::loss(&OpenRun { config: &peaks(config), data }, model, share, step)
     }
 
-    fn measure(config: &RunConfig<Self>, data: &PeaksData, model: &LearnedWelchPeaks) -> Result<Validation, TaskError> {
-        PeaksTask::measure(&peaks(config), data, model)
+    fn measure(run: &OpenRun<'_, Self>, model: &LearnedWelchPeaks) -> Result<Validation, TaskError> {
+        let OpenRun { config, data } = *run;
+        PeaksTask::measure(&OpenRun { config: &peaks(config), data }, model)
     }
 
     fn save(model: &LearnedWelchPeaks, config: &RunConfig<Self>, folder: &Path) -> Result<(), ModelError> {
@@ -112,11 +97,7 @@ impl Task for Failing {
         unreachable!("the run never ends")
     }
 
-    fn evaluate(
-        _: &RunConfig<Self>,
-        _: &PeaksData,
-        _: &[(String, LearnedWelchPeaks)],
-    ) -> Result<Vec<PeaksRow>, TaskError> {
+    fn evaluate(_: &OpenRun<'_, Self>, _: &[(String, LearnedWelchPeaks)]) -> Result<Vec<PeaksRow>, TaskError> {
         unreachable!("the run never ends")
     }
 
@@ -137,12 +118,7 @@ impl Task for Failing {
         unreachable!("the run never ends")
     }
 
-    fn report(
-        _: &Resolved<Self>,
-        _: &PeaksData,
-        _: &LearnedWelchPeaks,
-        _: &[PeaksRow],
-    ) -> Result<ReportParts, TaskError> {
+    fn report(_: &OpenRun<'_, Self>, _: &LearnedWelchPeaks, _: &[PeaksRow]) -> Result<ReportParts, TaskError> {
         unreachable!("the run never ends")
     }
 }
@@ -161,7 +137,7 @@ fn a_device_that_fails_ends_the_run_with_a_message_and_a_checkpoint_that_resumes
         FAILURE.store(first_row * 1000 + 10, Ordering::Relaxed);
         let list: DeviceList = devices.parse().unwrap();
         let settings = ["name=\"small\"".to_string()];
-        let resolved = Resolved::new(load::<Failing>(&config, &settings, None).unwrap().config, &list.names().unwrap());
+        let resolved = Resolved::new(load::<Failing>(&config, &settings, None).unwrap(), &list.names().unwrap());
         let run_folder = RunFolder::new(&out);
         let devices = list.open().unwrap();
         let ended = train(&run_folder, &resolved, &devices, false, &Interrupter::new(), &mut Silent);
@@ -180,7 +156,7 @@ fn a_device_that_fails_ends_the_run_with_a_message_and_a_checkpoint_that_resumes
     }
     // A run that fails in its first step has nothing to save.
     FAILURE.store(0, Ordering::Relaxed);
-    let resolved = Resolved::new(load::<Failing>(&config, &[], None).unwrap().config, &["cpu"]);
+    let resolved = Resolved::new(load::<Failing>(&config, &[], None).unwrap(), &["cpu"]);
     let run_folder = RunFolder::new(folder.path().join("early"));
     let ended = train(&run_folder, &resolved, &[Device::flex()], false, &Interrupter::new(), &mut Silent);
     assert!(

@@ -2,11 +2,12 @@
 //!
 //! Per row, the stages are first computed again, and the inputs of every pass kept in registers; then the gradient goes
 //! back through the stages. A unit has the same butterflies in every row, so it sums their gradients over the rows of a
-//! block by itself, in order, and writes one partial sum per block.
+//! block by itself, in order, and writes one partial sum per block. Where no gradient of a butterfly is needed, the
+//! inputs are neither read nor computed again.
 
 use cubecl::prelude::*;
 
-use super::ButterflyKind;
+use super::GradientKind;
 use super::index::{UnitIndex, butterfly_offset, input_offset, output_offset, shared_offset, unit_index, upper_value};
 use crate::gpu::butterfly::plan::ButterflyLaunchPlan;
 use crate::gpu::complex::{
@@ -55,7 +56,7 @@ struct Prefetched {
 }
 
 /// Writes the gradient of the launch's input, and per block of rows the sums for its butterflies, from `grad`, the
-/// gradient of its output. The imaginary part of the input's gradient is not written if the input is real.
+/// gradient of its output: those of the `kind`.
 ///
 /// A tile whose gradient is 0 gives zeros, also where its input is not finite.
 #[cube(launch, launch_unchecked)]
@@ -67,11 +68,12 @@ pub fn backward(
     sums: &mut ButterflyBuffers,
     blocks: BlockedRows,
     #[comptime] plan: ButterflyLaunchPlan,
-    #[comptime] kind: ButterflyKind,
+    #[comptime] kind: GradientKind,
 ) {
     let index = unit_index(UNIT_POS, CUBE_POS as u32, plan);
     let passes = comptime!(plan.passes());
     let last = comptime!(plan.passes() - 1);
+    let sums_butterflies = comptime!(kind.of_butterflies());
     let values = comptime!(1u32 << plan.log2_values);
     // Two exchange buffers in turn: units may still read one while others write the next.
     let mut exchange = Shared::<[Complex]>::new_slice(comptime!(2 * plan.exchange_len() as usize));
@@ -91,12 +93,16 @@ pub fn backward(
     let first = index.later.row * blocks.block_length;
     let mut next =
         Prefetched { input: Array::new(comptime!(values as usize)), grad: Array::new(comptime!(values as usize)) };
-    prefetch(&mut next, input, grad, first, blocks.rows, &index, plan, kind);
+    prefetch(&mut next, input, grad, first, blocks.rows, &index, plan, sums_butterflies);
     for row_of_block in 0..blocks.block_length {
         let row = first + row_of_block;
         let inside = row < blocks.rows;
         let start = row as usize * comptime!(1usize << plan.log2_n);
         let turn = flag + row_of_block % 2;
+        // Without the exchanges of the forward stages, those of the row before may still be read.
+        if comptime!(!sums_butterflies) {
+            sync_cube();
+        }
 
         // Take over the prefetched row, prefetch the one after it, and flag a gradient other than 0.
         let mut bits = 0u32;
@@ -110,7 +116,7 @@ pub fn backward(
             bits |= (u32::reinterpret(re) | u32::reinterpret(im)) << 1u32;
         }
         if row_of_block + 1 < blocks.block_length {
-            prefetch(&mut next, input, grad, row + 1, blocks.rows, &index, plan, kind);
+            prefetch(&mut next, input, grad, row + 1, blocks.rows, &index, plan, sums_butterflies);
         }
         if bits != 0u32 {
             nonzero[turn as usize] = 1u32;
@@ -118,7 +124,7 @@ pub fn backward(
 
         // Compute the inputs of every pass: the stages of all passes but the last.
         #[unroll]
-        for pass in 0..last {
+        for pass in 0..comptime!(if sums_butterflies { last } else { 0 }) {
             let work = comptime!(stage_input(pass, 1, &plan));
             #[unroll]
             for local in 0..comptime!(plan.pass_stages(pass)) {
@@ -144,35 +150,27 @@ pub fn backward(
             let stages = comptime!(plan.pass_stages(pass));
             // The inputs of the pass's later stages.
             #[unroll]
-            for local in 0..comptime!(stages - 1) {
+            for local in 0..comptime!(if sums_butterflies { stages - 1 } else { 0 }) {
                 let (from, to) = comptime!((stage_input(pass, local, &plan), stage_input(pass, local + 1, &plan)));
                 forward_stage(&mut saved, &own, pass, local, from, to, plan, kind.gated);
             }
             // A gradient of 0 times an input that is not finite would be NaN.
             let is_zero = if comptime!(pass == 0) { first_is_zero } else { later_is_zero };
-            if !is_zero {
+            if comptime!(!sums_butterflies) || !is_zero {
                 #[unroll]
                 for local in 0..stages {
-                    backward_stage(
-                        &mut z_grad,
-                        &saved,
-                        &mut own,
-                        pass,
-                        comptime!(stages - 1 - local),
-                        plan,
-                        kind.gated,
-                    );
+                    backward_stage(&mut z_grad, &saved, &mut own, pass, comptime!(stages - 1 - local), plan, kind);
                 }
             }
             // Hand the gradient on to the pass before, or write that of the input.
             if comptime!(pass > 0) {
                 exchange_values(&mut z_grad, &mut exchange, &index, pass, comptime!(pass - 1), 0u32, 0u32, plan);
-            } else if inside {
-                #[unroll]
-                for i in 0..values {
-                    let at = start + input_offset(&index, i, plan) as usize;
-                    input_grad.re[at] = z_grad[comptime!(i as usize)].extract(0usize);
-                    if comptime!(!kind.real) {
+            } else if comptime!(kind.of_input) {
+                if inside {
+                    #[unroll]
+                    for i in 0..values {
+                        let at = start + input_offset(&index, i, plan) as usize;
+                        input_grad.re[at] = z_grad[comptime!(i as usize)].extract(0usize);
                         input_grad.im[at] = z_grad[comptime!(i as usize)].extract(1usize);
                     }
                 }
@@ -181,25 +179,28 @@ pub fn backward(
     }
 
     // Write the block's sums, completed to gradients of twiddles and gates.
-    if first < blocks.rows {
-        let block = index.later.row * comptime!(plan.log2_n * (1 << (plan.log2_n - 1)));
-        #[unroll]
-        for number in 0..comptime!(plan.unit_butterflies()) {
-            let at = (block + butterfly_offset(&index, number, plan)) as usize;
-            let sum = comptime!(number as usize);
-            let q = own.sums[sum];
-            if comptime!(kind.gated) {
-                let w = butterflies.twiddles[butterfly_offset(&index, number, plan) as usize];
-                sums.twiddles[at] = scaled(own.gates[sum], q);
-                sums.gates[at] = plus_dot(own.gate_sums[sum], w, q);
-            } else {
-                sums.twiddles[at] = q;
+    if comptime!(sums_butterflies) {
+        if first < blocks.rows {
+            let block = index.later.row * comptime!(plan.log2_n * (1 << (plan.log2_n - 1)));
+            #[unroll]
+            for number in 0..comptime!(plan.unit_butterflies()) {
+                let from = butterfly_offset(&index, number, plan);
+                let at = (block + from) as usize;
+                let sum = comptime!(number as usize);
+                let q = own.sums[sum];
+                if comptime!(kind.of_twiddles) {
+                    sums.twiddles[at] = if comptime!(kind.gated) { scaled(own.gates[sum], q) } else { q };
+                }
+                if comptime!(kind.of_gates) {
+                    sums.gates[at] = plus_dot(own.gate_sums[sum], butterflies.twiddles[from as usize], q);
+                }
             }
         }
     }
 }
 
-/// Loads a unit's values of row `row` of the input, and of the gradient of the output; 0 past the last row.
+/// Loads a unit's values of row `row` of the input, where it is read, and of the gradient of the output; 0 past the last
+/// row.
 #[cube]
 fn prefetch(
     next: &mut Prefetched,
@@ -209,7 +210,7 @@ fn prefetch(
     rows: u32,
     index: &UnitIndex,
     #[comptime] plan: ButterflyLaunchPlan,
-    #[comptime] kind: ButterflyKind,
+    #[comptime] reads_input: bool,
 ) {
     let start = row as usize * comptime!(1usize << plan.log2_n);
     let last = comptime!(plan.passes() - 1);
@@ -219,8 +220,10 @@ fn prefetch(
         next.input[own] = complex(0.0f32, 0.0f32);
         next.grad[own] = complex(0.0f32, 0.0f32);
         if row < rows {
-            let at = start + input_offset(index, i, plan) as usize;
-            next.input[own] = complex(input.re[at], if comptime!(kind.real) { 0.0f32.runtime() } else { input.im[at] });
+            if comptime!(reads_input) {
+                let at = start + input_offset(index, i, plan) as usize;
+                next.input[own] = complex(input.re[at], input.im[at]);
+            }
             let at = start + output_offset(index, i, last, plan) as usize;
             next.grad[own] = complex(grad.re[at], grad.im[at]);
         }
@@ -259,7 +262,7 @@ fn load_butterflies(
     butterflies: &ButterflyBuffers,
     index: &UnitIndex,
     #[comptime] plan: ButterflyLaunchPlan,
-    #[comptime] kind: ButterflyKind,
+    #[comptime] kind: GradientKind,
 ) -> UnitButterflies {
     let count = comptime!(plan.unit_butterflies());
     let len = comptime!(count as usize);
@@ -319,7 +322,7 @@ fn backward_stage(
     #[comptime] pass: u32,
     #[comptime] local: u32,
     #[comptime] plan: ButterflyLaunchPlan,
-    #[comptime] gated: bool,
+    #[comptime] kind: GradientKind,
 ) {
     let from = comptime!(stage_input(pass, local, &plan) as usize);
     #[unroll]
@@ -329,13 +332,17 @@ fn backward_stage(
         let (x, y) = (grad[upper], grad[lower]);
         // The sums q and Re(y*·(a − b)).
         let d = x - y;
-        own.sums[one] = plus_times_conjugate(own.sums[one], d, b);
+        if comptime!(kind.of_butterflies()) {
+            own.sums[one] = plus_times_conjugate(own.sums[one], d, b);
+        }
         // The gradient of a is x + g·y, that of b is (1 − g)·y + d·(g·w)*.
         let mut a_grad = x + y;
         let mut rest = complex(0.0f32, 0.0f32);
-        if comptime!(gated) {
+        if comptime!(kind.gated) {
             let g = own.gates[one];
-            own.gate_sums[one] = plus_dot(own.gate_sums[one], y, a - b);
+            if comptime!(kind.of_gates) {
+                own.gate_sums[one] = plus_dot(own.gate_sums[one], y, a - b);
+            }
             a_grad = plus_scaled(x, g, y);
             rest = plus_scaled(y, -g, y);
         }

@@ -1,25 +1,58 @@
 //! A launch of the forward pass: a unit computes several stages on values in registers, then units exchange values
 //! through shared memory.
+//!
+//! Butterflies with gates are packed in the order in which units read them: a plane then reads sixteen adjacent bytes per
+//! unit; in `[log2 n, n/2]` order, the first stages' are far apart.
 
 use cubecl::prelude::*;
 
-use super::ButterflyKind;
 use super::index::{
-    UnitIndex, butterfly_number, butterfly_of, butterfly_of_constant, group_offset, input_offset, offset_in_group,
-    output_offset, shared_offset, unit_index,
+    UnitIndex, butterfly_number, butterfly_of, butterfly_of_constant, butterfly_offset, group_offset, input_offset,
+    offset_in_group, output_offset, shared_offset, unit_index,
 };
-use super::packed::PackedButterfly;
 use crate::gpu::butterfly::plan::ButterflyLaunchPlan;
 use crate::gpu::complex::{Complex, ComplexBuffers, ComplexValues, complex, product};
 
-/// The butterflies of a forward launch. Of the three only those that the kind has are read.
+/// A butterfly: the parts of its twiddle, its gate, and padding.
+pub type PackedButterfly = Vector<f32, Const<4>>;
+
+/// Units of a cube that packs.
+pub const PACK_UNITS: u32 = 32;
+
+/// Packs the butterflies of a launch into `[butterflies of a unit, units of a row]`: a unit per unit of a row.
+#[cube(launch, launch_unchecked)]
+pub fn pack(
+    twiddles: &[Complex],
+    gates: &[f32],
+    packed: &mut [PackedButterfly],
+    #[comptime] plan: ButterflyLaunchPlan,
+) {
+    // The number of the unit in its row; adjacent units write adjacent butterflies of the same number.
+    let own = CUBE_POS_X * PACK_UNITS + UNIT_POS;
+    let units = comptime!(plan.row_units());
+    if own < units {
+        // The position of the unit that will read them.
+        let index = unit_index(own % comptime!(plan.cube_units()), own / comptime!(plan.cube_units()), plan);
+        #[unroll]
+        for number in 0..comptime!(plan.unit_butterflies()) {
+            let at = butterfly_offset(&index, number, plan) as usize;
+            let (w, g) = (twiddles[at], gates[at]);
+            let mut one = PackedButterfly::empty();
+            one.insert(0usize, w.extract(0usize));
+            one.insert(1usize, w.extract(1usize));
+            one.insert(2usize, g);
+            one.insert(3usize, 0.0f32);
+            packed[(comptime!(number * units) + own) as usize] = one;
+        }
+    }
+}
+
+/// The butterflies of a forward launch, of which either those without gates or those with gates are read.
 #[derive(CubeType, CubeLaunch)]
 pub struct ForwardTables {
-    /// Twiddles of butterflies without gates: `[log2 n, n/2]`, or `[n/2]` for the roots.
+    /// Twiddles of butterflies without gates: `[log2 n, n/2]`.
     pub twiddles: Box<[Complex]>,
-    /// `[log2 n]`: the bits of a butterfly's number that its twiddle depends on, per stage; see `twiddle_period.rs`.
-    pub periods: Box<[u32]>,
-    /// Butterflies with gates in the order in which units read them; see `packed.rs`.
+    /// Butterflies with gates in the order in which units read them.
     pub packed: Box<[PackedButterfly]>,
 }
 
@@ -31,7 +64,7 @@ pub fn forward(
     output: &mut ComplexBuffers,
     rows: u32,
     #[comptime] plan: ButterflyLaunchPlan,
-    #[comptime] kind: ButterflyKind,
+    #[comptime] gated: bool,
 ) {
     // The unit's tile and its position in it, from which all offsets follow.
     let index = unit_index(UNIT_POS, CUBE_POS as u32, plan);
@@ -47,7 +80,7 @@ pub fn forward(
             // Read the tile from device memory.
             #[unroll]
             for row_of_unit in 0..comptime!(plan.rows_per_unit) {
-                load(&mut z, input, &index, row_of_unit, rows, plan, kind);
+                load(&mut z, input, &index, row_of_unit, rows, plan);
             }
         } else {
             // Read what other units wrote at the end of the pass before, once all of them have.
@@ -66,7 +99,7 @@ pub fn forward(
             }
         }
         // Compute the pass's stages in registers.
-        stages_of_pass(&mut z, tables, &index, pass, plan, kind);
+        stages_of_pass(&mut z, tables, &index, pass, plan, gated);
         // Write the values for the next pass, or the output.
         #[unroll]
         for held in 0..comptime!(plan.rows_per_unit << plan.log2_values) {
@@ -100,7 +133,6 @@ fn load(
     #[comptime] row_of_unit: u32,
     rows: u32,
     #[comptime] plan: ButterflyLaunchPlan,
-    #[comptime] kind: ButterflyKind,
 ) {
     // A unit past the last row loads that one again, and writes nothing.
     let start = row_start(min(index.later.row + row_of_unit, rows - 1), plan);
@@ -108,7 +140,7 @@ fn load(
     for i in 0..comptime!(1u32 << plan.log2_values) {
         let at = start + input_offset(index, i, plan) as usize;
         let held = comptime!(((row_of_unit << plan.log2_values) + i) as usize);
-        z.set(held, input.re[at], if comptime!(kind.real) { 0.0f32.runtime() } else { input.im[at] });
+        z.set(held, input.re[at], input.im[at]);
     }
 }
 
@@ -120,7 +152,7 @@ fn stages_of_pass(
     index: &UnitIndex,
     #[comptime] pass: u32,
     #[comptime] plan: ButterflyLaunchPlan,
-    #[comptime] kind: ButterflyKind,
+    #[comptime] gated: bool,
 ) {
     let count = comptime!(plan.pass_stages(pass));
     #[unroll]
@@ -130,12 +162,6 @@ fn stages_of_pass(
         for local in 0..count {
             let stage = comptime!(plan.first + pass * plan.log2_values + local);
             let first = butterfly_of(start, stage);
-            // The stage's twiddles repeat: with every block of 2^stage butterflies for the roots, as found for others.
-            let period = if comptime!(kind.gated || kind.roots) {
-                comptime!((1u32 << stage) - 1).runtime()
-            } else {
-                tables.periods[stage as usize]
-            };
             // One butterfly per value that is the lower one at this stage.
             #[unroll]
             for b in 0..comptime!(1u32 << count) {
@@ -144,23 +170,19 @@ fn stages_of_pass(
                     let offset = comptime!(offset_in_group(i, pass, &plan) << plan.first);
                     let own = first + comptime!(butterfly_of_constant(offset, stage));
                     // Its twiddle and its gate.
-                    let (w, g) = if comptime!(kind.gated) {
+                    let (w, g) = if comptime!(gated) {
                         let number = comptime!(butterfly_number(i, pass, local, &plan) as u32);
                         let one = tables.packed[(comptime!(number * plan.row_units()) + index.in_row) as usize];
                         (complex(one.extract(0usize), one.extract(1usize)), one.extract(2usize))
                     } else {
-                        let at = if comptime!(kind.roots) {
-                            (own & period) << comptime!(plan.log2_n - 1 - stage)
-                        } else {
-                            (own & period) + comptime!(stage << (plan.log2_n - 1))
-                        };
+                        let at = own + comptime!(stage << (plan.log2_n - 1));
                         (tables.twiddles[at as usize], 1.0f32.runtime())
                     };
                     // Loaded once for all rows of the unit.
                     #[unroll]
                     for row_of_unit in 0..comptime!(plan.rows_per_unit) {
                         let a = comptime!(((row_of_unit << plan.log2_values) + i) as usize);
-                        butterfly(z, a, comptime!(a + (1 << local)), w, g, kind.gated);
+                        butterfly(z, a, comptime!(a + (1 << local)), w, g, gated);
                     }
                 }
             }

@@ -3,19 +3,26 @@
 pub mod backward;
 pub mod forward;
 mod index;
-pub mod packed;
-pub mod twiddle_period;
 
 #[cfg(test)]
 pub use index::{shared_offset, unit_index};
 
-/// The kinds of butterflies, for which different code is compiled.
+/// The gradients that a backward launch computes, for which different code is compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ButterflyKind {
-    /// Whether there are gates.
+pub struct GradientKind {
+    /// Whether the butterflies have gates.
     pub gated: bool,
-    /// Whether the twiddles are the n/2 roots exp(-2πi·j/n) that all stages share, not one per butterfly.
-    pub roots: bool,
-    /// Whether the input has no imaginary part.
-    pub real: bool,
+    /// Whether the gradient of the launch's input is written.
+    pub of_input: bool,
+    /// Whether the sums for the gradients of twiddles are written.
+    pub of_twiddles: bool,
+    /// Whether the sums for the gradients of gates are written.
+    pub of_gates: bool,
+}
+
+impl GradientKind {
+    /// Whether the gradients of butterflies are summed, which depend on the inputs of every stage.
+    pub const fn of_butterflies(self) -> bool {
+        self.of_twiddles || self.of_gates
+    }
 }

@@ -3,8 +3,10 @@
 use cubecl::prelude::*;
 
 use super::row_convolution::{transform, write_spectrum};
-use super::samples::{RowPosition, SampleForm, Samples, load_pairs};
-use crate::gpu::complex::{Complex, ComplexArray, ComplexBuffers, ComplexValues, complex, plus_times_conjugate, zeros};
+use super::samples::{RowPosition, SampleForm, load_pairs};
+use crate::gpu::complex::{
+    Complex, ComplexArray, ComplexBuffers, ComplexValues, Samples, complex, plus_times_conjugate, zeros,
+};
 use crate::gpu::short_transform::output_position;
 use crate::gpu::transform::kernel::{Sequence, has_short_transform, mirrored, own_sequence, padded, short_transform};
 use crate::gpu::transform::launch_plan::TransformLaunchPlan;

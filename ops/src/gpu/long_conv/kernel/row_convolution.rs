@@ -2,13 +2,13 @@
 
 use cubecl::prelude::*;
 
-use super::samples::{Presence, RowPosition, SampleForm, Samples, SamplesExpand, by_parts, load_pairs, pair};
-use super::spectrum::convolved;
-use crate::gpu::complex::{Complex, ComplexBuffers, ComplexValues, complex, sum, times};
+use super::elements::convolved;
+use super::samples::{Presence, RowPosition, SampleForm, by_parts, load_pairs, pair};
+use crate::gpu::complex::{Complex, ComplexBuffers, ComplexValues, Samples, SamplesExpand, complex, sum, times};
 use crate::gpu::long_conv::plan::{FactorKind, RowsPlan};
 use crate::gpu::short_transform::{output_position, root_of_unity};
 use crate::gpu::transform::kernel::{
-    Sequence, has_short_transform, mirrored, own_sequence, padded, read_exchange, short_transform, short_transforms,
+    KeptTwiddles, Sequence, has_short_transform, mirrored, own_sequence, padded, short_transform, transform_passes,
     write_exchange,
 };
 use crate::gpu::transform::launch_plan::TransformLaunchPlan;
@@ -79,21 +79,7 @@ pub fn transform(
     #[comptime] first: u32,
     #[comptime] plan: TransformLaunchPlan,
 ) {
-    let count = comptime!(plan.layout.radices.count());
-    #[unroll]
-    for i in 0..count {
-        if comptime!(i > 0) {
-            // Read what other units wrote after the pass before, once all of them have.
-            sync_cube();
-            read_exchange(z, exchange, sequence, comptime!(first + i), plan);
-        }
-        short_transforms(z, table, sequence, comptime!(first + i), plan);
-        if comptime!(i + 1 < count) {
-            // No unit may overwrite the exchange before all have read it.
-            sync_cube();
-            write_exchange(&*z, exchange, sequence, comptime!(first + i), plan);
-        }
-    }
+    transform_passes(z, exchange, table, &KeptTwiddles::new_None(), sequence, sequence, first, true, plan);
 }
 
 /// Writes the outputs of the first transform to the exchange memory, in their order, for units to read the mirror

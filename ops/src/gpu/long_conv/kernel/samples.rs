@@ -2,19 +2,9 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::complex::{Complex, ComplexValues, complex};
+use crate::gpu::complex::{Complex, ComplexValues, Samples, SamplesExpand, complex};
 use crate::gpu::transform::kernel::{Sequence, short_transform};
 use crate::gpu::transform::launch_plan::TransformLaunchPlan;
-
-/// Rows of samples: the variant is known when the kernel is compiled.
-#[derive(CubeType, CubeLaunch)]
-#[expect(dead_code, reason = "variants are constructed as the generated kernel arguments")]
-pub enum Samples {
-    /// One by one.
-    Single(Box<[f32]>),
-    /// Two side by side; rows start at whole pairs.
-    Pairs(Box<[Complex]>),
-}
 
 /// Indices of a row's first sample, and of its first factor where there are factors.
 #[derive(CubeType)]

@@ -3,12 +3,11 @@
 
 use cubecl::prelude::*;
 
-use super::arguments::{
-    BandShape, FrameInput, FrameSamples, FrameSamplesExpand, MelFrameShape, PairBuffers, SampleBuffers, SparseRows,
-    first_band, formed, frame_sample, frame_sample_of_pairs, is_inner, sample_place, sparse_row,
-};
+use super::arguments::{BandShape, FrameInput, SparseRows, first_band, formed, is_inner, sparse_row};
 use crate::gpu::complex::{Complex, ComplexArray, ComplexValues, complex, registers, times};
-use crate::gpu::mel::plan::{FusedMelPlan, RowPadding};
+use crate::gpu::mel::plan::FusedMelPlan;
+use crate::gpu::segments::{RowPadding, SegmentShape, sample_place};
+use crate::gpu::signal::{SampleType, sample, sample_pair};
 use crate::gpu::transform::kernel::{
     Sequence, mirrored, own_sequence, padded, root, run_passes, short_transform, write_exchange,
 };
@@ -19,7 +18,7 @@ pub fn mel_frames(
     input: &FrameInput,
     filters: &SparseRows,
     output: &mut [f32],
-    frames: MelFrameShape,
+    frames: SegmentShape,
     bands: BandShape,
     #[comptime] plan: FusedMelPlan,
 ) {
@@ -39,7 +38,7 @@ pub fn row_power(
     input: &FrameInput,
     factor: &[f32],
     output: &mut [f32],
-    frames: MelFrameShape,
+    frames: SegmentShape,
     #[comptime] is_scaled: bool,
     #[comptime] plan: FusedMelPlan,
 ) {
@@ -72,7 +71,7 @@ fn frame_magnitudes(
     magnitudes: &mut Shared<[f32]>,
     input: &FrameInput,
     own: &Sequence,
-    frames: &MelFrameShape,
+    frames: &SegmentShape,
     #[comptime] plan: FusedMelPlan,
 ) {
     // Variables, since they are loaded in a branch.
@@ -97,7 +96,7 @@ fn load_frame(
     z: &mut ComplexArray,
     input: &FrameInput,
     own: &Sequence,
-    frames: &MelFrameShape,
+    frames: &SegmentShape,
     #[comptime] plan: FusedMelPlan,
 ) {
     // The frames inside their row, which are most, take no part in the arithmetic of padding.
@@ -115,7 +114,7 @@ fn load_windowed(
     z: &mut ComplexArray,
     input: &FrameInput,
     own: &Sequence,
-    frames: &MelFrameShape,
+    frames: &SegmentShape,
     #[comptime] is_inner: bool,
     #[comptime] plan: FusedMelPlan,
 ) {
@@ -133,7 +132,7 @@ fn load_windowed(
         for m in 0..radix {
             let at = j + comptime!(m * span);
             let held = comptime!((q * radix + m) as usize);
-            let value = frame_value(&input.samples, frame, at, frames, padding, plan);
+            let value = frame_value(input, frame, at, frames, padding, plan);
             z.re[held] = value.extract(0usize);
             z.im[held] = value.extract(1usize);
         }
@@ -143,59 +142,49 @@ fn load_windowed(
 /// Value `at` of the row that is transformed for a frame: a pair of its windowed samples, or one of them.
 #[cube]
 fn frame_value(
-    samples: &FrameSamples,
+    input: &FrameInput,
     frame: u32,
     at: u32,
-    frames: &MelFrameShape,
+    frames: &SegmentShape,
     #[comptime] padding: RowPadding,
     #[comptime] plan: FusedMelPlan,
 ) -> Complex {
-    match samples {
-        FrameSamples::Single(buffers) => {
-            // A frame of even length is transformed as half as many complex values, samples of even number their real
-            // parts and those of odd number their imaginary parts.
-            if comptime!(plan.is_by_halves()) {
-                let first = windowed(buffers, frame, 2u32 * at, frames, padding);
-                complex(first, windowed(buffers, frame, 2u32 * at + 1, frames, padding))
-            } else {
-                complex(windowed(buffers, frame, at, frames, padding), 0.0f32)
-            }
-        }
-        FrameSamples::Pairs(buffers) => windowed_pair(buffers, frame, at, frames, padding),
+    if comptime!(plan.is_by_halves()) {
+        // A frame of even length is transformed as half as many complex values, samples of even number their real parts
+        // and those of odd number their imaginary parts. A frame that meets no padding has the pairs of its row; of
+        // others each sample is where it is mirrored, held or constant.
+        let j = 2u32 * at;
+        let pair = if comptime!(padding == RowPadding::None) {
+            sample_pair(&input.signal, sample_place(frame, j, frames, padding).at, plan.samples)
+        } else {
+            complex(
+                frame_sample(input, frame, j, frames, padding, plan),
+                frame_sample(input, frame, j + 1, frames, padding, plan),
+            )
+        };
+        sample_pair(&input.window, j as usize, SampleType::F32) * pair
+    } else {
+        let weight = sample(&input.window, at as usize, SampleType::F32);
+        complex(weight * frame_sample(input, frame, at, frames, padding, plan), 0.0f32)
     }
 }
 
-/// Sample `j` of a frame times its factor.
+/// Sample `j` of frame `frame`, which is inner where `padding` is none.
 #[cube]
-fn windowed(
-    buffers: &SampleBuffers,
+fn frame_sample(
+    input: &FrameInput,
     frame: u32,
     j: u32,
-    frames: &MelFrameShape,
+    frames: &SegmentShape,
     #[comptime] padding: RowPadding,
+    #[comptime] plan: FusedMelPlan,
 ) -> f32 {
-    buffers.window[j as usize] * frame_sample(&buffers.signal, frame, j, frames, padding)
-}
-
-/// Pair `at` of the samples of a frame times its factors. A frame that meets no padding has the pairs of its row.
-#[cube]
-fn windowed_pair(
-    buffers: &PairBuffers,
-    frame: u32,
-    at: u32,
-    frames: &MelFrameShape,
-    #[comptime] padding: RowPadding,
-) -> Complex {
-    let factors = buffers.window[at as usize];
-    let j = 2u32 * at;
-    // One load of two samples where there is no padding, else each sample where it is mirrored, held or constant.
-    let pair = if comptime!(padding == RowPadding::None) {
-        buffers.signal[sample_place(frame, j, frames, padding).at / 2]
-    } else {
-        let first = frame_sample_of_pairs(&buffers.signal, frame, j, frames, padding);
-        complex(first, frame_sample_of_pairs(&buffers.signal, frame, j + 1, frames, padding))
-    };
-    factors * pair
+    let place = sample_place(frame, j, frames, padding);
+    let mut value = frames.constant;
+    if comptime!(padding != RowPadding::Constant) || place.is_inside {
+        value = sample(&input.signal, place.at, plan.samples);
+    }
+    value
 }
 
 /// Power or amplitude of the bins of a spectrum that lies in the exchange memory.
@@ -257,7 +246,7 @@ fn store_bands(
     magnitudes: &Shared<[f32]>,
     filters: &SparseRows,
     output: &mut [f32],
-    frames: &MelFrameShape,
+    frames: &SegmentShape,
     bands: &BandShape,
     #[comptime] plan: FusedMelPlan,
 ) {
@@ -277,7 +266,7 @@ fn store_bands(
                 let bin = row.first + index - row.from;
                 sum += filters.weights[index as usize] * magnitudes[magnitude_at(bin, slot, plan)];
             }
-            output[to + band as usize * frames.frames as usize] = formed(sum, bands, plan.bands);
+            output[to + band as usize * frames.segments as usize] = formed(sum, bands, plan.bands);
         }
     }
 }

@@ -5,10 +5,7 @@ mod backward;
 mod fused;
 mod separate;
 
-pub use arguments::{
-    BandShapeLaunch, FrameInputLaunch, FrameSamplesArgs, MelFrameShapeLaunch, PairBuffersLaunch, SampleBuffersLaunch,
-    SparseRowsLaunch,
-};
-pub use backward::{add_frames, band_slopes, bin_gradients, window_sums};
+pub use arguments::{BandShapeLaunch, FrameInputLaunch, SparseRowsLaunch};
+pub use backward::{band_slopes, bin_gradients};
 pub use fused::{mel_frames, row_power};
-pub use separate::{frame_bands, window_frames};
+pub use separate::frame_bands;

@@ -1,29 +1,11 @@
-//! Frames and bands in launches of their own, around transforms of any length.
+//! Bands in launches of their own, after transforms of any length.
 
 use cubecl::prelude::*;
 
-use super::arguments::{BandShape, MelFrameShape, SparseRows, first_band, formed, frame_sample, sparse_row};
+use super::arguments::{BandShape, SparseRows, first_band, formed, sparse_row};
 use crate::gpu::complex::{ComplexBuffers, square};
 use crate::gpu::mel::plan::BandPlan;
-
-/// Windowed frames, `[count, n]`: a unit per value.
-#[cube(launch)]
-pub fn window_frames(
-    signal: &[f32],
-    window: &[f32],
-    into: &mut [f32],
-    frames: MelFrameShape,
-    #[comptime] plan: BandPlan,
-) {
-    let at = ABSOLUTE_POS as u32;
-    let n = comptime!(plan.n);
-    if at >= frames.count * n {
-        terminate!();
-    }
-    // Adjacent units take adjacent samples of a frame.
-    let j = at % n;
-    into[at as usize] = window[j as usize] * frame_sample(signal, frames.first + at / n, j, &frames, plan.padding);
-}
+use crate::gpu::segments::SegmentShape;
 
 /// Bands of spectra `[count, bins]`, `[rows, bands, frames]`: a unit per band of a frame.
 #[cube(launch)]
@@ -31,7 +13,7 @@ pub fn frame_bands(
     spectra: &ComplexBuffers,
     filters: &SparseRows,
     output: &mut [f32],
-    frames: MelFrameShape,
+    frames: SegmentShape,
     shape: BandShape,
     #[comptime] plan: BandPlan,
 ) {
@@ -41,7 +23,7 @@ pub fn frame_bands(
     }
     // Adjacent units take adjacent bands of a frame, which share bins: most of their reads are from a cache.
     let (own, band) = (at / shape.bands, at % shape.bands);
-    let to = first_band(frames.first + own, &frames, &shape) + band as usize * frames.frames as usize;
+    let to = first_band(frames.first + own, &frames, &shape) + band as usize * frames.segments as usize;
     output[to] = formed(band_sum(spectra, filters, own, band, plan), &shape, plan);
 }
 

@@ -4,8 +4,7 @@ use cubecl::prelude::*;
 
 use super::arguments::{TransformInput, TransformInputExpand, TransformOutput, TransformOutputExpand, TransformShape};
 use super::exchange::{read_exchange, write_exchange};
-use super::roots::root;
-use super::sequence::{Sequence, has_short_transform, mirrored, padded, sequence_at, short_transform};
+use super::sequence::{Sequence, has_short_transform, mirrored, padded, root, sequence_at, short_transform};
 use super::sink::finished;
 use super::source::{bin, unfolded};
 use crate::gpu::complex::{Complex, ComplexBuffers, ComplexValues, complex, conjugate, times};

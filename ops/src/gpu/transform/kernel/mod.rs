@@ -5,14 +5,12 @@ mod arguments;
 mod exchange;
 mod fold;
 mod passes;
-mod roots;
 mod sequence;
 mod sink;
 mod source;
 
 pub use arguments::{TransformInputArgs, TransformOutputArgs, TransformShapeLaunch};
-pub use exchange::{read_exchange, write_exchange};
+pub use exchange::write_exchange;
 pub use fold::fold_spectra;
-pub use passes::{run_passes, short_transforms, transform_sequences};
-pub use roots::root;
-pub use sequence::{Sequence, has_short_transform, mirrored, own_sequence, padded, short_transform};
+pub use passes::{KeptTwiddles, run_passes, transform_passes, transform_sequences, wait};
+pub use sequence::{Sequence, has_short_transform, mirrored, own_sequence, padded, root, short_transform};

@@ -14,7 +14,7 @@ use super::sink::{store_outputs, store_staged};
 use super::source::{load_inputs, load_staged};
 use crate::gpu::complex::{Complex, ComplexValues, product};
 use crate::gpu::short_transform::{output_position, transform_radix};
-use crate::gpu::transform::launch_plan::{RowForm, TransformLaunchPlan};
+use crate::gpu::transform::launch_plan::{Barrier, RowForm, TransformLaunchPlan, TwiddleStore};
 
 /// The largest radix whose twiddles are partly computed.
 const MAX_COMPUTED: u32 = 16;
@@ -67,25 +67,46 @@ pub fn run_passes(
     own: &Sequence,
     #[comptime] plan: TransformLaunchPlan,
 ) {
-    let passes = comptime!(plan.passes());
+    let kept = KeptTwiddles::new_None();
+    transform_passes(z, exchange, table, &kept, read, own, 0u32, comptime!(plan.loads_through_exchange()), plan);
+    if comptime!(plan.is_filtered()) {
+        // The inverse transform starts with the values that the unit holds: there is nothing to exchange.
+        let count = comptime!(plan.layout.radices.count());
+        multiply_filter(z, table, own, count, plan);
+        transform_passes(z, exchange, table, &kept, own, own, count, true, plan);
+    }
+}
+
+/// Runs the passes of one transform, from pass `first` of the launch on: the first pass is of sequence `read`, and the
+/// others are of sequence `own`. Whether the exchange memory is in use before, `is_in_use` says.
+#[cube]
+pub fn transform_passes(
+    z: &mut ComplexValues,
+    exchange: &mut Shared<[Complex]>,
+    table: &[Complex],
+    kept: &KeptTwiddles,
+    read: &Sequence,
+    own: &Sequence,
+    #[comptime] first: u32,
+    #[comptime] is_in_use: bool,
+    #[comptime] plan: TransformLaunchPlan,
+) {
+    let count = comptime!(plan.layout.radices.count());
     #[unroll]
-    for pass in 0..passes {
-        if comptime!(plan.follows_filter(pass)) {
-            // The inverse transform starts with the values that the unit holds: there is nothing to exchange.
-            multiply_filter(z, table, own, pass, plan);
-        } else if comptime!(pass > 0) {
+    for i in 0..count {
+        let pass = comptime!(first + i);
+        if comptime!(i > 0) {
             // Read what other units wrote after the pass before, once all of them have.
-            sync_cube();
+            wait(plan.barrier);
             read_exchange(z, exchange, own, pass, plan);
         }
-        short_transforms(z, table, own, pass, plan);
-        if comptime!(pass + 1 < passes && !plan.follows_filter(pass + 1)) {
+        short_transforms(z, table, kept, own, pass, plan);
+        if comptime!(i + 1 < count) {
             // No unit may overwrite the exchange before all have read it.
-            if comptime!(pass > 0 || plan.loads_through_exchange()) {
-                sync_cube();
+            if comptime!(i > 0 || is_in_use) {
+                wait(plan.barrier);
             }
-            // The first pass is of the sequence that was read, the others are of the one that is written.
-            if comptime!(pass == 0) {
+            if comptime!(i == 0) {
                 write_exchange(&*z, exchange, read, pass, plan);
             } else {
                 write_exchange(&*z, exchange, own, pass, plan);
@@ -94,11 +115,44 @@ pub fn run_passes(
     }
 }
 
+/// Waits for all units of the sequence.
+#[cube]
+pub fn wait(#[comptime] barrier: Barrier) {
+    if comptime!(matches!(barrier, Barrier::Plane)) {
+        sync_plane();
+    } else {
+        sync_cube();
+    }
+}
+
+/// Twiddles that a launch keeps for all of its sequences, where its plan says so.
+#[derive(CubeType)]
+#[expect(dead_code, reason = "variants are constructed by the code that is made of kernels")]
+pub enum KeptTwiddles {
+    /// None: they are read from the table in device memory.
+    None,
+    /// The whole table.
+    Shared(Shared<[Complex]>),
+    /// The unit's twiddles of the only later pass, those of input m of short transform q at q·radix + m.
+    Registers(Array<Complex>),
+}
+
+/// Entry `entry` of the table, which is the twiddle of the unit's value `held`.
+#[cube]
+fn twiddle(table: &[Complex], kept: &KeptTwiddles, #[comptime] held: u32, entry: u32) -> Complex {
+    match kept {
+        KeptTwiddles::None => table[entry as usize],
+        KeptTwiddles::Shared(twiddles) => twiddles[entry as usize],
+        KeptTwiddles::Registers(twiddles) => twiddles[comptime!(held as usize)],
+    }
+}
+
 /// Computes the short transforms of a pass: the twiddles of its inputs, then transforms in registers.
 #[cube]
-pub fn short_transforms(
+fn short_transforms(
     z: &mut ComplexValues,
     table: &[Complex],
+    kept: &KeptTwiddles,
     sequence: &Sequence,
     #[comptime] pass: u32,
     #[comptime] plan: TransformLaunchPlan,
@@ -117,8 +171,9 @@ pub fn short_transforms(
                 let held = comptime!((q * radix + m) as usize);
                 let power = comptime!(m as usize);
                 // w^m from the table, or as the product of two powers that are known.
-                if comptime!(is_loaded(m, radix)) {
-                    let w = table[(comptime!(plan.twiddles_at(pass) + m * before) + j) as usize];
+                if comptime!(is_loaded(m, radix, &plan)) {
+                    let entry = comptime!(plan.twiddles_at(pass) + m * before) + j;
+                    let w = twiddle(table, kept, comptime!(q * radix + m), entry);
                     powers.push(w.extract(0usize), w.extract(1usize));
                 } else {
                     let high = comptime!(1usize << m.ilog2());
@@ -135,10 +190,10 @@ pub fn short_transforms(
     }
 }
 
-/// Whether twiddle `m` of a short transform is read from the table; the others are products of two before it, so that a
-/// pass reads fewer values from the caches, which bound it. Of large radices all are read, for want of registers.
-fn is_loaded(m: u32, radix: u32) -> bool {
-    m.is_power_of_two() || radix > MAX_COMPUTED
+/// Whether twiddle `m` of a short transform is read; the others are products of two before it. Of large radices all are
+/// read, for want of registers.
+fn is_loaded(m: u32, radix: u32, plan: &TransformLaunchPlan) -> bool {
+    m.is_power_of_two() || radix > MAX_COMPUTED || plan.twiddles != TwiddleStore::Products
 }
 
 /// Multiplies the outputs of the first transform by the filter, exchanges their parts, and leaves them in the order of

@@ -1,8 +1,9 @@
-//! A unit's sequence, and its part of it.
+//! A unit's sequence, its part of it, and roots of unity from small tables.
 
 use cubecl::prelude::*;
 
-use crate::gpu::transform::launch_plan::{SequenceAccess, TransformLaunchPlan};
+use crate::gpu::complex::{Complex, times};
+use crate::gpu::transform::launch_plan::{SequenceAccess, TransformLaunchPlan, fine_roots};
 
 /// The sequence that a unit works on.
 #[derive(CubeType, Clone, Copy)]
@@ -106,6 +107,14 @@ pub fn is_mode(k: u32, #[comptime] modes: u32, #[comptime] plan: TransformLaunch
 pub fn mode_of(k: u32, #[comptime] modes: u32, #[comptime] plan: TransformLaunchPlan) -> u32 {
     let lower = comptime!(modes.div_ceil(2));
     select(k < lower, k, k - comptime!(plan.layout.n - modes))
+}
+
+/// exp(−2πi·exponent/of): the product of a finer and a coarser root, which start at `from` in the table.
+#[cube]
+pub fn root(table: &[Complex], #[comptime] from: u32, exponent: u32, #[comptime] of: u32) -> Complex {
+    let fine = comptime!(fine_roots(of));
+    let coarse = table[(comptime!(from + fine) + exponent / fine) as usize];
+    times(table[(comptime!(from) + exponent % fine) as usize], coarse)
 }
 
 /// Whether every unit has a short transform `q`.

@@ -11,7 +11,7 @@ use crate::gpu::transform::tables::{roots_table, table};
 const LEAST: Limits = Limits { units: 256, shared: 16 << 10, buffer: 128 << 20, ..Limits::SOFTWARE };
 
 fn plan(points: usize, kind: TransformKind, limits: &Limits) -> TransformPlan {
-    TransformPlan::of(TransformProblem { points, kind, is_padded: false, conjugates: false }, limits).unwrap()
+    TransformPlan::of(TransformProblem::new(points, kind), limits).unwrap()
 }
 
 /// The radices of a layout.
@@ -89,8 +89,7 @@ fn radices_are_few_and_units_busy() {
 
 #[test]
 fn a_length_beyond_two_factors_is_an_error() {
-    let problem =
-        TransformProblem { points: 1 << 26, kind: TransformKind::Complex, is_padded: false, conjugates: false };
+    let problem = TransformProblem::new(1 << 26, TransformKind::Complex);
     assert!(TransformPlan::of(problem, &Limits::H200).is_ok());
     let error = TransformPlan::of(problem, &LEAST).unwrap_err();
     assert_eq!((error.limit, error.available), (DeviceLimit::SharedMemory, 16 << 10));

@@ -103,7 +103,7 @@ fn outputs(device: &GpuDevice, case: Case, values: &[Vec<f32>; 2]) -> [Vec<f32>;
         TransformKind::RealInverse => ComplexRows { re: empty(&device.client, case.rows * outputs), im: None },
         _ => ComplexRows::empty(&device.client, case.rows * outputs),
     };
-    let into = StridedRows { values: output.clone(), stride: outputs, len: outputs };
+    let into = StridedRows::contiguous(output.clone(), outputs);
     let call = TransformCall { problem: case.problem(), rows: case.rows, scale: SCALE, interior: INTERIOR };
     transform(device, &call, &input, &into).unwrap();
     [&output.re, output.imaginary()].map(|part| read(device, part))

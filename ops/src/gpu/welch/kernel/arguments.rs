@@ -3,13 +3,14 @@
 use cubecl::prelude::*;
 
 use crate::gpu::complex::Complex;
+use crate::gpu::signal::Signal;
 use crate::gpu::top_k::PeakOutput;
 
 /// The buffers that the kernel reads.
 #[derive(CubeType, CubeLaunch)]
 pub struct WelchInput {
-    /// `[rows, frame]`.
-    pub signal: Box<[f32]>,
+    /// `[rows, frame]`, of the plan's samples.
+    pub signal: Signal,
     /// `[n]`.
     pub window: Box<[f32]>,
     /// The twiddles of the layout.

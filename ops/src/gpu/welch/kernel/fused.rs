@@ -6,8 +6,9 @@ use super::arguments::{LaunchShape, WelchInput, WelchOutput, WelchOutputExpand};
 use super::row_power::{fold_one_sided, load_first_pair, row_start, sum_segments};
 use super::samples::samples_per_unit;
 use super::select::write_strongest;
-use super::team::{TeamIndex, TeamMemory, team_index, wait};
+use super::team::{TeamIndex, TeamMemory, team_index};
 use super::unit_tables::{UnitTables, load_tables};
+use crate::gpu::transform::kernel::wait;
 use crate::gpu::welch::plan::FusedWelchPlan;
 
 /// Writes the Welch power of every row, or its strongest bins.
@@ -36,14 +37,14 @@ pub fn welch(input: &WelchInput, output: &mut WelchOutput, shape: LaunchShape, #
     // With half overlap the next samples are always prefetched: start with those of the first row.
     if comptime!(plan.half_overlap) {
         let row = first * comptime!(plan.rows) + unit.slot * comptime!(plan.rows / plan.slots());
-        load_first_pair(&mut memory, input, row_start(row, &shape, &unit, plan), shape.hop, plan);
+        load_first_pair(&mut memory, input, row_start(row, &shape, &unit), shape.hop, plan);
     }
     let mut group = first;
     while group < groups {
         // Transform the group's rows and sum their squares.
         group_power(&mut memory, input, &tables, &shape, &unit, group, step, plan);
         // The power of all rows of the group is in shared memory.
-        wait(plan.barrier);
+        wait(plan.launch.barrier);
         match output {
             WelchOutput::Power(power) => {
                 // The rows of a group are consecutive in memory: adjacent units store adjacent bins.
@@ -61,7 +62,7 @@ pub fn welch(input: &WelchInput, output: &mut WelchOutput, shape: LaunchShape, #
             WelchOutput::Peaks(peaks) => write_strongest(&mut memory, peaks, group, &shape, &unit, plan),
         }
         // No unit may overwrite the power before all have read it.
-        wait(plan.barrier);
+        wait(plan.launch.barrier);
         group += step;
     }
 }
@@ -84,8 +85,8 @@ fn group_power(
         let row = group * comptime!(plan.rows) + local;
         // The row whose first samples are prefetched: the unit's next one, in this group or the team's next.
         let next = select(turn + 1 < turns, row + 1, row + 1 - turns + step * comptime!(plan.rows));
-        let start = row_start(row, shape, unit, plan);
-        let next = row_start(next, shape, unit, plan);
+        let start = row_start(row, shape, unit);
+        let next = row_start(next, shape, unit);
         let sums = sum_segments(memory, input, tables, start, next, shape.hop, unit, plan);
         let at = (unit.team * comptime!(plan.rows) + local) * comptime!(plan.power_stride());
         fold_one_sided(memory, &sums, at, tables, unit, plan);
@@ -94,7 +95,7 @@ fn group_power(
 
 /// Complex values of a cube's exchange memory.
 fn exchange_len(plan: &FusedWelchPlan) -> usize {
-    (plan.teams * plan.slots() * plan.layout.exchange_len()) as usize
+    (plan.teams * plan.slots() * plan.launch.layout.sequence_stride) as usize
 }
 
 /// Values of a cube's power memory.

@@ -1,10 +1,11 @@
-//! The gain of learned power: every bin from its neighbours and itself, and perhaps from products with its neighbours.
+//! The gain in the launch that computes power: every bin from its neighbours and itself, and perhaps from products with its neighbours.
 
 use cubecl::prelude::*;
 
 use super::products::products_below;
-use super::team::{TeamIndex, TeamMemory, wait};
+use super::team::{TeamIndex, TeamMemory};
 use crate::gpu::neighbours::neighbours;
+use crate::gpu::transform::kernel::wait;
 use crate::gpu::welch::plan::FusedWelchPlan;
 
 /// Applies the gain to the bins t + units·c of a unit, in `power`, and to the Nyquist bin behind them, which is unit
@@ -18,7 +19,7 @@ pub fn apply_gain(
     unit: &TeamIndex,
     #[comptime] plan: FusedWelchPlan,
 ) {
-    let half = comptime!(plan.layout.values / 2);
+    let half = comptime!(plan.values() / 2);
     let mut below = Array::<f32>::new(comptime!(half as usize + 1));
     let mut above = Array::<f32>::new(comptime!(half as usize + 1));
     if comptime!(plan.shuffles) {
@@ -30,48 +31,42 @@ pub fn apply_gain(
     #[unroll]
     for c in 0..comptime!(half + 1) {
         let i = comptime!(c as usize);
-        if comptime!(is_searched(&plan, c)) {
-            // Units other than 0 have no Nyquist bin; what they compute of it is not stored.
-            let taps = (bin_of(unit, c, plan) * comptime!(plan.gain_taps as u32)) as usize;
-            power[i] =
-                memory.gain[taps] * below[i] + memory.gain[taps + 1] * power[i] + memory.gain[taps + 2] * above[i];
-            if comptime!(plan.has_products()) {
-                // The Nyquist bin has the product with the bin below it on both sides.
-                let own = if comptime!(c < half) { products[i] } else { below_products[i] };
-                power[i] += memory.gain[taps + 3] * below_products[i] + memory.gain[taps + 4] * own;
-            }
-            store_bin(&*power, memory, at, unit, c, plan);
+        // Units other than 0 have no Nyquist bin; what they compute of it is not stored.
+        let taps = (bin_of(unit, c, plan) * comptime!(plan.gain_taps as u32)) as usize;
+        power[i] = memory.gain[taps] * below[i] + memory.gain[taps + 1] * power[i] + memory.gain[taps + 2] * above[i];
+        if comptime!(plan.has_products()) {
+            // The Nyquist bin has the product with the bin below it on both sides.
+            let own = if comptime!(c < half) { products[i] } else { below_products[i] };
+            power[i] += memory.gain[taps + 3] * below_products[i] + memory.gain[taps + 4] * own;
         }
     }
+    store_bins(&*power, memory, at, unit, plan);
 }
 
 /// The bin of value `c` of a unit: the Nyquist bin behind all others.
 #[cube]
 pub fn bin_of(unit: &TeamIndex, #[comptime] c: u32, #[comptime] plan: FusedWelchPlan) -> u32 {
-    let half = comptime!(plan.layout.values / 2);
-    let units = comptime!(plan.layout.units());
+    let half = comptime!(plan.values() / 2);
+    let units = comptime!(plan.units());
     if comptime!(c < half) { unit.t + comptime!(c * units) } else { comptime!(half * units).runtime() }
 }
 
-/// Whether one of the bins that value `c` of the units is has to be there for the search.
-fn is_searched(plan: &FusedWelchPlan, c: u32) -> bool {
-    let (units, half) = (plan.layout.units(), plan.layout.values / 2);
-    // The Nyquist bin belongs to the block below it.
-    if c < half { plan.is_open(c * units, units) } else { plan.is_open(half * units - 1, 1) }
-}
-
-/// Stores the power of value `c` of a unit at `memory.power[at..]`.
+/// Stores the power of a unit's bins at `memory.power[at..]`.
 #[cube]
-fn store_bin(
+fn store_bins(
     power: &Array<f32>,
     memory: &mut TeamMemory,
     at: u32,
     unit: &TeamIndex,
-    #[comptime] c: u32,
     #[comptime] plan: FusedWelchPlan,
 ) {
-    if comptime!(c < plan.layout.values / 2) || unit.t == 0 {
+    let half = comptime!(plan.values() / 2);
+    #[unroll]
+    for c in 0..half {
         memory.power[(at + bin_of(unit, c, plan)) as usize] = power[comptime!(c as usize)];
+    }
+    if unit.t == 0 {
+        memory.power[(at + bin_of(unit, half, plan)) as usize] = power[comptime!(half as usize)];
     }
 }
 
@@ -84,8 +79,8 @@ fn neighbours_by_shuffles(
     unit: &TeamIndex,
     #[comptime] plan: FusedWelchPlan,
 ) {
-    let half = comptime!(plan.layout.values as usize / 2);
-    let units = comptime!(plan.layout.units());
+    let half = comptime!(plan.values() as usize / 2);
+    let units = comptime!(plan.units());
     let (is_first, is_last) = (unit.t == 0, unit.t + 1 == units);
     let row = unit.lane - unit.t;
     let down = row + (unit.t + comptime!(units - 1)) % units;
@@ -114,18 +109,15 @@ fn neighbours_from_memory(
     unit: &TeamIndex,
     #[comptime] plan: FusedWelchPlan,
 ) {
-    let half = comptime!(plan.layout.values / 2);
-    #[unroll]
-    for c in 0..comptime!(half + 1) {
-        store_bin(power, memory, at, unit, c, plan);
-    }
+    let half = comptime!(plan.values() / 2);
+    store_bins(power, memory, at, unit, plan);
     // All of the row's power is there, and is read before the gain replaces it.
-    wait(plan.barrier);
+    wait(plan.launch.barrier);
     #[unroll]
     for c in 0..comptime!(half + 1) {
         let (under, over) = neighbours(bin_of(unit, c, plan), comptime!(plan.bins()));
         below[comptime!(c as usize)] = memory.power[(at + under) as usize];
         above[comptime!(c as usize)] = memory.power[(at + over) as usize];
     }
-    wait(plan.barrier);
+    wait(plan.launch.barrier);
 }

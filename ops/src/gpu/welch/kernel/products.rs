@@ -3,9 +3,9 @@
 use cubecl::prelude::*;
 
 use super::gain::bin_of;
-use super::stockham::bin_position;
-use super::team::{TeamIndex, TeamMemory, exchange_base, wait};
+use super::team::{TeamIndex, TeamMemory, bin_position, exchange_base};
 use crate::gpu::complex::{ComplexValues, complex, plus_dot};
+use crate::gpu::transform::kernel::{padded, wait};
 use crate::gpu::welch::plan::FusedWelchPlan;
 
 /// Adds Re Z\[k\] Z*\[k+1\] for the bins k = t + units·c of a unit to `products`; after the last bin comes the first. The
@@ -18,21 +18,22 @@ pub fn add_products(
     unit: &TeamIndex,
     #[comptime] plan: FusedWelchPlan,
 ) {
-    let values = comptime!(plan.layout.values);
-    let units = comptime!(plan.layout.units());
+    let values = comptime!(plan.values());
+    let units = comptime!(plan.units());
     let base = exchange_base(unit, plan);
-    wait(plan.barrier);
+    wait(plan.launch.barrier);
     #[unroll]
     for c in 0..values {
-        let at = comptime!(bin_position(c, plan.layout));
-        memory.exchange[(base + padded(unit.t + comptime!(c * units), plan)) as usize] = complex(z.re[at], z.im[at]);
+        let at = comptime!(bin_position(c, &plan));
+        memory.exchange[(base + padded(unit.t + comptime!(c * units), plan.launch)) as usize] =
+            complex(z.re[at], z.im[at]);
     }
-    wait(plan.barrier);
+    wait(plan.launch.barrier);
     #[unroll]
     for c in 0..values {
-        let at = comptime!(bin_position(c, plan.layout));
-        let above = (unit.t + comptime!(c * units + 1)) % comptime!(plan.layout.n);
-        let above = memory.exchange[(base + padded(above, plan)) as usize];
+        let at = comptime!(bin_position(c, &plan));
+        let above = (unit.t + comptime!(c * units + 1)) % comptime!(plan.n());
+        let above = memory.exchange[(base + padded(above, plan.launch)) as usize];
         products[comptime!(c as usize)] = plus_dot(products[comptime!(c as usize)], complex(z.re[at], z.im[at]), above);
     }
 }
@@ -47,8 +48,8 @@ pub fn fold_products(
     unit: &TeamIndex,
     #[comptime] plan: FusedWelchPlan,
 ) -> Array<f32> {
-    let values = comptime!(plan.layout.values);
-    let units = comptime!(plan.layout.units());
+    let values = comptime!(plan.values());
+    let units = comptime!(plan.units());
     let half = comptime!(values as usize / 2);
     let mut folded = Array::<f32>::new(comptime!(if plan.has_products() { half } else { 1 }));
     if comptime!(plan.has_products()) {
@@ -56,13 +57,13 @@ pub fn fold_products(
         // The mirror image of the product of bins k and k + 1 is that of bins n − 1 − k and n − k.
         let mirrored = comptime!(units - 1).runtime() - unit.t;
         if comptime!(!plan.shuffles) {
-            wait(plan.barrier);
+            wait(plan.launch.barrier);
             #[unroll]
             for c in 0..values {
                 let at = base + unit.t + comptime!(c * units);
                 memory.exchange[at as usize] = complex(products[comptime!(c as usize)], 0.0f32);
             }
-            wait(plan.barrier);
+            wait(plan.launch.barrier);
         }
         #[unroll]
         for c in 0..half {
@@ -88,8 +89,8 @@ pub fn products_below(
     unit: &TeamIndex,
     #[comptime] plan: FusedWelchPlan,
 ) -> Array<f32> {
-    let units = comptime!(plan.layout.units());
-    let half = comptime!(plan.layout.values / 2);
+    let units = comptime!(plan.units());
+    let half = comptime!(plan.values() / 2);
     let mut below = Array::<f32>::new(comptime!(if plan.has_products() { half as usize + 1 } else { 1 }));
     if comptime!(plan.has_products()) {
         if comptime!(plan.shuffles) {
@@ -104,26 +105,20 @@ pub fn products_below(
             below[0] = select(unit.t == 0, products[0], below[0]);
             below[comptime!(half as usize)] = plane_shuffle(products[comptime!(half as usize - 1)], down);
         } else {
-            wait(plan.barrier);
+            wait(plan.launch.barrier);
             #[unroll]
             for c in 0..half {
                 memory.power[(at + bin_of(unit, c, plan)) as usize] = products[comptime!(c as usize)];
             }
-            wait(plan.barrier);
+            wait(plan.launch.barrier);
             #[unroll]
             for c in 0..comptime!(half + 1) {
                 let bin = bin_of(unit, c, plan);
                 let under = bin - select(bin == 0, 0u32, 1u32);
                 below[comptime!(c as usize)] = memory.power[(at + under) as usize];
             }
-            wait(plan.barrier);
+            wait(plan.launch.barrier);
         }
     }
     below
-}
-
-/// Place of value `at` in the exchange memory of a row.
-#[cube]
-fn padded(at: u32, #[comptime] plan: FusedWelchPlan) -> u32 {
-    at + at / comptime!(plan.layout.values)
 }

@@ -6,16 +6,16 @@ use super::arguments::{LaunchShape, WelchInput};
 use super::gain::apply_gain;
 use super::products::{add_products, fold_products};
 use super::samples::{apply_window, load_samples, samples_per_unit, second_segment_at};
-use super::stockham::{bin_position, transform};
-use super::team::{TeamIndex, TeamMemory, exchange_base, wait};
+use super::team::{TeamIndex, TeamMemory, bin_position, exchange_base, team_sequence};
 use super::unit_tables::UnitTables;
 use crate::gpu::complex::{ComplexValues, complex};
+use crate::gpu::transform::kernel::{transform_passes, wait};
 use crate::gpu::welch::plan::FusedWelchPlan;
 
 /// Offset of this unit's first sample of a row; past the last row, of the last row.
 #[cube]
-pub fn row_start(row: u32, shape: &LaunchShape, unit: &TeamIndex, #[comptime] plan: FusedWelchPlan) -> usize {
-    (min(row, shape.rows - 1) * shape.frame + (shape.first + unit.t) * comptime!(plan.summed)) as usize
+pub fn row_start(row: u32, shape: &LaunchShape, unit: &TeamIndex) -> usize {
+    (min(row, shape.rows - 1) * shape.frame + shape.first + unit.t) as usize
 }
 
 /// Loads the first pair of segments of a row.
@@ -27,7 +27,7 @@ pub fn load_first_pair(
     hop: u32,
     #[comptime] plan: FusedWelchPlan,
 ) {
-    let to = comptime!(if plan.segments == 1 { plan.layout.values } else { samples_per_unit(&plan) as u32 });
+    let to = comptime!(if plan.segments == 1 { plan.values() } else { samples_per_unit(&plan) as u32 });
     load_samples(memory, input, start, hop, 0u32, to, plan);
 }
 
@@ -55,7 +55,7 @@ pub fn sum_segments(
     unit: &TeamIndex,
     #[comptime] plan: FusedWelchPlan,
 ) -> RowSums {
-    let values = comptime!(plan.layout.values);
+    let values = comptime!(plan.values());
     let pairs = comptime!(plan.segments / 2);
     let odd = comptime!(plan.segments % 2 == 1);
     let mut sums = RowSums {
@@ -70,11 +70,9 @@ pub fn sum_segments(
         }
     }
     // Two real segments are one complex transform, whose squares sum to those of both once they are folded.
-    // Few pairs of sums of samples are unrolled: in a loop, their additions would wait for the loads before a transform.
-    #[unroll(plan.summed > 1 && pairs <= 4)]
     for pair in 0..pairs {
         if comptime!(!plan.half_overlap) {
-            let at = start + (2 * pair * hop * comptime!(plan.summed)) as usize;
+            let at = start + (2 * pair * hop) as usize;
             load_samples(memory, input, at, hop, 0u32, comptime!(2 * values), plan);
         }
         let means = segment_means(memory, unit, true, plan);
@@ -83,25 +81,24 @@ pub fn sum_segments(
         // Prefetch the next pair, the odd segment, or the next row.
         if comptime!(plan.half_overlap) {
             if pair + 1 < pairs {
-                let at = start + ((pair + 1) * comptime!(plan.layout.n * plan.summed)) as usize;
+                let at = start + ((pair + 1) * comptime!(plan.n())) as usize;
                 keep_shared_samples(memory, plan);
                 let to = comptime!(samples_per_unit(&plan) as u32);
                 load_samples(memory, input, at, hop, comptime!(values / 2), to, plan);
             } else if comptime!(odd) {
-                let at = start + ((pair + 1) * comptime!(plan.layout.n * plan.summed)) as usize;
+                let at = start + ((pair + 1) * comptime!(plan.n())) as usize;
                 keep_shared_samples(memory, plan);
                 load_samples(memory, input, at, hop, comptime!(values / 2), values, plan);
             } else {
                 load_first_pair(memory, input, next, hop, plan);
             }
         }
-        transform(&mut z, memory, input, tables, unit, plan);
-        add_spectrum(&mut sums, &z, memory, unit, plan);
+        add_spectrum(&mut sums, &mut z, memory, input, tables, unit, plan);
     }
     // The last segment of an odd number, with an imaginary part of 0.
     if comptime!(odd) {
         if comptime!(!plan.half_overlap) {
-            let at = start + (comptime!(2 * pairs * plan.summed) * hop) as usize;
+            let at = start + (comptime!(2 * pairs) * hop) as usize;
             load_samples(memory, input, at, hop, 0u32, values, plan);
         }
         let means = segment_means(memory, unit, false, plan);
@@ -110,8 +107,7 @@ pub fn sum_segments(
         if comptime!(plan.half_overlap) {
             load_first_pair(memory, input, next, hop, plan);
         }
-        transform(&mut z, memory, input, tables, unit, plan);
-        add_spectrum(&mut sums, &z, memory, unit, plan);
+        add_spectrum(&mut sums, &mut z, memory, input, tables, unit, plan);
     }
     sums
 }
@@ -120,28 +116,32 @@ pub fn sum_segments(
 #[cube]
 fn keep_shared_samples(memory: &mut TeamMemory, #[comptime] plan: FusedWelchPlan) {
     #[unroll]
-    for m in 0..comptime!(plan.layout.values / 2) {
-        memory.samples[comptime!(m as usize)] = memory.samples[comptime!((m + plan.layout.values) as usize)];
+    for m in 0..comptime!(plan.values() / 2) {
+        memory.samples[comptime!(m as usize)] = memory.samples[comptime!((m + plan.values()) as usize)];
     }
 }
 
-/// Adds the squares of a transform, and its products of neighbours.
+/// Transforms the values of a row, and adds the squares and the products of neighbours of the spectrum.
 #[cube]
 fn add_spectrum(
     sums: &mut RowSums,
-    z: &ComplexValues,
+    z: &mut ComplexValues,
     memory: &mut TeamMemory,
+    input: &WelchInput,
+    tables: &UnitTables,
     unit: &TeamIndex,
     #[comptime] plan: FusedWelchPlan,
 ) {
+    let row = team_sequence(unit, plan);
+    transform_passes(z, &mut memory.exchange, &input.twiddles, &tables.twiddles, &row, &row, 0u32, true, plan.launch);
     #[unroll]
-    for c in 0..comptime!(plan.layout.values) {
-        let at = comptime!(bin_position(c, plan.layout));
+    for c in 0..comptime!(plan.values()) {
+        let at = comptime!(bin_position(c, &plan));
         let sum = sums.squares[comptime!(c as usize)];
         sums.squares[comptime!(c as usize)] = fma(z.im[at], z.im[at], fma(z.re[at], z.re[at], sum));
     }
     if comptime!(plan.has_products()) {
-        add_products(&mut sums.products, z, memory, unit, plan);
+        add_products(&mut sums.products, &*z, memory, unit, plan);
     }
 }
 
@@ -159,27 +159,27 @@ fn segment_means(
         let mut first = memory.samples[0];
         let mut second = memory.samples[comptime!(if pair { second_segment_at(0, &plan) } else { 0 })];
         #[unroll]
-        for m in 1..comptime!(plan.layout.values) {
+        for m in 1..comptime!(plan.values()) {
             first += memory.samples[comptime!(m as usize)];
             second += memory.samples[comptime!(if pair { second_segment_at(m, &plan) } else { m as usize })];
         }
         // A tree over the units of the row, through the exchange memory.
         let base = exchange_base(unit, plan);
-        wait(plan.barrier);
+        wait(plan.launch.barrier);
         memory.exchange[(base + unit.t) as usize] = complex(first, second);
-        wait(plan.barrier);
-        let steps = comptime!(plan.layout.units().trailing_zeros());
+        wait(plan.launch.barrier);
+        let steps = comptime!(plan.units().trailing_zeros());
         #[unroll]
         for step in 0..steps {
-            let half = comptime!(plan.layout.units() >> (step + 1));
+            let half = comptime!(plan.units() >> (step + 1));
             if unit.t < half {
                 let partner = memory.exchange[(base + unit.t + half) as usize];
                 memory.exchange[(base + unit.t) as usize] = memory.exchange[(base + unit.t) as usize] + partner;
             }
-            wait(plan.barrier);
+            wait(plan.launch.barrier);
         }
         let sum = memory.exchange[base as usize];
-        let length = f32::new(comptime!(plan.layout.n as f32));
+        let length = f32::new(comptime!(plan.n() as f32));
         means[0] = sum.extract(0usize) / length;
         means[1] = sum.extract(1usize) / length;
     } else {
@@ -200,21 +200,21 @@ pub fn fold_one_sided(
     unit: &TeamIndex,
     #[comptime] plan: FusedWelchPlan,
 ) {
-    let units = comptime!(plan.layout.units());
-    let values = comptime!(plan.layout.values);
+    let units = comptime!(plan.units());
+    let values = comptime!(plan.values());
     let squares = &sums.squares;
     let t = unit.t;
     let mirrored = (units - t) % units;
     let base = exchange_base(unit, plan);
     // Where the units of a row have no shuffles, they read mirror images from the exchange memory.
     if comptime!(!plan.shuffles && units > 1) {
-        wait(plan.barrier);
+        wait(plan.launch.barrier);
         #[unroll]
         for c in 0..values {
             memory.exchange[(base + t + comptime!(c * units)) as usize] =
                 complex(squares[comptime!(c as usize)], 0.0f32);
         }
-        wait(plan.barrier);
+        wait(plan.launch.barrier);
     }
     // With a gain, the unit's bins t + units·c, and behind them the Nyquist bin, which is unit 0's, wait for it;
     // without one they are stored at once.
@@ -248,6 +248,6 @@ pub fn fold_one_sided(
         let products = fold_products(&sums.products, memory, tables.factor, unit, plan);
         apply_gain(&mut power, &products, memory, at, unit, plan);
     } else if t == 0 {
-        memory.power[(at + comptime!(plan.layout.n / 2)) as usize] = nyquist;
+        memory.power[(at + comptime!(plan.n() / 2)) as usize] = nyquist;
     }
 }

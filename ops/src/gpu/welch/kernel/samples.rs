@@ -6,11 +6,13 @@ use super::arguments::WelchInput;
 use super::team::{TeamIndex, TeamMemory};
 use super::unit_tables::UnitTables;
 use crate::gpu::complex::ComplexValues;
-use crate::gpu::welch::plan::{FusedWelchPlan, TableStore};
+use crate::gpu::signal::sample;
+use crate::gpu::transform::launch_plan::TableStore;
+use crate::gpu::welch::plan::FusedWelchPlan;
 
 /// Samples in a unit's registers: both segments of a pair, which share half of them with half overlap.
 pub fn samples_per_unit(plan: &FusedWelchPlan) -> usize {
-    let values = plan.layout.values;
+    let values = plan.values();
     (if plan.half_overlap { values + values / 2 } else { 2 * values }) as usize
 }
 
@@ -25,28 +27,17 @@ pub fn load_samples(
     #[comptime] to: u32,
     #[comptime] plan: FusedWelchPlan,
 ) {
-    let values = comptime!(plan.layout.values);
-    let units = comptime!(plan.layout.units());
+    let values = comptime!(plan.values());
+    let units = comptime!(plan.units());
     #[unroll]
     for m in from..to {
         if comptime!(plan.half_overlap || m < values) {
-            memory.samples[comptime!(m as usize)] =
-                sample(input, at + comptime!((m * units * plan.summed) as usize), comptime!(plan.summed));
+            let place = at + comptime!((m * units) as usize);
+            memory.samples[comptime!(m as usize)] = sample(&input.signal, place, plan.samples);
         } else {
-            let offset = (hop + comptime!((m - values) * units)) * comptime!(plan.summed);
-            memory.samples[comptime!(m as usize)] = sample(input, at + offset as usize, comptime!(plan.summed));
+            let offset = hop + comptime!((m - values) * units);
+            memory.samples[comptime!(m as usize)] = sample(&input.signal, at + offset as usize, plan.samples);
         }
-    }
-}
-
-/// The sample of a segment whose first sample of the signal is `at`: as many of them added up as `count`, in pairs.
-#[cube]
-fn sample(input: &WelchInput, at: usize, #[comptime] count: u32) -> f32 {
-    if comptime!(count == 1) {
-        input.signal[at]
-    } else {
-        let half = comptime!(count / 2);
-        sample(input, at, half) + sample(input, at + comptime!(half as usize), half)
     }
 }
 
@@ -63,18 +54,18 @@ pub fn apply_window(
     #[comptime] pair: bool,
     #[comptime] plan: FusedWelchPlan,
 ) {
-    let values = comptime!(plan.layout.values);
+    let values = comptime!(plan.values());
     #[unroll]
     for m in 0..values {
         let at = comptime!(m as usize);
         // The factor, from the memory that the plan says.
-        let sample = (unit.t + comptime!(m * plan.layout.units())) as usize;
+        let place = (unit.t + comptime!(m * plan.units())) as usize;
         let weight = if comptime!(plan.window == TableStore::Registers) {
             tables.window[at]
         } else if comptime!(plan.window == TableStore::Shared) {
-            tables.shared_window[sample]
+            tables.shared_window[place]
         } else {
-            input.window[sample]
+            input.window[place]
         };
         let first = (memory.samples[at] - means[0]) * weight;
         if comptime!(pair) {
@@ -88,6 +79,6 @@ pub fn apply_window(
 
 /// The register of sample `m` of the second segment.
 pub fn second_segment_at(m: u32, plan: &FusedWelchPlan) -> usize {
-    let values = plan.layout.values;
+    let values = plan.values();
     (m + if plan.half_overlap { values / 2 } else { values }) as usize
 }

@@ -5,13 +5,63 @@
 use cubecl::prelude::*;
 
 use super::arguments::LaunchShape;
-use super::peak::{NOT_FINITE, comes_before, finite_or_less, lowest_bin, searched_bins, write_peak};
 use super::select_by_bound::select_by_bound;
 use super::select_by_network::select_by_network;
-use super::team::{TeamIndex, TeamMemory, exchange_base, wait};
-use crate::gpu::complex::complex;
+use super::team::{TeamIndex, TeamMemory, exchange_base};
+use crate::gpu::complex::{Complex, complex};
 use crate::gpu::top_k::PeakOutput;
+use crate::gpu::transform::kernel::wait;
 use crate::gpu::welch::plan::{FusedWelchPlan, TopK};
+
+/// The power of a bin whose power is not finite, while it is sorted: less than any power. (A gain may make power
+/// negative.)
+pub const NOT_FINITE: f32 = f32::MIN;
+
+/// The first bin that is searched.
+#[cube]
+pub fn lowest_bin(shape: &LaunchShape, #[comptime] plan: FusedWelchPlan) -> u32 {
+    if comptime!(plan.banded) { shape.lowest } else { 0u32.runtime() }
+}
+
+/// The number of bins that are searched.
+#[cube]
+pub fn searched_bins(shape: &LaunchShape, #[comptime] plan: FusedWelchPlan) -> u32 {
+    if comptime!(plan.banded) { shape.searched } else { comptime!(plan.bins()).runtime() }
+}
+
+/// Writes peak `rank` of row `row`, if there is such a row and `k` is greater than the rank; `bin` is counted from the
+/// first one that is searched.
+#[cube]
+pub fn write_peak(
+    output: &mut PeakOutput,
+    row: u32,
+    rank: u32,
+    bin: u32,
+    value: f32,
+    shape: &LaunchShape,
+    #[comptime] plan: FusedWelchPlan,
+) {
+    if row < shape.rows && rank < shape.k {
+        let at = (row * shape.k + rank) as usize;
+        let found = value > f32::new(NOT_FINITE);
+        output.bins[at] = select(found, i32::cast_from(bin + lowest_bin(shape, plan)), -1i32);
+        output.power[at] = select(found, value, shape.missing);
+    }
+}
+
+/// A power, or [`NOT_FINITE`]. Compares bits: under fast-math, a comparison of floats may miss NaN and infinity.
+#[cube]
+pub fn finite_or_less(value: f32) -> f32 {
+    let finite = (u32::reinterpret(value) & 0x7fff_ffffu32) < 0x7f80_0000u32;
+    select(finite, value, f32::new(NOT_FINITE))
+}
+
+/// Whether candidate `a`, of power and bin, comes before `b`: the stronger first, ties to the lower bin.
+#[cube]
+pub fn comes_before(a: Complex, b: Complex) -> bool {
+    let (x, y) = (a.extract(0usize), b.extract(0usize));
+    x > y || (x == y && a.extract(1usize) < b.extract(1usize))
+}
 
 /// Writes the strongest bins of the rows of group `group`, by the search that the plan says.
 #[cube]
@@ -53,7 +103,7 @@ fn select_by_rank(
     #[comptime] plan: FusedWelchPlan,
 ) {
     let count = searched_bins(shape, plan);
-    for bin in range_stepped(unit.t, count, comptime!(plan.layout.units())) {
+    for bin in range_stepped(unit.t, count, comptime!(plan.units())) {
         // All units read the same rival at a time, which shared memory broadcasts.
         let value = finite_or_less(memory.power[(from + bin) as usize]);
         let mut rank = 0u32;
@@ -77,8 +127,8 @@ fn select_by_sort(
     unit: &TeamIndex,
     #[comptime] plan: FusedWelchPlan,
 ) {
-    let n = comptime!(plan.layout.n);
-    let units = comptime!(plan.layout.units());
+    let n = comptime!(plan.n());
+    let units = comptime!(plan.units());
     let count = searched_bins(shape, plan);
     let base = exchange_base(unit, plan);
     // Candidates of power and bin; padding, whose bins are higher, comes after power that is not finite.
@@ -93,7 +143,7 @@ fn select_by_sort(
         let mut distance = run / 2;
         while distance > 0 {
             // Pairs are disjoint within a step; the next step takes what other units exchanged.
-            wait(plan.barrier);
+            wait(plan.launch.barrier);
             for pair in range_stepped(unit.t, comptime!(n / 2), units) {
                 let at = 2 * distance * (pair / distance) + pair % distance;
                 let a = memory.exchange[(base + at) as usize];
@@ -109,7 +159,7 @@ fn select_by_sort(
         }
         run *= 2;
     }
-    wait(plan.barrier);
+    wait(plan.launch.barrier);
     // The first k are the peaks.
     for rank in range_stepped(unit.t, shape.k, units) {
         let found = memory.exchange[(base + rank) as usize];

@@ -6,7 +6,7 @@
 use cubecl::prelude::*;
 
 use super::arguments::LaunchShape;
-use super::peak::{NOT_FINITE, comes_before, finite_or_less, searched_bins, write_peak};
+use super::select::{NOT_FINITE, comes_before, finite_or_less, searched_bins, write_peak};
 use super::team::{TeamIndex, TeamMemory, exchange_base};
 use crate::gpu::complex::complex;
 use crate::gpu::top_k::PeakOutput;
@@ -23,7 +23,7 @@ pub fn select_by_bound(
     unit: &TeamIndex,
     #[comptime] plan: FusedWelchPlan,
 ) {
-    let units = comptime!(plan.layout.units());
+    let units = comptime!(plan.units());
     let count = searched_bins(shape, plan);
     let base = exchange_base(unit, plan);
     let reached = Shared::<[Atomic<u32>]>::new_slice(1usize);
@@ -78,5 +78,5 @@ pub fn select_by_bound(
 
 /// Planes of the cube.
 fn planes(plan: &FusedWelchPlan) -> u32 {
-    plan.layout.units() / plan.plane
+    plan.units() / plan.plane
 }

@@ -9,10 +9,9 @@
 use cubecl::prelude::*;
 
 use super::arguments::LaunchShape;
-use super::network_keys::{is_open, load_keys, load_open_keys};
-use super::peak::{NOT_FINITE, lowest_bin, searched_bins, write_peak};
+use super::select::{NOT_FINITE, lowest_bin, searched_bins, write_peak};
 use super::team::{TeamIndex, TeamMemory};
-use crate::gpu::top_k::PeakOutput;
+use crate::gpu::top_k::{PeakOutput, power_key};
 use crate::gpu::welch::plan::FusedWelchPlan;
 use crate::sorting_network::GREEN_16;
 
@@ -41,7 +40,7 @@ pub fn select_by_network(
     let lost = search(memory, from, count, q, unit, &mut keys, plan);
 
     // The bins of the keys, and their exact powers.
-    let mask = comptime!(plan.layout.n - 1);
+    let mask = comptime!(plan.n() - 1);
     let mut found = Array::<u32>::new(comptime!(HALF as usize));
     let mut value = Array::<f32>::new(comptime!(HALF as usize));
     #[unroll]
@@ -106,29 +105,14 @@ fn search(
     let lanes = comptime!(plan.lanes_of_search());
     // The best 16 of the unit's own bins, 16 bins at a time; of all bins, the Nyquist bin is added alone.
     let mut lost = 0u32;
-    if comptime!(plan.has_closed() && !plan.banded) {
-        load_open_keys(memory, from, q, keys, 0u32, plan);
-    } else {
-        load_keys(memory, from, count, q, keys, plan);
-    }
+    load_keys(memory, from, count, q, keys, plan);
     sort_16(keys);
     if comptime!(plan.banded) {
         for block in 1..count.div_ceil(comptime!(16 * lanes)) {
             lost = merge_block(memory, from, count, q + block * comptime!(16 * lanes), keys, lost, plan);
         }
-    } else if comptime!(plan.has_closed()) {
-        #[unroll]
-        for part in 1..comptime!(plan.open_blocks().div_ceil(lanes)) {
-            let mut more = Array::<u32>::new(16usize);
-            load_open_keys(memory, from, q, &mut more, part, plan);
-            sort_16(&mut more);
-            lost = merge(keys, &more, lost);
-        }
-        if comptime!(plan.is_open(plan.layout.n / 2 - 1, 1)) {
-            add_nyquist(memory, from, q, keys, &mut lost, plan);
-        }
     } else {
-        for block in 1..comptime!(plan.layout.n / 2 / lanes / 16) {
+        for block in 1..comptime!(plan.n() / 2 / lanes / 16) {
             lost = merge_block(memory, from, count, q + block * comptime!(16 * lanes), keys, lost, plan);
         }
         add_nyquist(memory, from, q, keys, &mut lost, plan);
@@ -183,6 +167,33 @@ fn merge_block(
     load_keys(memory, from, count, bin, &mut more, plan);
     sort_16(&mut more);
     merge(keys, &more, lost)
+}
+
+/// Makes the keys of 16 bins of a unit, the first of them `bin`, `lanes` apart. In a band, bins from `count` on have
+/// key 0, which comes after every other.
+#[cube]
+fn load_keys(
+    memory: &TeamMemory,
+    from: u32,
+    count: u32,
+    bin: u32,
+    keys: &mut Array<u32>,
+    #[comptime] plan: FusedWelchPlan,
+) {
+    let mask = comptime!(plan.n() - 1);
+    #[unroll]
+    for e in 0..16u32 {
+        let step = comptime!(e * plan.lanes_of_search());
+        let at = comptime!(e as usize);
+        if comptime!(plan.banded) {
+            let own = bin + step;
+            let bits = u32::reinterpret(memory.power[(from + min(own, count - 1)) as usize]);
+            keys[at] = select(own < count, (bits & comptime!(!mask)) | (mask - own), 0u32);
+        } else {
+            let bits = u32::reinterpret(memory.power[(from + bin + step) as usize]);
+            keys[at] = (bits & comptime!(!mask)) | (mask - step - bin);
+        }
+    }
 }
 
 /// Sorts 16 keys, the greatest first.
@@ -243,8 +254,8 @@ fn add_nyquist(
     lost: &mut u32,
     #[comptime] plan: FusedWelchPlan,
 ) {
-    let mask = comptime!(plan.layout.n - 1);
-    let half = comptime!(plan.layout.n / 2);
+    let mask = comptime!(plan.n() - 1);
+    let half = comptime!(plan.n() / 2);
     let bits = u32::reinterpret(memory.power[(from + half) as usize]);
     let key = select(q == 0, (bits & comptime!(!mask)) | comptime!(mask - half), 0u32);
     if plane_any(key > keys[15]) {
@@ -316,9 +327,9 @@ fn search_exactly(
         let mut key = 0u32;
         let mut bin = count;
         for candidate in range_stepped(q, count, lanes) {
-            let own = exact_key(memory.power[(from + candidate) as usize]);
+            let own = power_key(memory.power[(from + candidate) as usize]);
             let left = own < last_key || (own == last_key && candidate > last_bin);
-            if left && own > key && is_open(candidate, count, plan) {
+            if left && own > key {
                 key = own;
                 bin = candidate;
             }
@@ -341,14 +352,4 @@ fn search_exactly(
             value[at] = select(key > 0, f32::reinterpret(bits), f32::new(NOT_FINITE));
         }
     }
-}
-
-/// The bits of a finite power as a key in its order: those of negative power inverted, the sign of others set, so that
-/// both zeros are one; 0 for power that is not finite.
-#[cube]
-fn exact_key(power: f32) -> u32 {
-    let bits = u32::reinterpret(power);
-    let magnitude = bits & 0x7fff_ffffu32;
-    let key = select(bits == magnitude || magnitude == 0, magnitude | SIGN, bits ^ 0xffff_ffffu32);
-    select(magnitude < 0x7f80_0000u32, key, 0u32)
 }

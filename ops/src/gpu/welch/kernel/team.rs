@@ -1,9 +1,11 @@
-//! A team of units: a unit's position in it, its memory, and its barrier.
+//! A team of units: a unit's position in it, its memory, and its row as the sequence of a transform.
 
 use cubecl::prelude::*;
 
 use crate::gpu::complex::Complex;
-use crate::gpu::welch::plan::{Barrier, FusedWelchPlan};
+use crate::gpu::short_transform::output_position;
+use crate::gpu::transform::kernel::Sequence;
+use crate::gpu::welch::plan::FusedWelchPlan;
 
 /// A unit's position.
 #[derive(CubeType, Clone, Copy)]
@@ -25,8 +27,8 @@ pub fn team_index(#[comptime] plan: FusedWelchPlan) -> TeamIndex {
     TeamIndex {
         team: UNIT_POS_X / comptime!(plan.team),
         lane,
-        slot: lane / comptime!(plan.layout.units()),
-        t: lane % comptime!(plan.layout.units()),
+        slot: lane / comptime!(plan.units()),
+        t: lane % comptime!(plan.units()),
     }
 }
 
@@ -46,15 +48,20 @@ pub struct TeamMemory {
 /// Offset in the exchange memory of the unit's row.
 #[cube]
 pub fn exchange_base(unit: &TeamIndex, #[comptime] plan: FusedWelchPlan) -> u32 {
-    (unit.team * comptime!(plan.slots()) + unit.slot) * comptime!(plan.layout.exchange_len())
+    (unit.team * comptime!(plan.slots()) + unit.slot) * comptime!(plan.launch.layout.sequence_stride)
 }
 
-/// Waits for all units of the team.
+/// The unit's row as the sequence of a transform.
 #[cube]
-pub fn wait(#[comptime] barrier: Barrier) {
-    if comptime!(matches!(barrier, Barrier::Plane)) {
-        sync_plane();
-    } else {
-        sync_cube();
-    }
+pub fn team_sequence(unit: &TeamIndex, #[comptime] plan: FusedWelchPlan) -> Sequence {
+    // Where rows lie in memory does not matter to the passes.
+    Sequence { row: 0u32, column: 0u32, is_present: true.runtime(), base: exchange_base(unit, plan), t: unit.t }
+}
+
+/// Register of value c, bin t + units·c, after the last pass.
+pub fn bin_position(c: u32, plan: &FusedWelchPlan) -> usize {
+    let layout = &plan.launch.layout;
+    let radix = layout.radices.radix(layout.radices.count() - 1);
+    let per_unit = layout.per_unit(radix);
+    (c % per_unit * radix + output_position(c / per_unit, radix)) as usize
 }

@@ -8,15 +8,16 @@
 use std::f64::consts::{SQRT_2, TAU};
 use std::sync::Arc;
 
+use firefly_ops::rustfft_plans::Planned;
 use realfft::num_complex::Complex;
-use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
+use realfft::{ComplexToReal, RealToComplex};
 
 /// Magnitude below which a mode counts as empty.
 const NEGLIGIBLE: f64 = 1e-15;
 /// Largest magnitude of the highest kept modes, as a share of the largest mode, in a field that its grid resolves.
 const RESOLVED: f64 = 1e-3;
 /// Points of the coarsest grid.
-const FEWEST_POINTS: usize = 64;
+const MIN_POINTS: usize = 64;
 
 /// Variance of the initial fields' distribution, times (4π²k² + τ²)².
 const SIGMA_SQUARED: f64 = 625.0;
@@ -69,7 +70,7 @@ impl Burgers {
             if should_stop() {
                 return None;
             }
-            if grid.points / 2 >= FEWEST_POINTS && is_empty(&modes[grid.points / 6..]) {
+            if grid.points / 2 >= MIN_POINTS && is_empty(&modes[grid.points / 6..]) {
                 grid = Grid::new(grid.points / 2);
                 modes.truncate(grid.points / 2 + 1);
                 decay = Decay::new(&grid, self.viscosity, step);
@@ -122,8 +123,7 @@ struct Grid {
 
 impl Grid {
     fn new(points: usize) -> Self {
-        let mut planner = RealFftPlanner::new();
-        Self { points, forward: planner.plan_fft_forward(points), inverse: planner.plan_fft_inverse(points) }
+        Self { points, forward: f64::real_plan(points), inverse: f64::inverse_real_plan(points) }
     }
 
     /// Coefficients of values.

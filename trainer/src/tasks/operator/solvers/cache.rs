@@ -1,14 +1,17 @@
 //! Cache of solved samples: a safetensors file per equation and settings.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use firefly_app::files::write_atomically;
+use firefly_app::streams::with_causes;
+use firefly_models::checksum::{is_intact, sealed};
+use firefly_recordings::Array;
 use safetensors::Dtype;
 use safetensors::tensor::TensorView;
 use sha2::{Digest, Sha256};
 
 use super::Solved;
-use crate::data::formats::Array;
 use crate::task::TaskError;
 use crate::tasks::operator::config::GeneratedSection;
 use crate::tasks::operator::fields::{FieldPairs, Fields};
@@ -37,7 +40,7 @@ fn names(section_tests: usize) -> Vec<[String; 2]> {
 /// # Errors
 /// If the file can't be written.
 pub fn write(path: &Path, solved: &Solved) -> Result<(), TaskError> {
-    let failed = |reason: String| TaskError::Table { path: path.into(), reason };
+    let failed = |reason: String| TaskError::Input(path.into(), reason);
     let pairs: Vec<&FieldPairs> = [&solved.train].into_iter().chain(&solved.tests).collect();
     let mut arrays = Vec::new();
     for (pair, names) in pairs.iter().zip(names(solved.tests.len())) {
@@ -51,7 +54,8 @@ pub fn write(path: &Path, solved: &Solved) -> Result<(), TaskError> {
     let views = views.collect::<Result<Vec<_>, safetensors::SafeTensorError>>();
     let file =
         views.and_then(|views| safetensors::serialize(views, None)).map_err(|error| failed(error.to_string()))?;
-    write_atomically(path, &file).map_err(|error| failed(format!("the solved samples can't be cached: {error}")))
+    write_atomically(path, &sealed(file))
+        .map_err(|error| failed(format!("the solved samples can't be cached: {error}")))
 }
 
 /// Reads the samples of a section from a file.
@@ -59,6 +63,19 @@ pub fn write(path: &Path, solved: &Solved) -> Result<(), TaskError> {
 /// # Errors
 /// If the file can't be read or is damaged.
 pub fn read(path: &Path, section: &GeneratedSection) -> Result<Solved, TaskError> {
+    let refused = |reason: String| {
+        let reason = format!("{reason}: remove the file, and its samples are solved again");
+        TaskError::Input(path.into(), reason)
+    };
+    let bytes = fs::read(path).map_err(|error| refused(format!("the cache can't be read: {error}")))?;
+    if !is_intact(&bytes) {
+        return Err(refused("the cache is damaged".into()));
+    }
+    of_file(path, section).map_err(|error| refused(format!("the cache is damaged: {}", with_causes(&error))))
+}
+
+/// The samples in a file.
+fn of_file(path: &Path, section: &GeneratedSection) -> Result<Solved, TaskError> {
     let dims = section.equation.dims();
     let pair = |[x, y]: [String; 2]| {
         let fields = |name: &str| Fields::of(Array::read(path, name)?, dims, path, name);

@@ -15,7 +15,7 @@ const ITERATIONS_PER_POINT: usize = 40;
 /// Squared inverse length of the covariance of the random field.
 const TAU_SQUARED: f64 = 9.0;
 /// Largest number of cosines along a dimension of the random field: amplitudes fall with the square of the frequency.
-const MOST_MODES: usize = 64;
+const MAX_MODES: usize = 64;
 
 /// Grid of `intervals` + 1 points along each of `dims` dimensions of the unit square or cube. Fields on it are
 /// row-major.
@@ -38,7 +38,7 @@ impl Grid {
 
     /// Cosines along a dimension of the random field.
     fn modes(self) -> usize {
-        self.intervals.min(MOST_MODES)
+        self.intervals.min(MAX_MODES)
     }
 
     /// Random numbers that a permeability takes.
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn the_random_field_does_not_depend_on_the_grid() {
-        let normal = drawn(MOST_MODES * MOST_MODES);
+        let normal = drawn(MAX_MODES * MAX_MODES);
         let [coarse, fine] = [64, 128].map(|intervals| Grid { dims: 2, intervals }.permeability([0.0, 1.0], &normal));
         let same = |place: usize| coarse[place] == fine[(place / 65) * 2 * 129 + (place % 65) * 2];
         let equal = (0..coarse.len()).filter(|place| same(*place)).count();

@@ -151,10 +151,8 @@ fn subsampled(field: &[f64], dims: usize, from: usize, to: usize) -> Vec<f32> {
 
 #[cfg(test)]
 mod tests {
-    use burn_train::Interrupter;
-
     use super::*;
-    use crate::progress::Progress;
+    use crate::progress::{Interrupter, Progress};
 
     #[test]
     fn a_solution_that_the_grid_does_not_resolve_is_an_error() {
@@ -183,7 +181,7 @@ mod tests {
                 self.seen += 1;
                 assert_eq!(samples, 160);
                 if self.seen == self.after {
-                    self.interrupter.stop(None);
+                    self.interrupter.stop();
                 }
             }
         }
@@ -268,8 +266,19 @@ mod tests {
         assert_ne!(Solved::open(&section, 2, &Monitor::none()).unwrap(), first);
         assert_eq!(files(), 3);
         let damaged = cache::path(section.cache.as_ref().unwrap(), &section, 1);
-        std::fs::write(&damaged, b"no fields").unwrap();
-        let error = format!("{:?}", Solved::open(&section, 1, &Monitor::none()).unwrap_err());
-        assert!(error.contains("burgers-") && error.contains("safetensors file: "), "{error}");
+        let whole = std::fs::read(&damaged).unwrap();
+        let refused = |bytes: &[u8]| {
+            std::fs::write(&damaged, bytes).unwrap();
+            let error = Solved::open(&section, 1, &Monitor::none()).unwrap_err().to_string();
+            assert!(error.contains("burgers-") && error.contains(": the cache is damaged"), "{error}");
+            assert!(error.ends_with(": remove the file, and its samples are solved again"), "{error}");
+        };
+        refused(b"no fields");
+        refused(&whole[..whole.len() / 2]);
+        let mut flipped = whole.clone();
+        *flipped.last_mut().unwrap() ^= 1;
+        refused(&flipped);
+        std::fs::write(&damaged, &whole).unwrap();
+        assert_eq!(Solved::open(&section, 1, &Monitor::none()).unwrap(), first);
     }
 }

@@ -5,8 +5,7 @@ use firefly_app::page::figure::Figure;
 use firefly_app::page::html_table::{HtmlRow, HtmlTable};
 
 use super::recall;
-use crate::tasks::peaks::evaluate::{ModelKind, PeaksRow};
-use crate::tasks::peaks::row::predicting_devices;
+use crate::tasks::peaks::evaluate::{ModelKind, PeaksRow, predicting_devices};
 
 /// A table per data set, in order of first appearance.
 pub(super) fn tables(rows: &[PeaksRow]) -> Vec<String> {

@@ -2,17 +2,18 @@
 //!
 //! [`PeaksReport`] is plain data, which [`PeaksReport::parts`] turns into tables and figures.
 
-mod build;
 mod evaluation;
-mod gates;
-mod parameters;
+mod learned;
 mod recall;
 #[cfg(test)]
 mod tests;
 
+use burn::tensor::{Tensor, TensorData};
+use firefly_models::LearnedWelchPeaks;
+
 pub use recall::against_time;
 
-use super::evaluate::PeaksRow;
+use super::{PeaksConfig, PeaksRow};
 use crate::task::ReportParts;
 
 /// A gate at or above this value is open.
@@ -47,11 +48,37 @@ pub struct GateMap {
     pub values: Vec<f32>,
     /// Gate of every segment, `[segments]`; empty when the model has none.
     pub segments: Vec<f32>,
-    /// Gate of every block of bins, `[blocks]`; empty when the model has none.
-    pub blocks: Vec<f32>,
 }
 
 impl PeaksReport {
+    /// The report of a finished run.
+    pub fn of_run(config: &PeaksConfig, model: &LearnedWelchPeaks, rows: &[PeaksRow]) -> Self {
+        let options = model.options();
+        let gates = model.mean_gates();
+        Self {
+            facts: facts(config),
+            gates: GateMap {
+                stages: options.stages(),
+                pairs: options.n_fft / 2,
+                values: gates.butterflies().map_or_else(Vec::new, |gates| values(gates.clone())),
+                segments: values(model.hard_gates().segments().clone()),
+            },
+            taper: values(model.taper.val()),
+            window: model
+                .config()
+                .window
+                .coefficients(options.n_fft, model.config().symmetry)
+                .iter()
+                .map(|c| *c as f32)
+                .collect(),
+            gain_db: [0, 1, 2].map(|tap| {
+                let gain = model.gain().slice([0..options.bins(), tap..tap + 1]);
+                values(gain).iter().map(|gain| 10.0 * gain.log10()).collect()
+            }),
+            rows: rows.to_vec(),
+        }
+    }
+
     /// The tables and figures.
     pub fn parts(&self) -> ReportParts {
         ReportParts {
@@ -64,7 +91,31 @@ impl PeaksReport {
             facts: self.facts.clone(),
             tables: evaluation::tables(&self.rows),
             figures: evaluation::figures(&self.rows),
-            model: gates::figures(&self.gates).into_iter().chain(parameters::figures(self)).collect(),
+            model: learned::figures(self),
         }
     }
+}
+
+fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
+    TensorData::convert::<f32>(tensor.into_data()).iter().collect()
+}
+
+fn facts(config: &PeaksConfig) -> Vec<(String, String)> {
+    let model = &config.model;
+    let candidates = match &model.open_segments {
+        Some(open) => format!("{} candidates, {open:?} open at the start", model.segments),
+        None => format!("{} candidates", model.segments),
+    };
+    [
+        ("n_fft", model.n_fft.to_string()),
+        ("hop", model.hop.to_string()),
+        ("segments", candidates),
+        ("K", model.k.to_string()),
+        ("window", format!("{} ({:?})", model.window, model.symmetry).to_lowercase()),
+        ("scaling", model.scaling.to_string()),
+        ("detrend", model.detrend.to_string()),
+        ("price", config.loss.price.to_string()),
+    ]
+    .map(|(name, value)| (name.to_string(), value))
+    .into()
 }

@@ -1,10 +1,10 @@
 //! The page as a whole: well-formed, self-contained, finite, small.
 
-use firefly_app::page::check::{MOST_BYTES, assert_self_contained, markup, specifications};
+use firefly_testing::{MAX_BYTES, assert_self_contained, markup, specifications};
 use serde_json::Value;
 
 use super::GateMap;
-use crate::metrics::{Metric, TrainingPoint, ValidationPoint};
+use crate::metrics::{Metric, TrainingPoint, Validation};
 use crate::report;
 use crate::task::Task;
 use crate::tasks::peaks::PeaksTask;
@@ -55,7 +55,7 @@ impl PeaksPage {
 /// A point with the metrics of the task.
 fn point(step: usize, loss: [f64; 4], active_share: f64, recall: Option<f64>) -> TrainingPoint {
     let [loss, ranking, log_power, price] = loss;
-    let validation = |recall| ValidationPoint { loss: f64::NAN, metrics: vec![Metric::real("recall", recall)] };
+    let validation = |recall| Validation { loss: f64::NAN, metrics: vec![Metric::real("recall", recall)] };
     TrainingPoint {
         step,
         loss,
@@ -92,7 +92,6 @@ fn full(n_fft: usize, steps: usize) -> PeaksPage {
                 pairs,
                 values: (0..stages * pairs).map(noise).collect(),
                 segments: vec![1.0, 0.75, 0.0],
-                blocks: vec![1.0, 0.0],
             },
             taper: (0..n_fft).map(noise).collect(),
             window: (0..n_fft).map(noise).collect(),
@@ -172,7 +171,7 @@ fn pages_are_self_contained() {
     for report in reports() {
         assert_self_contained(&report.render());
     }
-    assert_eq!(specifications(&full(256, 100).render()).len(), 11);
+    assert_eq!(specifications(&full(256, 100).render()).len(), 10);
 }
 
 #[test]
@@ -218,7 +217,7 @@ fn missing_parts_are_reported_as_missing() {
 #[test]
 fn largest_model_and_long_history_stay_within_the_limit() {
     let page = full(65_536, 100_000).render();
-    assert!(page.len() <= MOST_BYTES, "{} bytes", page.len());
+    assert!(page.len() <= MAX_BYTES, "{} bytes", page.len());
     for series in specifications(&page).iter().filter_map(|chart| chart["series"].as_array()).flatten() {
         assert!(series["points"].as_array().is_some_and(|points| points.len() <= 400), "{series}");
     }

@@ -1,0 +1,164 @@
+//! Options of commands on Welch estimates: sizes of the problems, and learned models.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, ensure};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::value_parser;
+use firefly_models::segments::segments_named;
+use firefly_trainer::run_folder::RunFolder;
+use firefly_trainer::tasks::peaks::PeaksTask;
+
+use crate::harness::{NumberRange, ParameterMap, numbers};
+use crate::suites::peaks::{LearnedSource, PeaksProblem, grid};
+
+const MAX_STEPS: u64 = 1_000_000;
+/// Steps where a learned model is named and no number is given.
+const DEFAULT_STEPS: usize = 200;
+/// Names of the strategy of learned models.
+const LEARNED: [&str; 2] = ["learned", "learned_compiled"];
+
+/// Item of a list of numbers of segments: numbers, ranges of powers of two, or a name.
+pub fn segment_counts(text: &str) -> Result<NumberRange, String> {
+    match segments_named(text.trim()) {
+        Ok(segments) => segments.to_string().parse(),
+        Err(error) if text.starts_with(char::is_alphabetic) => Err(error.to_string()),
+        Err(_) => text.parse(),
+    }
+}
+
+/// Parser of a value by its name; the error names the possible values and the nearest one.
+pub fn named<T: Clone + Send + Sync + 'static>(
+    values: impl IntoIterator<Item = (&'static str, T)>,
+) -> impl TypedValueParser<Value = T> {
+    let values: Vec<(&'static str, T)> = values.into_iter().collect();
+    let names = PossibleValuesParser::new(values.iter().map(|(name, _)| *name));
+    names.try_map(move |name| {
+        let found = values.iter().find(|(other, _)| *other == name);
+        found.map(|(_, value)| value.clone()).ok_or_else(|| format!("unknown name `{name}`"))
+    })
+}
+
+/// Estimates and numbers of peaks.
+#[derive(Debug, Clone, clap::Args)]
+pub struct PeaksSizes {
+    /// Samples per segment, from 1
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "256", allow_negative_numbers = true)]
+    pub n_fft: Vec<NumberRange>,
+    /// Peaks per frame: from 1 to n_fft / 2 + 1
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "16", allow_negative_numbers = true)]
+    pub k: Vec<NumberRange>,
+    /// Segments used of each frame: numbers from 1, or the names ultra (1), fast (2) and reference (8)
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "fast", value_parser = segment_counts)]
+    #[arg(allow_negative_numbers = true)]
+    pub segments: Vec<NumberRange>,
+}
+
+impl PeaksSizes {
+    /// Every combination with the batches.
+    pub fn problems(&self, batches: &[usize]) -> Vec<PeaksProblem> {
+        grid(&numbers(&self.n_fft), &numbers(&self.segments), batches, &numbers(&self.k))
+    }
+
+    /// The options as a report has them.
+    pub fn parameters(&self) -> ParameterMap {
+        let Self { n_fft, k, segments } = self;
+        let with = |all: ParameterMap, (name, list): (&str, &Vec<NumberRange>)| all.with(name, numbers(list));
+        [("n_fft", n_fft), ("k", k), ("segments", segments)].into_iter().fold(ParameterMap::default(), with)
+    }
+}
+
+/// Sizes of the peaks problems: every combination is a problem.
+#[derive(Debug, Clone, clap::Args)]
+pub struct PeaksGrid {
+    /// Estimates and numbers of peaks
+    #[command(flatten)]
+    pub sizes: PeaksSizes,
+    /// Frames per call, from 1; their samples take at most 8 GiB
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "32,256,1024,8192")]
+    #[arg(allow_negative_numbers = true)]
+    pub batch: Vec<NumberRange>,
+}
+
+impl PeaksGrid {
+    /// Parameters of a problem that tables show.
+    pub const COLUMNS: &'static [&'static str] = &["n_fft", "segments", "batch", "k"];
+
+    /// The problems.
+    pub fn problems(&self) -> Vec<PeaksProblem> {
+        self.sizes.problems(&numbers(&self.batch))
+    }
+
+    /// The options as a report has them.
+    pub fn parameters(&self) -> ParameterMap {
+        self.sizes.parameters().with("batch", numbers(&self.batch))
+    }
+}
+
+/// Origin of the learned models that are measured.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct TrainOptions {
+    /// Steps to train learned models for, from 0 (train none) to 1000000; adds the strategy `learned`, which trains for
+    /// 200 steps if it is named without this option
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = value_parser!(u64).range(..=MAX_STEPS))]
+    pub train_steps: Option<u64>,
+    /// Folder of a training run whose model is the learned one instead, where n_fft and K are the model's and frames
+    /// are long enough; adds the strategy `learned`
+    #[arg(long, value_name = "FOLDER", conflicts_with = "train_steps")]
+    pub run: Option<PathBuf>,
+}
+
+impl TrainOptions {
+    /// Steps that learned models are trained for.
+    pub fn steps(&self) -> usize {
+        self.train_steps.map_or(DEFAULT_STEPS, |steps| steps as usize)
+    }
+
+    /// Source of learned models; frames to train on are made from `seed`.
+    pub fn source(&self, seed: u64) -> LearnedSource {
+        match &self.run {
+            Some(folder) => LearnedSource::Run(folder.clone()),
+            None => LearnedSource::Trained { steps: self.steps(), seed },
+        }
+    }
+
+    /// The options as a report has them.
+    pub fn parameters(&self, own: ParameterMap) -> ParameterMap {
+        let run = self.run.as_ref().map(|folder| folder.display().to_string());
+        own.with("train_steps", self.train_steps).with("run", run)
+    }
+
+    /// Strategies that are measured besides what `--strategy` names.
+    pub fn added(&self) -> Vec<&'static str> {
+        let is_asked = self.run.is_some() || self.train_steps.is_some_and(|steps| steps > 0);
+        if is_asked { vec![LEARNED[0]] } else { Vec::new() }
+    }
+
+    /// Checks that a learned model that is named is trained, and that a run is there.
+    pub fn check(&self, strategies: Option<&[String]>) -> anyhow::Result<()> {
+        if let Some(folder) = &self.run {
+            RunFolder::new(folder).resolved::<PeaksTask>().context("--run")?;
+        }
+        let is_named = strategies.unwrap_or_default().iter().any(|name| LEARNED.contains(&name.trim()));
+        ensure!(
+            !is_named || self.steps() > 0,
+            "--strategy learned: the model is trained first, and --train-steps is 0; give a number of steps, \
+             such as 200"
+        );
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_are_numbers_ranges_or_names() {
+        let parsed = |text| segment_counts(text).map(|range| numbers(&[range]));
+        assert_eq!((parsed("reference"), parsed("3"), parsed("1..4")), (Ok(vec![8]), Ok(vec![3]), Ok(vec![1, 2, 4])));
+        assert!(parsed("fats").unwrap_err().contains("a number from 1, ultra, fast or reference"));
+        assert!(parsed("0").unwrap_err().contains("numbers start at 1"));
+    }
+}

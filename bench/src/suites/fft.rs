@@ -1,0 +1,470 @@
+//! Suite of discrete Fourier transforms: complex and real, forward and inverse, of any lengths in up to three dimensions,
+//! none of them normalised.
+
+use std::fmt;
+use std::str::FromStr;
+
+use burn::signal::{cfft, irfft as burn_irfft, rfft as burn_rfft};
+use burn::tensor::{FloatDType, Tensor};
+use firefly_framework::graph::AnyTensor;
+use firefly_ops::fft::{ComplexTensor, fft, fftn, ifft, ifftn, irfft, irfftn, rfft, rfftn};
+use firefly_ops::{Direction, InstructionSet, Norm};
+use firefly_reference::fftn::FftnDefinition;
+
+use super::operation::{Function, Operation, Pass, TensorKind, calls, next};
+use crate::baselines::copy;
+use crate::baselines::transforms::{Placement, complex_rows, half_spectra, instruction_set, real_rows};
+use crate::harness::{
+    BY_DEVICE_CLOCK, BenchStrategy, Calls, CaseError, Expectation, Fill, Inputs, NumberRange, ParameterMap, Problem,
+    ProblemError, QUEUED, References, TensorRoutine, TensorSpec, Unsupported, check, distinct, floats, name_of,
+    numbers, tolerance,
+};
+
+/// Largest number of dimensions of a transform.
+const MAX_RANK: usize = 3;
+/// Largest number of points of a transform: complex values of 8 GiB.
+const MAX_POINTS: usize = 1 << 30;
+
+/// Points along each dimension of a transform, one to three of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FftShape(Vec<usize>);
+
+impl FftShape {
+    /// A row of `n` points.
+    pub fn row(n: usize) -> Self {
+        Self(vec![n])
+    }
+
+    /// Points along each dimension.
+    pub fn dims(&self) -> &[usize] {
+        &self.0
+    }
+
+    /// Points along all dimensions but the last.
+    pub fn outer(&self) -> usize {
+        self.0.iter().rev().skip(1).product()
+    }
+
+    /// Points along the last dimension.
+    pub fn last(&self) -> usize {
+        self.0.last().copied().unwrap_or(1)
+    }
+
+    /// Points of the transform.
+    pub fn points(&self) -> usize {
+        self.outer() * self.last()
+    }
+}
+
+impl fmt::Display for FftShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dims: Vec<String> = self.0.iter().map(usize::to_string).collect();
+        f.write_str(&dims.join("x"))
+    }
+}
+
+/// Item of a list of shapes: `1000`, `128x128`, or `256..4096` for the powers of two from 256 to 4096.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shapes(Vec<FftShape>);
+
+impl Shapes {
+    /// The shapes of a list in the order typed, each once.
+    pub fn of(list: &[Self]) -> Vec<FftShape> {
+        distinct(list.iter().flat_map(|item| item.0.iter().cloned()))
+    }
+}
+
+impl FromStr for Shapes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let dims: Vec<NumberRange> = text.split('x').map(str::parse).collect::<Result<_, _>>()?;
+        if dims.len() > MAX_RANK {
+            return Err(format!("`{text}` has more than three dimensions"));
+        }
+        let all = dims.iter().fold(vec![Vec::new()], |shapes: Vec<Vec<usize>>, range| {
+            let extended = |shape: Vec<usize>| {
+                let with = move |n| shape.iter().copied().chain([n]).collect();
+                numbers(std::slice::from_ref(range)).into_iter().map(with)
+            };
+            shapes.into_iter().flat_map(extended).collect()
+        });
+        let points = |dims: &Vec<usize>| dims.iter().try_fold(1usize, |points, n| points.checked_mul(*n));
+        if all.iter().any(|dims| points(dims).is_none_or(|points| points > MAX_POINTS)) {
+            return Err(format!("`{text}` has more than {MAX_POINTS} points"));
+        }
+        Ok(Self(all.into_iter().map(FftShape).collect()))
+    }
+}
+
+/// Values that are transformed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FftValues {
+    /// Complex values to complex values.
+    Complex,
+    /// Real values to the lower half of their spectrum along the last dimension, or back.
+    Real,
+}
+
+impl FftValues {
+    /// Every kind, by the name that users type.
+    pub const NAMED: [(&str, Self); 2] = [("complex", Self::Complex), ("real", Self::Real)];
+}
+
+/// Directions, by the names that users type.
+pub const DIRECTIONS: [(&str, Direction); 2] = [("forward", Direction::Forward), ("inverse", Direction::Inverse)];
+
+/// Transforms per call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Extent {
+    /// Each of these numbers of transforms.
+    Batches(Vec<usize>),
+    /// The number of transforms that have about this many points in total, at least one.
+    Points(usize),
+}
+
+/// The transform of each of `batch` rows of a shape.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FftProblem {
+    /// The kind of values that are transformed.
+    pub values: FftValues,
+    /// Forward or inverse.
+    pub direction: Direction,
+    /// Points along each dimension.
+    pub shape: FftShape,
+    /// Transforms per call.
+    pub batch: usize,
+}
+
+/// Size of one transform: parts (one of real values, two of complex ones), and values of each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowSize {
+    /// 1 or 2.
+    pub parts: usize,
+    /// Values of a part.
+    pub len: usize,
+}
+
+impl RowSize {
+    /// Bytes of all parts.
+    pub const fn bytes(self) -> usize {
+        self.parts * self.len * size_of::<f32>()
+    }
+}
+
+impl FftProblem {
+    /// Bins along the last dimension of a half spectrum.
+    pub fn bins(&self) -> usize {
+        self.shape.last() / 2 + 1
+    }
+
+    /// The row that one transform reads.
+    pub fn input(&self) -> RowSize {
+        self.row(self.direction == Direction::Forward)
+    }
+
+    /// The row that one transform writes.
+    pub fn output(&self) -> RowSize {
+        self.row(self.direction == Direction::Inverse)
+    }
+
+    /// The side of a transform that has the samples, or the one that has the spectrum.
+    fn row(&self, samples: bool) -> RowSize {
+        match self.values {
+            FftValues::Complex => RowSize { parts: 2, len: self.shape.points() },
+            FftValues::Real if samples => RowSize { parts: 1, len: self.shape.points() },
+            FftValues::Real => RowSize { parts: 2, len: self.shape.outer() * self.bins() },
+        }
+    }
+
+    /// The transform of a row in float64.
+    pub fn definition(&self) -> FftnDefinition {
+        let (real, forward) = (self.values == FftValues::Real, self.direction == Direction::Forward);
+        FftnDefinition { dims: self.shape.dims().to_vec(), real, forward }
+    }
+
+    /// Shape of the tensors that are read.
+    pub fn input_dims(&self) -> Vec<usize> {
+        let last = self.input().len / self.shape.outer();
+        let outer = &self.shape.dims()[..self.shape.dims().len() - 1];
+        [self.batch].into_iter().chain(outer.iter().copied()).chain([last]).collect()
+    }
+}
+
+impl Problem for FftProblem {
+    fn parameters(&self) -> ParameterMap {
+        ParameterMap::default()
+            .with("values", name_of(&FftValues::NAMED, &self.values))
+            .with("direction", name_of(&DIRECTIONS, &self.direction))
+            .with("n", self.shape.to_string())
+            .with("batch", self.batch)
+    }
+
+    fn check(&self) -> Result<(), ProblemError> {
+        ProblemError::check_batch(self.batch, self.input().bytes().max(self.output().bytes()))
+    }
+
+    fn rows(&self) -> usize {
+        self.batch
+    }
+
+    /// Noise; along the last dimension of half spectra, bins that a real spectrum has no imaginary part at have none.
+    fn inputs(&self) -> Vec<TensorSpec> {
+        let is_half = self.values == FftValues::Real && self.direction == Direction::Inverse;
+        let imaginary = if is_half { Fill::HalfSpectrum { n: self.shape.last() } } else { Fill::Noise };
+        let fills = [Fill::Noise, imaginary];
+        fills[..self.input().parts].iter().map(|fill| TensorSpec::new(self.input_dims(), *fill)).collect()
+    }
+
+    fn output_bytes(&self) -> usize {
+        self.batch * self.output().bytes()
+    }
+}
+
+/// All problems of a grid, those that share inputs next to each other.
+pub fn grid(values: &[FftValues], directions: &[Direction], shapes: &[FftShape], extent: &Extent) -> Vec<FftProblem> {
+    let mut problems = Vec::new();
+    for shape in shapes {
+        let batches = match extent {
+            Extent::Batches(batches) => batches.clone(),
+            Extent::Points(points) => vec![(points / shape.points()).max(1)],
+        };
+        for batch in batches {
+            for &values in values {
+                let of = |&direction: &Direction| FftProblem { values, direction, shape: shape.clone(), batch };
+                problems.extend(directions.iter().map(of));
+            }
+        }
+    }
+    problems
+}
+
+/// Memory of the buffers that strategies keep between runs, and of gradients, in input sets with their results.
+const BUFFERS: usize = 8;
+
+/// Every strategy, in the order of the table's rows.
+pub fn catalogue() -> Vec<BenchStrategy<FftProblem>> {
+    use Pass::{Backward, Forward};
+    let one_call = "Firefly's transform on the device, one call and a synchronisation";
+    let backward = "as firefly, then the gradient in the input of a weighted sum";
+    vec![
+        calls("firefly", one_call, (), Forward, Calls::One),
+        calls("firefly-queued", QUEUED, (), Forward, Calls::InFlight),
+        calls("firefly-kernels", BY_DEVICE_CLOCK, (), Forward, Calls::ByDeviceClock),
+        in_place(),
+        calls("firefly-backward", backward, (), Backward, Calls::One),
+        rustfft(Placement::InPlace),
+        rustfft(Placement::OutOfPlace),
+        burn_signal(),
+        copy::strategy(),
+    ]
+}
+
+impl Operation for FftProblem {
+    type Form = ();
+
+    fn function(&self, _form: (), _kind: &TensorKind) -> Function {
+        match self.shape.dims().len() {
+            1 => transform::<2>(self),
+            2 => transform::<3>(self),
+            _ => transform::<4>(self),
+        }
+    }
+
+    fn expected(&self, _form: (), inputs: &Inputs, references: &References) -> Result<Expectation, CaseError> {
+        let rows = references.rows("transform", |set, row| self.definition().output(&inputs.row(set, row)));
+        let size = self.output();
+        Ok(Expectation::of_rows(rows, [size.parts, self.batch, size.len], tolerance(self.shape.points())))
+    }
+
+    /// The transform is linear: its gradient does not depend on the input.
+    fn expected_gradients(
+        &self,
+        _form: (),
+        weights: &[Vec<f32>],
+        _inputs: &Inputs,
+        references: &References,
+    ) -> Result<Expectation, CaseError> {
+        let (width, size) = (self.output().len, self.input());
+        let rows = references.rows_of_first_set("gradient", |row| {
+            let part = |part: &Vec<f32>| part[row * width..][..width].iter().map(|&value| value.into()).collect();
+            self.definition().gradient(&weights.iter().map(part).collect())
+        });
+        Ok(Expectation::of_rows(rows, [size.parts, self.batch, size.len], tolerance(self.shape.points())))
+    }
+}
+
+/// The transform of a problem along all dimensions but the first, without normalisation in either direction.
+fn transform<const D: usize>(problem: &FftProblem) -> Function {
+    let (values, direction, shape) = (problem.values, problem.direction, problem.shape.dims().to_vec());
+    let dims: Vec<isize> = (1..D as isize).collect();
+    let last = problem.shape.last();
+    let is_row = D == 2;
+    Box::new(move |parts| {
+        let mut parts = parts.into_iter();
+        let re = next::<D>(&mut parts)?;
+        let im = parts.next().map(floats).transpose()?;
+        let (s, along) = (Some(&shape[..]), Some(&dims[..]));
+        let complex = |re: Tensor<D>| match im {
+            Some(im) => ComplexTensor::new(re, im),
+            None => re.into(),
+        };
+        let both = |spectrum: ComplexTensor<D>| vec![spectrum.re.into(), spectrum.im.into()];
+        Ok(match (values, direction) {
+            (FftValues::Complex, Direction::Forward) if is_row => both(fft(complex(re), None, 1, Norm::Backward)?),
+            (FftValues::Complex, Direction::Forward) => both(fftn(complex(re), None, along, Norm::Backward)?),
+            (FftValues::Complex, Direction::Inverse) if is_row => both(ifft(complex(re), None, 1, Norm::Forward)?),
+            (FftValues::Complex, Direction::Inverse) => both(ifftn(complex(re), None, along, Norm::Forward)?),
+            (FftValues::Real, Direction::Forward) if is_row => both(rfft(re, None, 1, Norm::Backward)?),
+            (FftValues::Real, Direction::Forward) => both(rfftn(re, None, along, Norm::Backward)?),
+            (FftValues::Real, Direction::Inverse) if is_row => {
+                vec![irfft(complex(re), Some(last), 1, Norm::Forward)?.into()]
+            }
+            (FftValues::Real, Direction::Inverse) => vec![irfftn(complex(re), s, along, Norm::Forward)?.into()],
+        })
+    })
+}
+
+/// One call with tensors that nothing else holds.
+fn in_place() -> BenchStrategy<FftProblem> {
+    BenchStrategy::new(
+        "firefly-in-place",
+        "Firefly's transform of a tensor that is given away: complex rows on the host in place",
+        |problem: &FftProblem, inputs, references| {
+            let device = inputs.device();
+            let kind = TensorKind { device: device.clone(), dtype: FloatDType::F32, is_tracked: false };
+            let copy = |part: AnyTensor| AnyTensor::from_data(part.into_data(), device);
+            let copies = move |set| Ok(inputs.operands(set)?.into_iter().map(copy).collect());
+            let routine = TensorRoutine::new(device, copies, problem.function((), &kind)).with_input_made_ahead();
+            check(routine, &problem.expected((), inputs, references)?, inputs)
+        },
+    )
+    .with_forced_sets(|_| Some(InstructionSet::current().name()))
+}
+
+/// rustfft, planned, on interleaved rows; in place also real rows, by realfft on top of it, which overwrites its input.
+fn rustfft(placement: Placement) -> BenchStrategy<FftProblem> {
+    let (name, summary) = match placement {
+        Placement::InPlace => {
+            ("rustfft", "host: rustfft, planned, interleaved rows in place; realfft where values are real")
+        }
+        Placement::OutOfPlace => placement.strategy(),
+    };
+    BenchStrategy::new(name, summary, move |problem: &FftProblem, inputs, references| {
+        let (shape, direction) = ([problem.batch, problem.shape.last()], problem.direction);
+        let expectation = problem.expected((), inputs, references)?;
+        let is_row = problem.shape.dims().len() == 1;
+        match (problem.values, placement, direction) {
+            (FftValues::Complex, ..) if is_row => {
+                check(complex_rows(inputs, shape, direction, placement), &expectation, inputs)
+            }
+            (FftValues::Real, Placement::InPlace, Direction::Forward) if is_row => {
+                check(real_rows(inputs, shape), &expectation, inputs)
+            }
+            (FftValues::Real, Placement::InPlace, Direction::Inverse) if is_row => {
+                check(half_spectra(inputs, shape), &expectation, inputs)
+            }
+            _ => Err(Unsupported::Transform { library: "rustfft" }.into()),
+        }
+    })
+    .with_instruction_set(|_| Some(instruction_set()))
+    .with_temporaries(BUFFERS)
+}
+
+/// Burn's own transforms: rows of a power of two, complex ones forward only.
+fn burn_signal() -> BenchStrategy<FftProblem> {
+    BenchStrategy::new(
+        "burn-signal",
+        "Burn's own cfft, rfft or irfft on the device",
+        |problem: &FftProblem, inputs, references| {
+            let (n, values) = (problem.shape.last(), problem.values);
+            let is_inverse = problem.direction == Direction::Inverse;
+            if problem.shape.dims().len() > 1 || !n.is_power_of_two() || (values == FftValues::Complex && is_inverse) {
+                return Err(Unsupported::Transform { library: "burn-signal" }.into());
+            }
+            let sets = inputs.tensors();
+            let call = move |parts: &Vec<Tensor<2>>| {
+                let (re, im) = (parts[0].clone(), parts.get(1).cloned());
+                Ok(match (values, im) {
+                    (FftValues::Complex, Some(im)) => <[_; 2]>::from(cfft(re, im, 1, None)).to_vec(),
+                    (FftValues::Real, Some(im)) => vec![burn_irfft(re, im, 1, Some(n))],
+                    (_, None) => <[_; 2]>::from(burn_rfft(re, 1, None)).to_vec(),
+                })
+            };
+            // Burn divides inverse transforms by n.
+            let scale = if is_inverse { n as f64 } else { 1.0 };
+            let routine = TensorRoutine::new(inputs.device(), move |set: usize| Ok(&sets[set]), call);
+            check(routine, &Expectation { scale, ..problem.expected((), inputs, references)? }, inputs)
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Vec<String> {
+        Shapes::of(&[text.parse().unwrap()]).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn shapes_are_numbers_separated_by_x() {
+        assert_eq!(parsed("1000"), ["1000"]);
+        assert_eq!(parsed("8..32"), ["8", "16", "32"]);
+        assert_eq!(parsed("12x5x7"), ["12x5x7"]);
+        let shape = &Shapes::of(&["12x5x7".parse().unwrap()])[0];
+        assert_eq!((shape.outer(), shape.last(), shape.points()), (60, 7, 420));
+    }
+
+    #[test]
+    fn wrong_shapes_are_refused() {
+        let error = |text: &str| text.parse::<Shapes>().unwrap_err();
+        assert!(error("12xa").contains("`a` is not a whole number"));
+        assert!(error("0x2").contains("numbers start at 1"));
+        assert_eq!(error("2x2x2x2"), "`2x2x2x2` has more than three dimensions");
+        for text in ["4294967296", "65536x65536", "4294967296x4294967296x2"] {
+            assert_eq!(error(text), format!("`{text}` has more than 1073741824 points"));
+        }
+    }
+
+    fn shapes(text: &str) -> Vec<FftShape> {
+        Shapes::of(&text.split(',').map(|item| item.parse().unwrap()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_grid_is_every_combination() {
+        let problems = grid(
+            &[FftValues::Complex, FftValues::Real],
+            &[Direction::Forward, Direction::Inverse],
+            &shapes("8,3x5"),
+            &Extent::Batches(vec![1, 2]),
+        );
+        assert_eq!(problems.len(), 16);
+        let real = &problems[15];
+        assert_eq!(real.parameters().to_string(), "values real, direction inverse, n 3x5, batch 2");
+        assert_eq!((real.input(), real.output()), (RowSize { parts: 2, len: 9 }, RowSize { parts: 1, len: 15 }));
+        assert_eq!(real.input_dims(), [2, 3, 3]);
+        assert_eq!(real.size().useful_bytes, 2 * (2 * 9 + 15) * 4);
+    }
+
+    #[test]
+    fn a_number_of_points_is_shared_out() {
+        let of = |points| {
+            let extent = Extent::Points(points);
+            grid(&[FftValues::Complex], &[Direction::Forward], &shapes("1000,7x7"), &extent)
+        };
+        assert_eq!(of(10_000).iter().map(|problem| problem.batch).collect::<Vec<_>>(), [10, 204]);
+        assert_eq!(of(10).iter().map(|problem| problem.batch).collect::<Vec<_>>(), [1, 1]);
+    }
+
+    #[test]
+    fn values_that_take_too_much_memory_are_refused() {
+        let problem = FftProblem {
+            values: FftValues::Complex,
+            direction: Direction::Forward,
+            shape: shapes("1024").remove(0),
+            batch: 1 << 21,
+        };
+        assert!(problem.check().unwrap_err().to_string().contains("at most 1048576"));
+    }
+}

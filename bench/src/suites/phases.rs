@@ -1,0 +1,387 @@
+//! Fusion phases: Welch peaks from a transform whose spectrum is read back to one fused kernel.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use burn::backend::ir::BackendIr;
+use burn::backend::{DispatchDevice, DispatchKindConversion, DispatchTensor, Flex};
+use burn::tensor::{Device, IntDType, Tensor, TensorData};
+use firefly_framework::cost::{Benefit, FusionDecision, Prediction};
+use firefly_framework::graph::{AnyTensor, CustomOperations, Graph, GraphError, Input, Replay, capture};
+use firefly_framework::movement::{GraphMovement, MovementOptions, count};
+use firefly_framework::picker::{PeaksRequest, PeaksSize, Strategy};
+use firefly_framework::profile::DeviceProfile;
+use firefly_framework::rewrite::{Rewriter, Rule};
+use firefly_models::testing::ButterflyWelchPeaks;
+use firefly_models::{Peaks, SpectrumLayout};
+use firefly_ops::ArgumentError;
+use rayon::prelude::*;
+
+use crate::baselines::welch_peaks::strongest;
+use crate::harness::{
+    BenchStrategy, CaseError, Inputs, PhaseTraffic, References, RoutineError, Selected, Unsupported, Verified, read,
+};
+use crate::suites::peaks::{PeaksProblem, READ_SPECTRA, check_peaks, expected, kernel_set, on_device};
+
+/// Phase: how much of the work is fused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// The transform on the device, its spectrum read back interleaved, peaks on the host.
+    Baseline,
+    /// The same with the spectrum's real and imaginary parts in blocks of their own.
+    Blocks,
+    /// The transform and then the peaks on the device; only these are read back.
+    DevicePeaks,
+    /// The traced graph of the same, its spectrum an output too, after the compile pass.
+    Compiled,
+    /// One native operation.
+    Native,
+}
+
+impl Phase {
+    /// Every phase, in order.
+    pub const ALL: [Self; 5] = [Self::Baseline, Self::Blocks, Self::DevicePeaks, Self::Compiled, Self::Native];
+
+    /// Name that users type.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Baseline => "baseline",
+            Self::Blocks => "phase-1",
+            Self::DevicePeaks => "phase-2",
+            Self::Compiled => "phase-3",
+            Self::Native => "phase-5",
+        }
+    }
+
+    /// The previous phase.
+    pub fn before(self) -> Option<Self> {
+        let place = Self::ALL.iter().position(|phase| *phase == self)?;
+        Some(Self::ALL[place.checked_sub(1)?])
+    }
+
+    /// Whether the host finds the peaks.
+    pub const fn has_host_tail(self) -> bool {
+        matches!(self, Self::Baseline | Self::Blocks)
+    }
+
+    /// The phase as a function of frames on `device`: spectra, or bins of 32 bits and power, or both.
+    fn function(self, problem: &PeaksProblem, device: &Device) -> Result<PhaseFunction, ArgumentError> {
+        fn outputs(peaks: Peaks<2>) -> Vec<AnyTensor> {
+            vec![peaks.bins.cast(IntDType::I32).into(), peaks.power.into()]
+        }
+        if self == Self::Native {
+            let model = problem.exact_model(device)?;
+            return Ok(Box::new(move |signal| Ok(outputs(model.try_forward(signal)?))));
+        }
+        let model = ButterflyWelchPeaks::new(&problem.config(), device)?;
+        Ok(Box::new(move |signal| {
+            let (re, im) = model.spectra(signal)?;
+            let spectra = || vec![AnyTensor::from(re.clone()), im.clone().into()];
+            let peaks = || outputs(model.peaks((re.clone(), im.clone())));
+            Ok(match self {
+                Self::Baseline => vec![SpectrumLayout::Interleaved.join(re, im)?.into()],
+                Self::Blocks => spectra(),
+                Self::DevicePeaks | Self::Native => peaks(),
+                Self::Compiled => [spectra(), peaks()].concat(),
+            })
+        }))
+    }
+
+    /// The graph that runs on the device, before rewriting.
+    pub fn graph(self, problem: &PeaksProblem) -> Result<Graph, GraphError> {
+        let input = [Input::new("signal", [problem.batch, problem.frame()])];
+        let mut graph = capture(&input, |signal: Tensor<2>, device: &Device| {
+            self.function(problem, device).and_then(|function| function(signal))
+        })?;
+        if self == Self::Compiled {
+            // The spectrum's two parts are the first outputs, and not read.
+            graph.restrict_outputs(&[2, 3]);
+        }
+        Ok(graph)
+    }
+}
+
+/// Function from frames on a device to tensors there.
+type PhaseFunction = Box<dyn Fn(Tensor<2>) -> Result<Vec<AnyTensor>, ArgumentError> + Send>;
+
+/// Phase of a problem with the decision on it.
+pub struct PhasePlan {
+    /// Graph that runs on the device.
+    pub graph: Graph,
+    /// Whether it is one native operation.
+    pub is_native: bool,
+    phase: Phase,
+    counted: GraphMovement,
+    decision: Option<FusionDecision>,
+    saved: Option<Benefit>,
+}
+
+impl PhasePlan {
+    /// The plan of a phase for a problem on a device of these costs, which `is_traced` leaves as it is.
+    pub fn new(
+        phase: Phase,
+        problem: &PeaksProblem,
+        costs: &DeviceProfile,
+        is_traced: bool,
+    ) -> Result<Self, GraphError> {
+        let options = MovementOptions::default();
+        let mut graph = phase.graph(problem)?;
+        let mut decided = None;
+        let mut is_native = phase == Phase::Native;
+        if phase == Phase::Compiled && !is_traced {
+            let rewritten = Rewriter::new(&[Rule::WelchPeaks]).run(&graph, costs);
+            is_native = rewritten.applied() > 0;
+            graph = rewritten.graph;
+            decided = rewritten.outcomes.into_iter().next().map(|outcome| outcome.decision);
+        }
+        let moved = count(&graph, &options);
+        let (mut saved, mut decision) = (None, None);
+        if phase != Phase::Baseline {
+            let baseline = count(&Phase::Baseline.graph(problem)?, &options);
+            saved = Some(Benefit::new(&baseline.total, &moved.total));
+            let replacing = || FusionDecision::of_graphs(costs, &baseline, &moved, problem.batch as u64);
+            decision = if phase == Phase::Compiled { decided } else { Some(replacing()) };
+        }
+        Ok(Self { graph, is_native, phase, counted: moved, decision, saved })
+    }
+
+    /// Data movement per run, of which `bytes_read` bytes were seen to come to the host.
+    pub fn traffic(self, problem: &PeaksProblem, costs: &DeviceProfile, bytes_read: u64) -> PhaseTraffic {
+        let moved = PhaseTraffic::of_graph(&self.counted, costs);
+        let scan = if self.phase.has_host_tail() { moved.io.host_output as f64 / costs.scan_bandwidth } else { 0.0 };
+        let native = self.is_native.then(|| predicted_peaks(problem, costs)).flatten();
+        let predicted_ns = native.unwrap_or(moved.predicted_ns + scan);
+        PhaseTraffic { bytes_read, predicted_ns, saved: self.saved, decision: self.decision, ..moved }
+    }
+}
+
+impl PhaseTraffic {
+    /// Data movement of a graph that is run as it is.
+    pub fn of_graph(counted: &GraphMovement, costs: &DeviceProfile) -> Self {
+        let prediction = Prediction::of_graph(counted, costs);
+        Self {
+            io: counted.total,
+            bytes_read: counted.total.host_output,
+            peak_bytes: counted.peak_bytes,
+            predicted_ns: prediction.total(),
+            prediction,
+            saved: None,
+            decision: None,
+        }
+    }
+}
+
+/// The picker's estimate of the fused operation, where the latency of the operation itself was not measured.
+fn predicted_peaks(problem: &PeaksProblem, costs: &DeviceProfile) -> Option<f64> {
+    if !costs.operations.is_empty() {
+        return None;
+    }
+    let size = PeaksSize { options: problem.options, batch: problem.batch, k: problem.k };
+    let mut request = PeaksRequest::new(size, costs);
+    request.strategies = &[Strategy::Fused];
+    request.select().selected.nanoseconds
+}
+
+/// Number of values of spectra from which a second thread saves time.
+const PARALLEL_VALUES: usize = 1 << 16;
+
+/// Function that runs a graph of one input on a tensor and reads its outputs.
+pub type GraphRunner = Box<dyn Fn(Tensor<2>) -> Result<Vec<TensorData>, RoutineError> + Send>;
+
+/// Prepares a graph of one input to run on a device.
+pub fn replay(graph: &Graph, device: &Device) -> Result<GraphRunner, CaseError> {
+    match device.as_dispatch() {
+        DispatchDevice::Flex(device) => on(graph, device, CustomOperations::<Flex>::spectral_and_fourier()),
+        // Burn's NdArray has no Fourier transform of its own: a graph with one is refused by name.
+        #[cfg(feature = "ndarray")]
+        #[expect(deprecated, reason = "Burn retires the backend after 0.22; until then its users are served")]
+        DispatchDevice::NdArray(device) => on(graph, device, CustomOperations::<burn::backend::NdArray>::spectral()),
+        #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal", feature = "cuda", feature = "rocm"))]
+        DispatchDevice::Cube(device) => {
+            on(graph, device, CustomOperations::<burn::backend::Cube>::spectral_and_fourier())
+        }
+        _ => Err(Unsupported::Replay.into()),
+    }
+}
+
+fn on<B: BackendIr>(
+    graph: &Graph,
+    device: &B::Device,
+    operations: CustomOperations<B>,
+) -> Result<GraphRunner, CaseError>
+where
+    DispatchTensor: DispatchKindConversion<B>,
+{
+    let replay = Replay::new(graph, device, &operations).map_err(RoutineError::Graph)?;
+    let replay = Mutex::new(replay);
+    Ok(Box::new(move |signal| {
+        let signal = signal.try_into_primitive::<B>().map_err(|error| RoutineError::Failed(format!("{error:?}")))?;
+        let mut replay = replay.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(replay.run_on_device(vec![signal])?)
+    }))
+}
+
+/// The bins and powers, `[batch, k]`, of the strongest lines of spectra; `value` gives the squared magnitude at a place
+/// of `[batch · segments, n_fft]`.
+pub fn host_tail(problem: &PeaksProblem, value: impl Fn(usize) -> f32 + Sync) -> Vec<TensorData> {
+    let (n, bins, segments) = (problem.options.n_fft, problem.options.bins(), problem.options.segments);
+    let shape = [problem.batch, problem.k];
+    let (mut found, mut powers) = (vec![0; problem.batch * problem.k], vec![0.0; problem.batch * problem.k]);
+    let rows_at_once = PARALLEL_VALUES.div_ceil(segments * n);
+    let chunk = rows_at_once * problem.k;
+    let chunks = found.par_chunks_mut(chunk).zip(powers.par_chunks_mut(chunk)).enumerate();
+    chunks.for_each(|(place, (found, powers))| {
+        let (mut power, mut keys) = (vec![0.0; bins], vec![0; bins]);
+        let rows = found.chunks_exact_mut(problem.k).zip(powers.chunks_exact_mut(problem.k));
+        for (row, (found, powers)) in rows.enumerate() {
+            let first = (place * rows_at_once + row) * segments;
+            for (bin, power) in power.iter_mut().enumerate() {
+                let sum: f32 = (first..first + segments).map(|segment| value(segment * n + bin)).sum();
+                let sides = if bin % (n / 2) == 0 { 1.0 } else { 2.0 };
+                *power = sum * sides / segments as f32;
+            }
+            strongest(&power, &mut keys, found, powers);
+        }
+    });
+    vec![TensorData::new(found, shape), TensorData::new(powers, shape)]
+}
+
+/// Every phase, in order, decided on and predicted by the costs of a device; or as it `is_traced`, and replayed.
+pub fn catalogue(costs: DeviceProfile, is_traced: bool) -> Vec<BenchStrategy<PeaksProblem>> {
+    let costs = Arc::new(costs);
+    Phase::ALL.map(|phase| strategy(phase, costs.clone(), is_traced)).into()
+}
+
+fn strategy(phase: Phase, costs: Arc<DeviceProfile>, is_traced: bool) -> BenchStrategy<PeaksProblem> {
+    let summary = match phase {
+        Phase::Baseline => {
+            "window and complex FFT on the device, the spectrum read back interleaved, peaks on the host"
+        }
+        Phase::Blocks => "the same, real and imaginary parts in blocks of their own",
+        Phase::DevicePeaks => "the same FFT, then power, mean and top-k on the device; only peaks are read back",
+        Phase::Compiled if is_traced => "the traced graph of phase-2, spectrum outputs dropped, replayed",
+        Phase::Compiled => {
+            "the traced graph of phase-2, spectrum outputs dropped, rewritten if the gate says so, replayed"
+        }
+        Phase::Native => "one native operation: Firefly's welch_peaks",
+    };
+    let strategy = BenchStrategy::new(phase.name(), summary, move |problem: &PeaksProblem, inputs, references| {
+        let plan = PhasePlan::new(phase, problem, &costs, is_traced).map_err(Unsupported::Graph)?;
+        let run = runner(phase, problem, inputs, &plan, is_traced)?;
+        verify(phase, &costs, problem, inputs, references, (plan, run))
+    })
+    .after(phase.before().map(Phase::name));
+    if phase == Phase::Native { strategy.with_forced_sets(kernel_set) } else { strategy.with_temporaries(READ_SPECTRA) }
+}
+
+fn verify<'a>(
+    phase: Phase,
+    costs: &DeviceProfile,
+    problem: &PeaksProblem,
+    inputs: &'a Inputs,
+    references: &References,
+    (plan, run): (PhasePlan, PhaseRunner),
+) -> Result<Verified<'a>, CaseError> {
+    let bytes_read = Arc::new(AtomicU64::new(0));
+    let counter = bytes_read.clone();
+    let routine = on_device(inputs, move |signal| {
+        let (peaks, bytes) = run(signal)?;
+        counter.store(bytes, Ordering::Relaxed);
+        Ok(peaks)
+    });
+    let expected = expected(problem, inputs, references);
+    // Burn's top-k leaves the order of equal powers open.
+    let orders_ties = phase.has_host_tail() || plan.is_native;
+    let verified = check_peaks(routine.reading_back(), problem, inputs, expected, orders_ties)?;
+    let selected = (phase == Phase::Compiled).then(|| match plan.is_native {
+        true => Selected { choice: "rewritten".into(), same_as: Some(Phase::Native.name().into()) },
+        false => Selected { choice: "as traced".into(), same_as: None },
+    });
+    let traffic = plan.traffic(problem, costs, bytes_read.load(Ordering::Relaxed));
+    Ok(Verified { traffic: Some(Box::new(traffic)), selected, ..verified })
+}
+
+/// Function from frames to bins and powers in host memory and the bytes that were read back.
+type PhaseRunner = Box<dyn Fn(Tensor<2>) -> Result<(Vec<TensorData>, u64), RoutineError> + Send>;
+
+/// The function of a phase, with what it needs prepared.
+fn runner(
+    phase: Phase,
+    problem: &PeaksProblem,
+    inputs: &Inputs,
+    plan: &PhasePlan,
+    is_traced: bool,
+) -> Result<PhaseRunner, CaseError> {
+    let problem = *problem;
+    let run: GraphRunner = if phase == Phase::Compiled || is_traced {
+        replay(&plan.graph, inputs.device())?
+    } else {
+        let function = phase.function(&problem, inputs.device())?;
+        Box::new(move |signal| read(function(signal)?))
+    };
+    let squared = |re: f32, im: f32| re * re + im * im;
+    Ok(Box::new(move |signal| {
+        let data = run(signal)?;
+        let bytes = data.iter().map(|data| data.as_bytes().len() as u64).sum();
+        let found = match (phase, &data[..]) {
+            (Phase::Baseline, [spectrum]) => {
+                let values = floats(spectrum)?;
+                host_tail(&problem, |place| squared(values[2 * place], values[2 * place + 1]))
+            }
+            (Phase::Blocks, [re, im]) => {
+                let (re, im) = (floats(re)?, floats(im)?);
+                host_tail(&problem, |place| squared(re[place], im[place]))
+            }
+            _ => data,
+        };
+        Ok((found, bytes))
+    }))
+}
+
+fn floats(data: &TensorData) -> Result<&[f32], RoutineError> {
+    data.as_slice().map_err(RoutineError::failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use firefly_framework::profile::Preset;
+
+    use super::*;
+
+    fn plan(phase: Phase, preset: Preset) -> PhasePlan {
+        PhasePlan::new(phase, &PeaksProblem::new(256, 2, 8192, 16), &preset.profile(), false).unwrap()
+    }
+
+    #[test]
+    fn peaks_on_the_device_are_a_thirty_second_of_the_spectrum() {
+        let [baseline, blocks, peaks] = [Phase::Baseline, Phase::Blocks, Phase::DevicePeaks]
+            .map(|phase| plan(phase, Preset::Cuda).counted.total.host_output);
+        assert_eq!((baseline, blocks), (8192 * 2 * 256 * 8, 8192 * 2 * 256 * 8));
+        assert_eq!(peaks, 8192 * 16 * 8);
+        assert!(baseline >= 32 * peaks);
+    }
+
+    #[test]
+    fn the_compile_pass_leaves_the_native_operation_where_it_pays() {
+        for preset in Preset::ALL {
+            let compiled = plan(Phase::Compiled, preset);
+            let names: Vec<&str> = compiled.graph.custom_operations().collect();
+            assert_eq!((compiled.is_native, &names[..]), (true, &["firefly::welch_peaks"][..]), "{preset:?}");
+            assert_eq!(compiled.counted.total.host_output, plan(Phase::Native, preset).counted.total.host_output);
+        }
+        let never = DeviceProfile { min_gain: 1e12, ..Preset::Cuda.profile() };
+        let left = PhasePlan::new(Phase::Compiled, &PeaksProblem::new(64, 2, 4, 3), &never, false).unwrap();
+        assert_eq!((left.is_native, left.decision.as_ref().map(FusionDecision::fuse)), (false, Some(false)));
+        assert_eq!(left.graph.outputs().len(), 2);
+    }
+
+    #[test]
+    fn each_phase_saves_launches_or_bytes_over_the_baseline() {
+        let saved = Phase::ALL.map(|phase| plan(phase, Preset::Cuda).saved);
+        assert_eq!(saved[0], None);
+        assert!(saved[1].is_some_and(|saved| saved.launches > 0 && saved.traffic > 0));
+        assert!(saved[2].is_some_and(|saved| saved.read_back > 0));
+        assert!(saved[3].is_some_and(|saved| saved.launches > 0 && saved.read_back > 0));
+        assert!(saved[4].is_some_and(|saved| saved.launches > 0 && saved.read_back > 0));
+    }
+}

@@ -1,0 +1,138 @@
+//! `firefly info`: layout of recordings, and notes on them.
+
+use std::process::ExitCode;
+
+use anyhow::{Result, ensure};
+use firefly_recordings::{Format, Note, RecordingSource, Sources};
+use serde::Serialize;
+
+use super::outcome::{CommandOutcome, print, print_json};
+use crate::labels::ChannelLabel;
+use crate::options::InputOptions;
+
+const NOTES: &str = "\
+Per recording: format, channels with labels and units, sample rate, length, and notes on omitted, guessed or missing
+parts.
+
+Example:
+  firefly info recording.wav";
+/// Channels that are listed as text at most.
+const MAX_CHANNELS: usize = 64;
+
+/// Arguments of `firefly info`.
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = NOTES)]
+pub struct InfoArgs {
+    #[command(flatten)]
+    input: InputOptions,
+    /// Print the descriptions as one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Document of `--json`.
+#[derive(Serialize)]
+struct InfoReport<'a> {
+    command: &'static str,
+    recordings: Vec<Description>,
+    #[serde(flatten)]
+    outcome: &'a CommandOutcome,
+}
+
+/// Description of a recording.
+#[derive(Serialize)]
+struct Description {
+    recording: String,
+    format: &'static str,
+    is_complex: bool,
+    channels: Vec<ChannelDescription>,
+    /// Samples per channel.
+    samples: u64,
+    rate_hz: Option<f64>,
+    seconds: Option<f64>,
+    centre_hz: f64,
+    notes: Vec<String>,
+    #[serde(skip)]
+    losses: Vec<String>,
+}
+
+/// Label and unit of a channel; none where the file has none.
+#[derive(Serialize)]
+struct ChannelDescription {
+    label: Option<String>,
+    unit: Option<String>,
+}
+
+/// Describes the recordings.
+pub fn run(arguments: &InfoArgs) -> Result<ExitCode> {
+    let sources = arguments.input.sources(None, [None, None])?;
+    ensure!(sources.can_resume(), "samples on standard input have no description");
+    let mut outcome = CommandOutcome::default();
+    let mut recordings = Vec::new();
+    for source in &sources.list {
+        match Description::of(&sources, source) {
+            Ok(found) => {
+                if !arguments.json {
+                    print(&found.text())?;
+                }
+                found.losses.iter().for_each(|loss| outcome.failed(&source.name, loss));
+                recordings.extend(Some(found).filter(|_| arguments.json));
+            }
+            Err(error) => outcome.failed(&source.name, &format!("{error:#}")),
+        }
+    }
+    if arguments.json {
+        print_json(&InfoReport { command: "info", recordings, outcome: &outcome })?;
+    }
+    Ok(outcome.status())
+}
+
+impl Description {
+    fn of(sources: &Sources, source: &RecordingSource) -> Result<Self> {
+        let mut reader = sources.reader(source)?;
+        let samples = match reader.layout().length {
+            Some(length) => length,
+            None => reader.skip(u64::MAX)?,
+        };
+        let layout = reader.layout();
+        let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        let channel = |label: &ChannelLabel| ChannelDescription { label: text(&label.title), unit: text(&label.unit) };
+        let (losses, notes): (Vec<_>, Vec<_>) = layout.notes.iter().partition(|note| matches!(note, Note::Loss(_)));
+        let texts = |notes: Vec<&Note>| notes.into_iter().map(ToString::to_string).collect();
+        Ok(Self {
+            recording: source.name.clone(),
+            format: source.path.as_deref().and_then(Format::of).map_or("samples", Format::name),
+            is_complex: layout.is_complex,
+            channels: ChannelLabel::all_of(layout).iter().map(channel).collect(),
+            samples,
+            rate_hz: layout.rate,
+            seconds: layout.rate.map(|rate| samples as f64 / rate),
+            centre_hz: layout.centre,
+            notes: texts(notes),
+            losses: texts(losses),
+        })
+    }
+
+    /// The description as lines of text.
+    fn text(&self) -> String {
+        let Self { recording, format, channels, samples, centre_hz, .. } = self;
+        let kind = if self.is_complex { "complex channels" } else { "channels" };
+        let mut text = format!("{recording}: {format}, {} {kind} of {samples} samples", channels.len());
+        text += &match (self.rate_hz, self.seconds) {
+            (Some(rate), Some(seconds)) => format!(", {rate} Hz, {seconds} s\n"),
+            _ => ", rate unknown\n".to_owned(),
+        };
+        if self.is_complex && *centre_hz != 0.0 {
+            text += &format!("  centre frequency: {centre_hz} Hz\n");
+        }
+        let labelled = |(_, channel): &(usize, &ChannelDescription)| channel.label.is_some() || channel.unit.is_some();
+        for (number, ChannelDescription { label, unit }) in
+            channels.iter().enumerate().filter(labelled).take(MAX_CHANNELS)
+        {
+            let texts: Vec<&str> = [label, unit].into_iter().flatten().map(String::as_str).collect();
+            text += &format!("  channel {number}: {}\n", texts.join(", "));
+        }
+        self.notes.iter().for_each(|note| text += &format!("  note: {note}\n"));
+        text
+    }
+}

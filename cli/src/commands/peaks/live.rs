@@ -1,0 +1,84 @@
+//! Lines of a stream, printed while it goes on.
+
+use std::io::Write;
+
+use anyhow::Result;
+use firefly_app::streams::StandardOutput;
+use firefly_app::table::TableLayout;
+use firefly_recordings::{Block, Framing};
+
+use crate::lines::PeakSums;
+use crate::model::ModelRequest;
+use crate::options::ScalingName;
+use crate::peak_values::PeakValues;
+use crate::pipeline::OpenRecording;
+use crate::summary::significant;
+
+/// Seconds of the stream that one row is about, unless a frame is longer.
+const INTERVAL: f64 = 1.0;
+/// Channels that are printed.
+const MAX_CHANNELS: usize = 8;
+
+/// Lines of the channels of a stream, a row per channel and second.
+pub struct LiveLines {
+    n_fft: usize,
+    k: usize,
+    scaling: ScalingName,
+    framing: Framing,
+    sums: PeakSums,
+    out: StandardOutput,
+    width: usize,
+}
+
+impl LiveLines {
+    /// Lines of a request's peaks of frames.
+    pub fn new(request: &ModelRequest, scaling: ScalingName, framing: Framing) -> Self {
+        let width = TableLayout::of_stdout(false).width;
+        let (sums, out) = (PeakSums::default(), StandardOutput::default());
+        Self { n_fft: request.n_fft, k: request.k, scaling, framing, sums, out, width }
+    }
+
+    /// Adds the peaks of a block, and prints the lines of an interval that is over. Ends the program with success where
+    /// standard output is closed: a stream may have no end.
+    ///
+    /// # Errors
+    /// If standard output can't be written.
+    pub fn add(&mut self, recording: OpenRecording, block: &Block<PeakValues>) -> Result<()> {
+        self.sums.add(recording, recording.bins(self.n_fft), self.k, &block.values);
+        let seconds = |frames: u64| (frames * self.framing.step as u64) as f64 / recording.rate;
+        if seconds(self.sums.frames) < INTERVAL {
+            return Ok(());
+        }
+        let sums = std::mem::take(&mut self.sums);
+        let end = seconds(block.first + block.count as u64);
+        let mut text = String::new();
+        for channel in 0..recording.channels.min(MAX_CHANNELS) {
+            text += &self.row(end, channel, &sums, recording);
+        }
+        self.out.write_all(text.as_bytes())?;
+        self.out.flush()?;
+        if self.out.is_closed() {
+            std::process::exit(0);
+        }
+        Ok(())
+    }
+
+    /// Time, channel, and as many lines as fit into the width.
+    fn row(&self, end: f64, channel: usize, sums: &PeakSums, recording: OpenRecording) -> String {
+        let mut row = format!("{end:>9.1} s");
+        if recording.channels > 1 {
+            row += &format!("  channel {channel}");
+        }
+        let unit = self.scaling.decibels("");
+        let lines = sums.lines(recording, channel, self.n_fft, self.k);
+        for line in &lines {
+            let hertz = significant(line.frequency_hz, recording.centre.unwrap_or(0.0));
+            let text = format!("  {hertz} Hz {:.1} {unit}", line.power_db);
+            if row.chars().count() + text.chars().count() > self.width {
+                break;
+            }
+            row += &text;
+        }
+        row + if lines.is_empty() { "  none\n" } else { "\n" }
+    }
+}

@@ -1,0 +1,96 @@
+//! Labels and units of the channels of recordings, from the thread that opens them to the one that writes.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use firefly_recordings::{RecordingLayout, Sources};
+
+use crate::pipeline::OpenRecording;
+
+/// Label and unit of a channel; empty where the recording has none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChannelLabel {
+    /// Label.
+    pub title: Arc<str>,
+    /// Unit.
+    pub unit: Arc<str>,
+}
+
+impl Default for ChannelLabel {
+    fn default() -> Self {
+        Self { title: "".into(), unit: "".into() }
+    }
+}
+
+impl ChannelLabel {
+    /// Name of a channel of a recording: its label, or its number where it has none, if there are several.
+    pub fn name(&self, channel: usize, channels: usize) -> String {
+        match (&*self.title, channels) {
+            ("", 1) => String::new(),
+            ("", _) => format!("channel {channel}"),
+            (title, _) => title.to_owned(),
+        }
+    }
+
+    /// Labels of the channels of a layout; a complex channel has one.
+    pub fn all_of(layout: &RecordingLayout) -> Arc<[Self]> {
+        let channels = layout.channels / if layout.is_complex { 2 } else { 1 };
+        let text = |texts: &[String], channel: usize| texts.get(channel).map_or("", String::as_str).into();
+        (0..channels)
+            .map(|channel| Self { title: text(&layout.titles, channel), unit: text(&layout.units, channel) })
+            .collect()
+    }
+}
+
+/// Labels of the recordings that were opened and not yet written.
+#[derive(Debug, Default)]
+pub struct LabelBook(Mutex<HashMap<usize, Arc<[ChannelLabel]>>>);
+
+impl LabelBook {
+    /// Keeps the labels of a recording that was opened.
+    pub fn keep(&self, source: usize, layout: &RecordingLayout) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(source, ChannelLabel::all_of(layout));
+    }
+
+    /// Labels of a recording, one per channel. One whose results come from a journal is opened for them.
+    pub fn take(&self, sources: &Sources, recording: OpenRecording) -> Arc<[ChannelLabel]> {
+        let source = recording.source;
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = kept.remove(&source);
+        // Recordings are written in their order: those before this one had no frame.
+        kept.retain(|other, _| *other > source);
+        drop(kept);
+        let reopened = || {
+            let file = sources.list.get(source).filter(|found| found.path.is_some())?;
+            Some(ChannelLabel::all_of(sources.reader(file).ok()?.layout()))
+        };
+        let labels = found.or_else(reopened).filter(|labels| labels.len() == recording.channels);
+        labels.unwrap_or_else(|| vec![ChannelLabel::default(); recording.channels].into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_those_of_the_file_whether_it_was_just_opened_or_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.csv");
+        std::fs::write(&path, "time,left,right\n(s),(V),()\n0,1,2\n1,2,3\n2,3,4\n").unwrap();
+        let sources = Sources::find(&path).unwrap();
+        let recording = OpenRecording { source: 0, channels: 2, rate: 1.0, centre: None };
+        let book = LabelBook::default();
+        book.keep(0, sources.reader(&sources.list[0]).unwrap().layout());
+        for _ in 0..2 {
+            let labels = book.take(&sources, recording);
+            let texts: Vec<_> = labels.iter().map(|label| (&*label.title, &*label.unit)).collect();
+            assert_eq!(texts, [("left", "V"), ("right", "")]);
+        }
+        let other = OpenRecording { channels: 3, ..recording };
+        assert_eq!(book.take(&sources, other)[..], vec![ChannelLabel::default(); 3]);
+        let names = [("", 1), ("", 2), ("left", 1)]
+            .map(|(title, channels)| ChannelLabel { title: title.into(), ..ChannelLabel::default() }.name(1, channels));
+        assert_eq!(names, ["", "channel 1", "left"]);
+    }
+}

@@ -1,0 +1,190 @@
+//! Recordings whose values or headers are out of the ordinary: what is computed, and what is said about them.
+
+use std::f64::consts::TAU;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::common::{errors, number, rows, run, samples, success, text, wav};
+
+/// Writes an array of doubles.
+fn npy(path: &Path, values: impl Iterator<Item = f64>) -> PathBuf {
+    let values: Vec<u8> = values.flat_map(f64::to_le_bytes).collect();
+    let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({},), }}", values.len() / 8);
+    let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    bytes.extend(format!("{header:<117}\n").bytes());
+    bytes.extend(values);
+    fs::write(path, bytes).unwrap();
+    path.to_owned()
+}
+
+/// The tone of a sample: 10 Hz at 100 samples per second.
+fn tone(index: u32) -> f64 {
+    (TAU * 10.0 * f64::from(index) / 100.0).sin()
+}
+
+#[test]
+fn a_small_tone_on_a_large_offset_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.csv");
+    let input = npy(&folder.path().join("x.npy"), (0..3000).map(|index| 1e6 + 0.01 * tone(index)));
+    let arguments = ["peaks", text(&input), "--rate", "100", "-k", "1", "--model", "reference", "--out", text(&out)];
+    let output = run(&[&arguments[..], &["--detrend", "constant"]].concat());
+    assert!(output.status.success() && errors(&output).is_empty(), "{}", errors(&output));
+    assert!(rows(&out).iter().all(|row| number(row, "frequency_hz") == 10.156_25));
+    let output = run(&arguments);
+    assert!(errors(&output).contains("--detrend constant subtracts the mean"), "{}", errors(&output));
+}
+
+#[test]
+fn power_of_any_range_is_computed() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.csv");
+    let one = npy(&folder.path().join("one.npy"), (0..3000).map(tone));
+    let peaks = |input: &Path, more: &[&str]| {
+        success(&[&["peaks", text(input), "--rate", "100", "-k", "3", "--out", text(&out)], more].concat());
+        rows(&out).iter().map(|row| (number(row, "bin"), number(row, "power"))).collect::<Vec<_>>()
+    };
+    for more in [&[][..], &["--local-maxima", "--band", "5..20"]] {
+        let right = peaks(&one, more);
+        for scale in [1e-23, 1e-21, 1e18, 1e20] {
+            let scaled = npy(&folder.path().join("scaled.npy"), (0..3000).map(|index| scale * tone(index)));
+            let found = peaks(&scaled, more);
+            // The bins of a tone, of which those beside it are far above the rounding of the samples.
+            for (found, right) in found.iter().zip(&right).filter(|(_, right)| right.1 > 1.0) {
+                assert_eq!(found.0, right.0, "{scale:e}");
+                assert!((found.1 / (right.1 * scale * scale) - 1.0).abs() < 1e-4, "{scale:e}: {found:?} {right:?}");
+            }
+        }
+    }
+    let strongest = peaks(&one, &[])[0].1;
+    let scaled = npy(&folder.path().join("scaled.npy"), (0..3000).map(|index| 1e-23 * tone(index)));
+    let height = format!("{:e}", strongest * 1e-46 / 2.0);
+    let found = peaks(&scaled, &["--local-maxima", "--height", &height]);
+    assert_eq!(found.len(), 1 + (3000 - 384) / 384, "one line per frame");
+    let printed = success(&["spectrum", text(&scaled), "--rate", "100", "--out", text(&out)]);
+    assert!(printed.contains("10.1"), "{printed}");
+    assert!(rows(&out).iter().all(|row| row["power"].is_empty() || number(row, "power") > 0.0));
+}
+
+#[test]
+fn a_bad_sample_costs_the_segments_that_have_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.csv");
+    let input =
+        npy(&folder.path().join("x.npy"), (0..3000).map(|index| if index == 1500 { f64::NAN } else { tone(index) }));
+    let printed = success(&["spectrum", text(&input), "--rate", "100", "--out", text(&out)]);
+    assert!(printed.contains("segments with samples that are not finite, left out: 2 of 22"), "{printed}");
+    assert!(rows(&out).iter().all(|row| number(row, "power").is_finite()));
+}
+
+/// Two tones of a complex signal at 1 MHz: at −250 kHz, and a hundredth of its amplitude at 125 kHz.
+fn iq(count: usize) -> Vec<f32> {
+    let pair = |index: usize| {
+        let angles = [-0.25, 0.125].map(|part| TAU * part * index as f64);
+        let sum = |part: fn(f64) -> f64| part(angles[0]) + 0.01 * part(angles[1]);
+        [sum(f64::cos) as f32, sum(f64::sin) as f32]
+    };
+    (0..count).flat_map(pair).collect()
+}
+
+#[test]
+fn complex_samples_have_frequencies_of_both_signs() {
+    let folder = tempfile::tempdir().unwrap();
+    let samples = iq(4000);
+    let bytes: Vec<u8> = samples.iter().flat_map(|sample| sample.to_le_bytes()).collect();
+    let raw = folder.path().join("x.cf32");
+    fs::write(&raw, &bytes).unwrap();
+    fs::write(folder.path().join("x.sigmf-data"), &bytes).unwrap();
+    let meta = folder.path().join("x.sigmf-meta");
+    let text_of =
+        r#"{"global": {"core:datatype": "cf32_le", "core:sample_rate": 1e6}, "captures": [{"core:frequency": 1e8}]}"#;
+    fs::write(&meta, text_of).unwrap();
+    let pairs = wav(&folder.path().join("x.wav"), 2, &samples);
+    let out = folder.path().join("out.csv");
+    let estimate = ["--n-fft", "64", "--model", "reference", "-k", "1", "--scaling", "spectrum", "--out", text(&out)];
+    for (input, more, centre) in [
+        (&raw, &["--format", "cf32", "--rate", "1e6"][..], 0.0),
+        (&meta, &[], 1e8),
+        (&pairs, &["--iq", "--rate", "1e6"], 0.0),
+    ] {
+        let peaks = |options: &[&str]| {
+            success(&[&["peaks", text(input)], more, &estimate[..], options].concat());
+            rows(&out)
+        };
+        for row in peaks(&[]) {
+            assert_eq!((number(&row, "bin"), number(&row, "frequency_hz")), (48.0, centre - 250e3));
+            assert!((number(&row, "power") - 1.0).abs() < 1e-5);
+        }
+        let band = format!("--band={}..{}", centre + 62.5e3, centre + 300e3);
+        for row in peaks(&[&band]).into_iter().chain(peaks(&[&band, "--local-maxima"])) {
+            assert_eq!(number(&row, "bin"), 8.0);
+            assert!((number(&row, "frequency_hz") - centre - 125e3).abs() < 1.0);
+            assert!((number(&row, "power") - 1e-4).abs() < 1e-8);
+        }
+        success(&[&["spectrum", text(input)], more, &["--n-fft", "64", "--out", text(&out)]].concat());
+        let spectrum = rows(&out);
+        assert_eq!(spectrum.len(), 64);
+        let strongest = spectrum.iter().max_by(|a, b| number(a, "power").total_cmp(&number(b, "power"))).unwrap();
+        assert_eq!(number(strongest, "frequency_hz"), centre - 250e3);
+        let drawing = folder.path().join("x.svg");
+        success(&[&["spectrogram", text(input)], more, &["--plot", text(&drawing)]].concat());
+    }
+    let output = run(&["peaks", text(&meta), "--model", "universal"]);
+    assert!(errors(&output).contains("complex samples take the exact estimate"), "{}", errors(&output));
+}
+
+#[test]
+fn a_recording_that_ends_early_is_read_up_to_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = wav(&folder.path().join("x.wav"), 1, &samples(4000));
+    let bytes = fs::read(&path).unwrap();
+    fs::write(&path, &bytes[..bytes.len() - 400]).unwrap();
+    let out = folder.path().join("out.csv");
+    let output = run(&["peaks", text(&path), "-k", "1", "--out", text(&out)]);
+    assert_eq!(output.status.code(), Some(1));
+    let message = errors(&output);
+    assert!(
+        message.contains("x.wav: truncated: the header announces 4000 samples per channel, the file holds 3900"),
+        "{message}"
+    );
+    assert_eq!(rows(&out).len(), 3900 / 384);
+}
+
+#[test]
+fn the_rate_of_the_command_counts_and_what_is_left_out_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = wav(&folder.path().join("x.wav"), 2, &samples(4000));
+    let output = run(&["peaks", text(&path), "--rate", "384000", "--channel", "1"]);
+    assert!(output.status.success());
+    assert!(
+        errors(&output).contains("note: ")
+            && errors(&output).contains("its rate of 8000 Hz is replaced by --rate 384000")
+    );
+    assert!(String::from_utf8_lossy(&output.stdout).contains("384000 Hz"));
+    assert!(errors(&run(&["peaks", text(&path), "--rate", "384000", "--quiet"])).is_empty());
+    let table = folder.path().join("x.csv");
+    let lines: String = (0..2000).map(|index| format!("{},{},note\n", f64::from(index) / 100.0, tone(index))).collect();
+    fs::write(&table, format!("Time (s),x,remark\n{lines}")).unwrap();
+    let output = run(&["peaks", text(&table)]);
+    assert!(String::from_utf8_lossy(&output.stdout).contains("100 Hz"), "{output:?}");
+    assert!(errors(&output).contains("columns of text are left out: `remark`"), "{}", errors(&output));
+}
+
+#[test]
+fn a_recording_is_described() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = folder.path().join("x.csv");
+    let lines: String = (0..50).map(|index| format!("{},{},a\n", f64::from(index) / 8.0, tone(index))).collect();
+    fs::write(&table, format!("time,left,remark\n(s),(V),()\n{lines}")).unwrap();
+    let described = success(&["info", text(&table)]);
+    for wanted in ["x.csv: CSV, 1 channels of 50 samples, 8 Hz, 6.25 s", "channel 0: left, V", "note: columns of text"]
+    {
+        assert!(described.contains(wanted), "{described}");
+    }
+    let path = wav(&folder.path().join("x.wav"), 1, &samples(4000));
+    let bytes = fs::read(&path).unwrap();
+    fs::write(&path, &bytes[..bytes.len() - 400]).unwrap();
+    let output = run(&["info", text(&path)]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(errors(&output).contains("truncated"), "{}", errors(&output));
+}

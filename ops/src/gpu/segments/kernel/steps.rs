@@ -1,0 +1,208 @@
+//! Windowed segments in launches of their own, and the way back from their gradients to those of signal and window.
+
+use cubecl::prelude::*;
+
+use super::samples::{SegmentShape, has_gradient, segment_sample};
+use crate::gpu::reduce::RowBlockShape;
+use crate::gpu::segments::plan::{CUBE_UNITS, RowPadding, SegmentPlan};
+
+/// Segments minus their means, times the window, `[count, n]`: a unit per value.
+#[cube(launch)]
+pub fn window_segments(
+    signal: &[f32],
+    window: &[f32],
+    means: &[f32],
+    into: &mut [f32],
+    shape: SegmentShape,
+    #[comptime] plan: SegmentPlan,
+) {
+    let at = ABSOLUTE_POS as u32;
+    let n = comptime!(plan.n);
+    if at >= shape.count * n {
+        terminate!();
+    }
+    // Adjacent units take adjacent samples of a segment.
+    let (segment, j) = (at / n, at % n);
+    let mut sample = segment_sample(signal, shape.first + segment, j, &shape, plan.padding);
+    if comptime!(plan.detrend) {
+        sample -= means[segment as usize];
+    }
+    into[at as usize] = window[j as usize] * sample;
+}
+
+/// The mean of every segment, `[count]`, or of the segment times the window where it `is_weighted`: a few units per
+/// segment. Subtracting the mean is an orthogonal projection, and so its own adjoint.
+#[cube(launch)]
+pub fn segment_means(
+    signal: &[f32],
+    window: &[f32],
+    means: &mut [f32],
+    shape: SegmentShape,
+    #[comptime] is_weighted: bool,
+    #[comptime] plan: SegmentPlan,
+) {
+    let units = comptime!(plan.units());
+    let t = UNIT_POS % units;
+    let segment = CUBE_POS as u32 * comptime!(plan.cube_segments()) + UNIT_POS / units;
+    // Each unit adds every `units`-th value, adjacent units adjacent ones.
+    let mut sum = 0.0f32;
+    if segment < shape.count {
+        for j in range_stepped(t, comptime!(plan.n), units) {
+            let sample = segment_sample(signal, shape.first + segment, j, &shape, plan.padding);
+            sum += if comptime!(is_weighted) { window[j as usize] * sample } else { sample };
+        }
+    }
+    // Units past the last segment take part, since the sum has barriers.
+    let sum = sum_over_segment(sum, units);
+    if segment < shape.count && t == 0u32 {
+        means[segment as usize] = sum / f32::cast_from(comptime!(plan.n));
+    }
+}
+
+/// The sum of one value per unit of a segment, for all of its units; every unit of the cube must call it.
+#[cube]
+fn sum_over_segment(value: f32, #[comptime] units: u32) -> f32 {
+    let mut shared = Shared::<[f32]>::new_slice(comptime!(CUBE_UNITS as usize));
+    shared[UNIT_POS as usize] = value;
+    // A tree: at every level the first half of the units left adds the values of the second half.
+    #[unroll]
+    for level in 0..comptime!(units.ilog2()) {
+        let half = comptime!(units >> (level + 1));
+        sync_cube();
+        if UNIT_POS % units < half {
+            let other = shared[(UNIT_POS + half) as usize];
+            shared[UNIT_POS as usize] += other;
+        }
+    }
+    sync_cube();
+    shared[(UNIT_POS - UNIT_POS % units) as usize]
+}
+
+/// Gradients of windowed segments, on their way to those of the signal.
+#[derive(CubeType, CubeLaunch)]
+pub struct SegmentGradient {
+    /// `[count, n]`.
+    pub values: Box<[f32]>,
+    /// `[n]`.
+    pub window: Box<[f32]>,
+    /// Means of window times gradient, `[count]`; read with detrending.
+    pub means: Box<[f32]>,
+}
+
+/// Adds to the gradient of every sample, `[rows, samples]`, the sum over the segments of a launch that hold
+/// it, or writes it unless it `is_added`: a unit per sample. `first_row` is the row of the first segment, and `rows` the
+/// rows that the segments are of; `means` are those of window times gradient.
+#[cube(launch)]
+pub fn add_segments(
+    grad: &SegmentGradient,
+    into: &mut [f32],
+    shape: SegmentShape,
+    first_row: u32,
+    rows: u32,
+    #[comptime] is_added: bool,
+    #[comptime] plan: SegmentPlan,
+) {
+    let at = ABSOLUTE_POS as u32;
+    if at >= rows * shape.samples {
+        terminate!();
+    }
+    let (row, sample) = (first_row + at / shape.samples, at % shape.samples);
+    let last = shape.samples - 1;
+    // The segments at the sample itself, then at the places of the padding that repeat it.
+    let mut sum = sum_at(grad, row, shape.padding + sample, &shape, plan);
+    if comptime!(plan.padding == RowPadding::Reflect) {
+        // The mirror images before and after the row; the samples at the ends have none.
+        if sample > 0 && sample <= shape.padding {
+            sum += sum_at(grad, row, shape.padding - sample, &shape, plan);
+        }
+        if sample < last && last - sample <= shape.padding {
+            sum += sum_at(grad, row, shape.padding + 2u32 * last - sample, &shape, plan);
+        }
+    }
+    // The repetitions after the row and before it.
+    if comptime!(plan.padding == RowPadding::Circular) {
+        if sample < shape.padding {
+            sum += sum_at(grad, row, shape.padding + shape.samples + sample, &shape, plan);
+        }
+        if sample + shape.padding >= shape.samples {
+            sum += sum_at(grad, row, sample + shape.padding - shape.samples, &shape, plan);
+        }
+    }
+    // The ends of the row stand for all of the padding beyond them.
+    if comptime!(plan.padding == RowPadding::Edge) {
+        if sample == 0 {
+            for position in 0..shape.padding {
+                sum += sum_at(grad, row, position, &shape, plan);
+            }
+        }
+        if sample == last {
+            for beyond in 1..shape.padding + 1 {
+                sum += sum_at(grad, row, shape.padding + last + beyond, &shape, plan);
+            }
+        }
+    }
+    let to = row as usize * shape.samples as usize + sample as usize;
+    into[to] = if comptime!(is_added) { into[to] + sum } else { sum };
+}
+
+/// The sum at a position of a padded row over the segments of the launch that hold it.
+#[cube]
+fn sum_at(grad: &SegmentGradient, row: u32, position: u32, shape: &SegmentShape, #[comptime] plan: SegmentPlan) -> f32 {
+    let n = comptime!(plan.n);
+    // From the first segment that ends after the position to the last one that starts before it.
+    let mut first = 0u32;
+    if position >= n {
+        first = (position - n) / shape.hop + 1;
+    }
+    let end = min(position / shape.hop + 1, shape.segments);
+    // Of those, the segments of this launch.
+    let of_row = row * shape.segments;
+    let first = max(of_row + first, shape.first);
+    let end = min(of_row + end, shape.first + shape.count);
+    let mut sum = 0.0f32;
+    for segment in first..end {
+        let j = position - (segment - of_row) * shape.hop;
+        let own = (segment - shape.first) as usize;
+        let mut value = grad.window[j as usize] * grad.values[own * comptime!(n as usize) + j as usize];
+        if comptime!(plan.detrend) {
+            value -= grad.means[own];
+        }
+        sum += value;
+    }
+    sum
+}
+
+/// The window's gradient from each block of the segments of a launch, `[blocks, n]`, where `means` are those of the
+/// samples: a unit per value of a block.
+#[cube(launch)]
+pub fn window_sums(
+    signal: &[f32],
+    grad: &[f32],
+    means: &[f32],
+    sums: &mut [f32],
+    shape: SegmentShape,
+    blocks: RowBlockShape,
+    #[comptime] plan: SegmentPlan,
+) {
+    let at = ABSOLUTE_POS as u32;
+    let n = comptime!(plan.n);
+    if at >= blocks.count * n {
+        terminate!();
+    }
+    // Adjacent units take adjacent values of a window; each adds the segments of its block in order, so that the bits of
+    // the sum do not vary.
+    let (first, j) = (at / n * blocks.length, at % n);
+    let mut sum = 0.0f32;
+    for segment in first..min(first + blocks.length, shape.count) {
+        let slope = grad[segment as usize * comptime!(n as usize) + j as usize];
+        // A segment without a gradient adds nothing, also where its samples are not finite.
+        if has_gradient(slope) {
+            let mut sample = segment_sample(signal, shape.first + segment, j, &shape, plan.padding);
+            if comptime!(plan.detrend) {
+                sample -= means[segment as usize];
+            }
+            sum += slope * sample;
+        }
+    }
+    sums[at as usize] = sum;
+}

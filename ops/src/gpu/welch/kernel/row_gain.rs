@@ -1,0 +1,148 @@
+//! The gain in launches of its own: the power of every bin from the bin below, the bin itself and the bin above, and
+//! perhaps from the products with both neighbours, mirrored at the ends.
+
+use cubecl::prelude::*;
+
+use crate::gain_taps::{POWER_TAPS, PRODUCT_TAPS};
+use crate::gpu::neighbours::{neighbours, products_beside};
+use crate::gpu::reduce::RowBlockShape;
+use crate::gpu::segments::has_gradient;
+
+/// Inputs of a gain of `taps` factors per bin, or their gradients.
+#[derive(CubeType, CubeLaunch)]
+pub struct GainInput {
+    /// `[rows, bins]`.
+    pub power: Box<[f32]>,
+    /// Products of bins with the bins above, `[rows, bins − 1]`; neither read nor written where the gain takes none.
+    pub products: Box<[f32]>,
+}
+
+/// Applies the gain `[bins, taps]`: a unit per bin.
+#[cube(launch)]
+pub fn apply_row_gain(
+    input: &GainInput,
+    gain: &[f32],
+    into: &mut [f32],
+    rows: u32,
+    bins: u32,
+    #[comptime] taps: usize,
+) {
+    let at = ABSOLUTE_POS as u32;
+    if at >= rows * bins {
+        terminate!();
+    }
+    // Adjacent units take adjacent bins, so each power is read from memory once and twice from a cache.
+    let (row, bin) = (at / bins, at % bins);
+    let (below, above) = neighbours(bin, bins);
+    let from = row * bins;
+    let tap = comptime!(taps as u32) * bin;
+    let mut sum = gain[tap as usize] * input.power[(from + below) as usize]
+        + gain[(tap + 1) as usize] * input.power[at as usize]
+        + gain[(tap + 2) as usize] * input.power[(from + above) as usize];
+    if comptime!(taps == PRODUCT_TAPS) {
+        let (below, above) = products_beside(bin, bins);
+        let from = row * (bins - 1);
+        let tap = tap + comptime!(POWER_TAPS as u32);
+        sum += gain[tap as usize] * input.products[(from + below) as usize]
+            + gain[(tap + 1) as usize] * input.products[(from + above) as usize];
+    }
+    into[at as usize] = sum;
+}
+
+/// The adjoint of the gain: a unit per bin sums over the bins whose factors read its power, and over those whose factors
+/// read its product with the bin above.
+#[cube(launch)]
+pub fn gain_adjoint(grad: &[f32], gain: &[f32], into: &mut GainInput, rows: u32, bins: u32, #[comptime] taps: usize) {
+    let at = ABSOLUTE_POS as u32;
+    if at >= rows * bins {
+        terminate!();
+    }
+    let (row, bin) = (at / bins, at % bins);
+    let last = bins - 1;
+    let first = row * bins;
+    // The bin's own factor, the lower one of the bin above, the upper one of the bin below.
+    let mut sum = part(grad, gain, first, bin, 1u32, taps);
+    if bin < last {
+        sum += part(grad, gain, first, bin + 1, 0u32, taps);
+    }
+    if bin > 0 {
+        sum += part(grad, gain, first, bin - 1, 2u32, taps);
+    }
+    // The mirrored ones: the first bin's lower factor reads bin 1, the last bin's upper one the bin before it.
+    if bin == 1 {
+        sum += part(grad, gain, first, 0u32, 0u32, taps);
+    }
+    if bin + 1 == last {
+        sum += part(grad, gain, first, last, 2u32, taps);
+    }
+    into.power[at as usize] = sum;
+    if comptime!(taps == PRODUCT_TAPS) {
+        if bin < last {
+            // The upper factor of the bin, the lower one of the bin above, and the mirrored ones of both ends.
+            let mut sum = part(grad, gain, first, bin, 4u32, taps) + part(grad, gain, first, bin + 1, 3u32, taps);
+            if bin == 0 {
+                sum += part(grad, gain, first, 0u32, 3u32, taps);
+            }
+            if bin + 1 == last {
+                sum += part(grad, gain, first, last, 4u32, taps);
+            }
+            into.products[(row * last + bin) as usize] = sum;
+        }
+    }
+}
+
+/// The product of the gradient of `bin` and its factor `tap`; 0 without a gradient, also where the factor is not finite.
+#[cube]
+fn part(grad: &[f32], gain: &[f32], row: u32, bin: u32, tap: u32, #[comptime] taps: usize) -> f32 {
+    let own = grad[(row + bin) as usize];
+    let mut product = 0.0f32;
+    if has_gradient(own) {
+        product = own * gain[(comptime!(taps as u32) * bin + tap) as usize];
+    }
+    product
+}
+
+/// The gain's gradient from each block of rows, `[blocks, bins, taps]`: a unit per bin of a block.
+#[cube(launch)]
+pub fn gain_sums(
+    grad: &[f32],
+    input: &GainInput,
+    sums: &mut [f32],
+    rows: u32,
+    bins: u32,
+    blocks: RowBlockShape,
+    #[comptime] taps: usize,
+) {
+    let place = ABSOLUTE_POS as u32;
+    if place >= blocks.count * bins {
+        terminate!();
+    }
+    let (first, bin) = (place / bins * blocks.length, place % bins);
+    // The gradient of a factor is the sum over rows of the bin's gradient times what the factor reads. Each unit adds
+    // the rows of its block in order, so that the bits of the sum do not vary.
+    let (below, above) = neighbours(bin, bins);
+    let (product_below, product_above) = products_beside(bin, bins);
+    let mut from = Array::<f32>::new(taps);
+    #[unroll]
+    for tap in 0..taps {
+        from[tap] = 0.0f32;
+    }
+    for row in first..min(first + blocks.length, rows) {
+        // A bin without a gradient adds nothing, also where power is not finite.
+        let g = grad[(row * bins + bin) as usize];
+        if has_gradient(g) {
+            from[0] += g * input.power[(row * bins + below) as usize];
+            from[1] += g * input.power[(row * bins + bin) as usize];
+            from[2] += g * input.power[(row * bins + above) as usize];
+            if comptime!(taps == PRODUCT_TAPS) {
+                from[3] += g * input.products[(row * (bins - 1) + product_below) as usize];
+                from[4] += g * input.products[(row * (bins - 1) + product_above) as usize];
+            }
+        }
+    }
+    let at = taps * place as usize;
+    #[unroll]
+    for tap in 0..taps {
+        sums[at + tap] = from[tap];
+    }
+}

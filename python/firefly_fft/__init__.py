@@ -1,0 +1,48 @@
+"""Spectra, peaks and models of many signals at once, on NumPy arrays.
+
+Functions take the names, arguments and defaults of SciPy where SciPy has them. Arrays may be of any shape, stride and
+byte order; lists, and tensors of other libraries that support DLPack, are arrays too. float32 computes in float32,
+float64 and integers in float64. Results are NumPy arrays, which other libraries take by DLPack
+(``torch.from_dlpack``). In a build for CUDA tensors in a GPU's memory are computed with there, and results are a
+`DeviceArray` there, which other libraries take the same way.
+
+>>> import numpy as np, firefly_fft as ff
+>>> time = np.arange(4096) / 1000
+>>> frequency, power = ff.welch(np.sin(2 * np.pi * 125 * time), fs=1000)
+>>> float(frequency[power.argmax()])
+125.0
+"""
+
+from . import fft, zoo
+from ._arrays import DeviceArray
+from ._mel import log_mel, mel, mel_filters
+from ._native import __version__, num_threads, set_num_threads
+from ._select import LocalMaxima, TopK, local_maxima, top_k
+from ._stft import istft, stft
+from ._train import Run, train
+from ._welch import Peaks, periodogram, welch, welch_peaks, welch_psd
+
+__all__ = [
+    "DeviceArray",
+    "LocalMaxima",
+    "Peaks",
+    "Run",
+    "TopK",
+    "__version__",
+    "fft",
+    "istft",
+    "local_maxima",
+    "log_mel",
+    "mel",
+    "mel_filters",
+    "num_threads",
+    "periodogram",
+    "set_num_threads",
+    "stft",
+    "top_k",
+    "train",
+    "welch",
+    "welch_peaks",
+    "welch_psd",
+    "zoo",
+]

@@ -1,0 +1,39 @@
+"""Firefly's operations as functions of PyTorch's tensors, with gradients, on CPUs and CUDA devices.
+
+On a CUDA device the kernels run on the tensors' own memory and on the current stream, without a copy and without
+waiting; they may be captured in CUDA graphs and are part of what ``torch.compile`` compiles. The first call of a kind
+compiles its kernels. On a CPU they compute in float32 or float64. float16 and bfloat16 compute in, and return, float32.
+
+Functions work along the last dimension and take any dimensions before it, unless they say otherwise. Tensors may have
+any strides. Gradients are exact; those of gradients exist for Fourier transforms alone.
+
+>>> import torch, firefly_fft.torch as ff
+>>> time = torch.arange(384, dtype=torch.float64) / 256
+>>> bins, power = ff.welch_peaks(torch.sin(2 * torch.pi * 20 * time), n_fft=256, k=1)
+>>> bins.tolist()
+[20]
+"""
+
+from __future__ import annotations
+
+from ._spectra import LocalMaxima, Peaks, local_maxima, log_mel, mel, power_spectrum, top_k, welch_peaks, welch_psd
+from ._transforms import butterfly, fft, ifft, irfft, long_conv, rfft, spectral_conv
+
+__all__ = [
+    "LocalMaxima",
+    "Peaks",
+    "butterfly",
+    "fft",
+    "ifft",
+    "irfft",
+    "local_maxima",
+    "log_mel",
+    "long_conv",
+    "mel",
+    "power_spectrum",
+    "rfft",
+    "spectral_conv",
+    "top_k",
+    "welch_peaks",
+    "welch_psd",
+]

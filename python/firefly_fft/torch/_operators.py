@@ -1,0 +1,221 @@
+"""Operators that the extension registers with PyTorch: calls, shapes and gradients.
+
+Every operation of the table is an operator ``firefly::name(Tensor …, str operation)``: the text has the name of the
+operation and its options. ``firefly_raw::name`` is the same without gradients, which costs less per call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import tempfile
+from typing import Any, Callable, Dict, List, Sequence, Tuple, TypeVar, cast
+
+import torch
+from torch import Tensor
+
+from .. import _native
+
+_library = ctypes.CDLL(_native.__file__)
+_library.firefly_error.restype = ctypes.c_char_p
+_library.firefly_torch_operators.restype = ctypes.c_char_p
+_library.firefly_gradient.argtypes = [
+    ctypes.c_char_p,
+    ctypes.c_uint8,
+    ctypes.c_uint64,
+    ctypes.c_char_p,
+    ctypes.c_uint64,
+]
+
+T = TypeVar("T", bound=Callable[..., Any])
+
+
+def cached(function: T) -> T:
+    """A function of few different arguments that computes each result once; compilers trace the function itself."""
+    once = functools.lru_cache(maxsize=1024)(function)
+
+    @functools.wraps(function)
+    def call(*arguments: Any) -> Any:
+        return function(*arguments) if torch.compiler.is_compiling() else once(*arguments)
+
+    return cast(T, call)
+
+
+def _register() -> Dict[Tuple[str, int], Tuple[Any, Any]]:
+    """Registers the operators: those without and those with gradients, by the name of the row and the tensors."""
+    _find_libdevice()
+    folder = os.path.join(os.path.dirname(torch.__file__), "lib")
+    if _library.firefly_torch_register(os.fsencode(folder)) != 0:
+        raise ImportError(f"firefly_fft.torch: {_library.firefly_error().decode()}")
+    words = _library.firefly_torch_operators().decode().split(" ")
+    found = {}
+    for name, row in zip(words[::2], words[1::2]):
+        pair = tuple(getattr(getattr(torch.ops, space), name).default for space in ("firefly_raw", "firefly"))
+        found[row, len(pair[0]._schema.arguments) - 1] = pair
+        for space in ("firefly_raw", "firefly"):
+            torch.library.register_fake(f"{space}::{name}", _outputs)
+        torch.library.register_autograd(f"firefly::{name}", _backward, setup_context=_setup)
+    return cast(Dict[Tuple[str, int], Tuple[Any, Any]], found)
+
+
+def _find_libdevice() -> None:
+    """Names a folder with CUDA's functions of numbers for the compiler, where there is no toolkit: Triton has them."""
+    roots = [os.environ.get("CUDA_PATH"), "/usr/local/cuda", "/opt/cuda", "/usr/lib/cuda", "/usr"]
+    if torch.version.cuda is None or any(
+        root and os.path.isdir(os.path.join(root, "nvvm/libdevice")) for root in roots
+    ):
+        return
+    try:
+        import triton
+    except ImportError:
+        return
+    source = os.path.join(os.path.dirname(triton.__file__), "backends/nvidia/lib/libdevice.10.bc")
+    if os.path.isfile(source):
+        root = tempfile.mkdtemp(prefix="firefly-cuda-")
+        os.makedirs(os.path.join(root, "nvvm/libdevice"))
+        os.symlink(source, os.path.join(root, "nvvm/libdevice/libdevice.10.bc"))
+        os.environ["CUDA_PATH"] = root
+
+
+def apply(operation: str, *tensors: Tensor) -> Any:
+    """The outputs of an operation, which autograd follows where a gradient is needed."""
+    raw, differentiable = _OPERATORS[operation.split(" ", 1)[0], len(tensors)]
+    if torch.compiler.is_compiling():
+        return differentiable(*tensors, operation)
+    if torch.is_grad_enabled():
+        for tensor in tensors:
+            if tensor.requires_grad:
+                return _Operation.apply(operation, *tensors)
+    try:
+        return raw(*tensors, operation)
+    except RuntimeError as error:
+        message = str(error).split("\n", 1)[0]
+        if "but must be" in message:
+            raise ValueError(message) from None
+        raise
+
+
+@functools.lru_cache(maxsize=4096)
+def _gradient(operation: str, needed: int) -> Tuple[str, int, str]:
+    """How gradients go back through an operation, the length of rows that they are scattered to, and the operation
+    that computes them."""
+    buffer = ctypes.create_string_buffer(1024)
+    if not 0 <= _library.firefly_gradient(operation.encode(), needed, 0, buffer, 1024) < 1024:
+        raise ValueError(_library.firefly_error().decode())
+    kind, _, rest = buffer.value.decode().partition(" ")
+    length, _, after = rest.partition(" ") if kind == "selected" else ("0", "", rest)
+    return kind, int(length), after
+
+
+def _setup(ctx: Any, inputs: Tuple[Any, ...], output: Any) -> None:
+    """Keeps what the gradients of a call depend on."""
+    *tensors, operation = inputs
+    outputs = output if isinstance(output, tuple) else (output,)
+    kind, _, backward = _gradient(operation, 0)
+    ctx.operation = operation
+    ctx.shapes = [tensor.shape for tensor in tensors]
+    ctx.outputs = [result.shape for result in outputs]
+    inputs_matter = kind == "backward" or (kind == "selected" and backward != "")
+    bins = [outputs[0]] if kind == "selected" else []
+    ctx.save_for_backward(*bins, *(tensors if inputs_matter else []))
+
+
+def _backward(ctx: Any, *grads: Any) -> Tuple[Any, ...]:
+    """Gradients of the tensors of an operator, and none of its text."""
+    return (*_gradients(ctx, ctx.needs_input_grad[:-1], grads), None)
+
+
+def _gradients(ctx: Any, needed: Sequence[bool], grads: Sequence[Any]) -> List[Any]:
+    kind, length, backward = _gradient(ctx.operation, sum(need << place for place, need in enumerate(needed)))
+    if kind in ("unsupported", "discrete"):
+        raise NotImplementedError(f"{ctx.operation.split(' ')[0]}: gradients through it are not supported")
+    if kind == "selected":
+        bins, *inputs = ctx.saved_tensors
+        width = length or ctx.shapes[0][-1]
+        scattered = _scattered(grads[1], bins, width)
+        found = apply(backward, *inputs, scattered) if backward else scattered
+    else:
+        known = next(grad for grad in grads if grad is not None)
+        wholes = [known.new_zeros(s) if g is None else g.contiguous() for g, s in zip(grads, ctx.outputs)]
+        found = apply(backward, *ctx.saved_tensors, *wholes)
+    results = list(found) if isinstance(found, (tuple, list)) else [found]
+    if kind == "adjoint":
+        # The adjoint is of whole rows, where the inputs may have been cut or padded.
+        results = [_resized(result, shape[-1]) for result, shape in zip(results, ctx.shapes)]
+    return [result if need else None for result, need in zip(results, needed)]
+
+
+def _scattered(grad: Tensor, bins: Tensor, length: int) -> Tensor:
+    """Gradients of selected values as those of all values of rows, which are zero where nothing was selected."""
+    grad = grad.masked_fill(bins < 0, 0.0)
+    zeros = grad.new_zeros((*grad.shape[:-1], length))
+    return zeros.scatter_add(-1, bins.clamp_min(0).to(torch.int64), grad)
+
+
+def _resized(tensor: Tensor, width: int) -> Tensor:
+    if tensor.shape[-1] >= width:
+        return tensor[..., :width]
+    return torch.nn.functional.pad(tensor, (0, width - tensor.shape[-1]))
+
+
+class _Operation(torch.autograd.Function):
+    """An operation with its gradients, for calls outside of compilers: it costs less than the registered ones."""
+
+    @staticmethod
+    def forward(ctx: Any, operation: str, *tensors: Tensor) -> Any:
+        if _gradient(operation, 0)[0] == "unsupported":
+            name = operation.split(" ", 1)[0]
+            raise NotImplementedError(f"{name}: gradients of gradients are not supported")
+        output = apply(operation, *tensors)
+        _setup(ctx, (*tensors, operation), output)
+        if isinstance(output, tuple):
+            ctx.mark_non_differentiable(*(result for result in output if not result.is_floating_point()))
+        return output
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Tuple[Any, ...]:
+        return (None, *_gradients(ctx, ctx.needs_input_grad[1:], grads))
+
+
+def _outputs(*arguments: Any) -> Any:
+    """New tensors of the shapes that an operation's outputs have."""
+    *tensors, operation = arguments
+    name, *words = operation.split(" ")
+    first = tensors[0]
+    new = first.new_empty
+    if name.endswith("_backward"):
+        # The last option says which gradients are needed.
+        forward = len(_OPERATORS[name, len(tensors)][0]._schema.returns)
+        results = tuple(
+            torch.empty_like(tensor, memory_format=torch.contiguous_format) if int(words[-1]) >> place & 1 else new(0)
+            for place, tensor in enumerate(tensors[:forward])
+        )
+        return results if len(results) > 1 else results[0]
+    if name in ("welch_peaks", "top_k", "local_maxima"):
+        shape, dtype = (first.shape[0], int(words[-2])), torch.int32 if words[-1] == "1" else torch.int64
+        return new(shape, dtype=dtype), new(shape, dtype=dtype if name == "local_maxima" else first.dtype)
+    if name == "welch_psd":
+        return new((first.shape[0], int(words[0]) // 2 + 1))
+    if name == "mel":
+        # A constant that the signal is padded with stands behind the kind of padding.
+        after = 6 if words[4] == "0" else 5
+        n_fft, hop, count = int(words[0]), int(words[1]), int(words[after + 3])
+        padded = first.shape[1] + (n_fft // 2 * 2 if words[3] == "true" else 0)
+        return new((first.shape[0], count, (padded - n_fft) // hop + 1))
+    if name == "real_fft":
+        return tuple(new((first.shape[0], int(words[0]) // 2 + 1)) for _ in range(2))
+    if name == "inverse_real_fft":
+        return new((first.shape[0], int(words[0])))
+    if name == "complex_fft":
+        return tuple(new((first.shape[0], int(words[0]))) for _ in range(2))
+    if name in ("butterfly", "complex_fft_columns"):
+        return new(first.shape), new(first.shape)
+    if name == "spectral_conv":
+        return new((first.shape[0], tensors[1].shape[1], *first.shape[2:]))
+    if name == "peak_loss":
+        return new((first.shape[0], 2))
+    return new(first.shape)
+
+
+_OPERATORS: Dict[Tuple[str, int], Tuple[Any, Any]] = _register()

@@ -1,0 +1,331 @@
+"""Power spectra, mel spectra, and the strongest values of rows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Tuple
+
+import torch
+from torch import Tensor
+
+from ._operators import apply, cached
+from ._tensors import hann, number, real, rows, unflattened
+
+
+class Peaks(NamedTuple):
+    """The strongest bins of rows, strongest first; a row with too few finite ones ends in bin −1 and power NaN."""
+
+    bins: Tensor
+    power: Tensor
+
+
+class LocalMaxima(NamedTuple):
+    """Local maxima of rows, strongest first; where a row has fewer, bins are −1 and the rest NaN.
+
+    `offset` is the distance of the line from its bin, in bins.
+    """
+
+    bins: Tensor
+    power: Tensor
+    prominence: Tensor
+    offset: Tensor
+
+
+_LEAST = {torch.float32: torch.finfo(torch.float32).tiny, torch.float64: torch.finfo(torch.float64).tiny}
+_INDEX_TYPES = {torch.int64: 0, torch.int32: 1}
+
+
+@cached
+def _welch(
+    samples: int,
+    n_fft: int,
+    hop: int | None,
+    segments: int | None,
+    scaling: str,
+    fs: float,
+    detrend: bool,
+    band: Tuple[int, int] | None,
+) -> str:
+    """Options of Welch's method as text; all segments that fit into `samples` are averaged if there is no number."""
+    n_fft = number(n_fft, "n_fft")
+    hop = max(1, n_fft // 2) if hop is None else number(hop, "hop")
+    if segments is None:
+        if number(samples, "x", 0) < n_fft:
+            raise ValueError(f"x has {samples} samples per row, but must have at least n_fft, {n_fft}")
+        segments = (number(samples, "x") - n_fft) // hop + 1
+    scalings = {"power": "0", "spectrum": "1", "density": f"2 {float(fs)!r}"}
+    if scaling not in scalings:
+        raise ValueError(f"scaling is {scaling!r}, but must be 'power', 'spectrum' or 'density'")
+    within = "false" if band is None else f"true {number(band[0], 'band', 0)} {number(band[1], 'band')}"
+    averaged = number(segments, "segments")
+    return f"{n_fft} {hop} {averaged} {scalings[scaling]} {int(bool(detrend))} {within} false"
+
+
+def _samples(x: Tensor, segments: int | None) -> int:
+    """Samples per row, which the options depend on where the number of segments is not given."""
+    if x.dim() == 0:
+        raise ValueError("x is a scalar, but must have samples along the last dimension")
+    return x.shape[-1] if segments is None else 0
+
+
+def _index_type(dtype: torch.dtype) -> int:
+    if dtype not in _INDEX_TYPES:
+        raise ValueError(f"index_dtype is {dtype}, but must be torch.int64 or torch.int32")
+    return _INDEX_TYPES[dtype]
+
+
+def welch_psd(
+    x: Tensor,
+    n_fft: int,
+    *,
+    window: Tensor | None = None,
+    segments: int | None = None,
+    hop: int | None = None,
+    scaling: str = "power",
+    fs: float = 1.0,
+    detrend: bool = False,
+) -> Tensor:
+    """One-sided power ``[…, n_fft // 2 + 1]`` of signals ``[…, samples]``, averaged over segments of `n_fft` samples.
+
+    Parameters
+    ----------
+    window : ``[n_fft]``, a periodic Hann window by default. Signal and window are differentiable.
+    segments : the first ones that are averaged; all that a row has by default.
+    hop : samples between their starts, half of `n_fft` by default.
+    scaling : "power" is |X|², interior bins doubled; "spectrum" and "density" as in ``scipy.signal.welch``, with `fs`
+        samples per second.
+    detrend : whether the mean of each segment is removed.
+
+    >>> import torch
+    >>> welch_psd(torch.ones(2, 3, 1024), 256).shape
+    torch.Size([2, 3, 129])
+    """
+    x = real(x, "x")
+    options = _welch(_samples(x, segments), n_fft, hop, segments, scaling, fs, detrend, None)
+    window = hann(n_fft, x) if window is None else real(window, "window", x)
+    return unflattened(apply("welch_psd " + options, rows(x, "x"), window), x)
+
+
+def welch_peaks(
+    x: Tensor,
+    n_fft: int,
+    k: int,
+    *,
+    window: Tensor | None = None,
+    segments: int | None = None,
+    hop: int | None = None,
+    scaling: str = "power",
+    fs: float = 1.0,
+    detrend: bool = False,
+    band: Tuple[int, int] | None = None,
+    index_dtype: torch.dtype = torch.int64,
+) -> Peaks:
+    """Bins and power ``[…, k]`` of the strongest bins of `welch_psd`, in one launch where that pays.
+
+    `band` is the first bin that is searched and the one after the last. `index_dtype` is the type of the bins;
+    torch.int32 saves a conversion on CUDA devices. Power is differentiable in the signal and the window.
+
+    >>> import torch
+    >>> impulse = torch.zeros(8)
+    >>> impulse[0] = 1
+    >>> welch_peaks(impulse, 8, 4, window=torch.ones(8)).bins.tolist()
+    [1, 2, 3, 0]
+    """
+    x = real(x, "x")
+    options = _welch(_samples(x, segments), n_fft, hop, segments, scaling, fs, detrend, band)
+    window = hann(n_fft, x) if window is None else real(window, "window", x)
+    operation = f"welch_peaks {options} {number(k, 'k')} {_index_type(index_dtype)}"
+    bins, power = apply(operation, rows(x, "x"), window)
+    return Peaks(unflattened(bins, x), unflattened(power, x))
+
+
+def power_spectrum(
+    x: Tensor, *, window: Tensor | None = None, scaling: str = "power", fs: float = 1.0, detrend: bool = False
+) -> Tensor:
+    """One-sided power ``[…, n // 2 + 1]`` of rows ``[…, n]``: `welch_psd` of one segment, without a window by default.
+
+    >>> import torch
+    >>> power_spectrum(torch.tensor([1.0, 0.0, 0.0, 0.0])).tolist()
+    [1.0, 2.0, 1.0]
+    """
+    x = real(x, "x")
+    n = number(x.shape[-1] if x.dim() > 0 else 0, "the length of x")
+    window = torch.ones(n, dtype=x.dtype, device=x.device) if window is None else real(window, "window", x)
+    options = _welch(0, n, n, 1, scaling, fs, detrend, None)
+    return unflattened(apply("welch_psd " + options, rows(x, "x"), window), x)
+
+
+def top_k(x: Tensor, k: int, *, index_dtype: torch.dtype = torch.int64) -> Peaks:
+    """Positions and values ``[…, k]`` of the largest values of rows, largest first; among equals the lower is first.
+
+    Values that are not finite are never selected: a row with fewer than `k` finite ones ends in position −1 and NaN.
+
+    >>> import torch
+    >>> top_k(torch.tensor([1.0, 4.0, float("inf"), 4.0, 3.0]), 3).bins.tolist()
+    [1, 3, 4]
+    """
+    x = real(x, "x")
+    bins, power = apply(f"top_k {number(k, 'k')} {_index_type(index_dtype)}", rows(x, "x"))
+    return Peaks(unflattened(bins, x), unflattened(power, x))
+
+
+def local_maxima(
+    x: Tensor,
+    k: int,
+    height: float | None = None,
+    distance: int = 1,
+    prominence: float | None = None,
+    *,
+    interpolation: str = "log_parabola",
+) -> LocalMaxima:
+    """The `k` strongest local maxima of rows, chosen as ``scipy.signal.find_peaks`` does.
+
+    Parameters
+    ----------
+    height, distance, prominence : least height, least distance in bins, least prominence.
+    interpolation : how `offset` is estimated from a bin and its neighbours: "log_parabola", or "hann" for power under a
+        Hann window.
+
+    Power, prominence and offset are differentiable.
+
+    >>> import torch
+    >>> local_maxima(torch.tensor([0.0, 2.0, 0.0, 3.0, 1.0]), 2).bins.tolist()
+    [3, 1]
+    """
+    x = real(x, "x")
+    if interpolation not in ("log_parabola", "hann"):
+        raise ValueError(f"interpolation is {interpolation!r}, but must be 'log_parabola' or 'hann'")
+    least, above = (("false" if v is None else f"true {float(v)!r}") for v in (height, prominence))
+    options = f"{least} {number(distance, 'distance')} {above} {int(interpolation == 'hann')}"
+    values = rows(x, "x")
+    bins, bases = apply(f"local_maxima {options} {number(k, 'k')} 0", values.detach())
+    missing = bins < 0
+
+    def at(places: Tensor) -> Tensor:
+        return values.gather(1, places.clamp(0, values.shape[1] - 1))
+
+    power = at(bins)
+    offset = _offset(interpolation, at(bins - 1), power, at(bins + 1), missing)
+    found = (v.masked_fill(missing, float("nan")) for v in (power, power - at(bases), offset))
+    return LocalMaxima(*(unflattened(values, x) for values in (bins, *found)))
+
+
+def _offset(interpolation: str, below: Tensor, peak: Tensor, above: Tensor, missing: Tensor) -> Tensor:
+    """Distance of lines from their bins; 0 where a neighbour is not positive and normal."""
+    least = _LEAST[peak.dtype]
+    unusable = missing | (below < least) | (above < least)
+    below, peak, above = (values.masked_fill(unusable, 1.0) for values in (below, peak, above))
+    if interpolation == "hann":
+        below, peak, above = below.sqrt(), peak.sqrt(), above.sqrt()
+        return 2 * (above - below) / (below + 2 * peak + above)
+    below, peak, above = below.log(), peak.log(), above.log()
+    rise, fall = peak - below, peak - above
+    curvature = rise + fall
+    # Three equal values have no vertex.
+    return (rise - fall) / (2 * curvature.masked_fill(curvature == 0, 1.0))
+
+
+@cached
+def _mel(
+    fs: float,
+    n_mels: int,
+    n_fft: int,
+    hop_length: int | None,
+    center: bool,
+    pad_mode: str,
+    power: float,
+    fmin: float,
+    fmax: float | None,
+    htk: bool,
+    norm: str | None,
+    log: str | None,
+    floor: float,
+) -> str:
+    """A mel spectrum, or its logarithm, as text."""
+    n_fft = number(n_fft, "n_fft")
+    hop = max(1, n_fft // 4) if hop_length is None else number(hop_length, "hop_length")
+    modes = {"constant": "0 0.0", "reflect": "1", "edge": "2", "wrap": "3"}
+    if pad_mode not in modes:
+        raise ValueError(f"pad_mode is {pad_mode!r}, but must be 'constant', 'reflect', 'edge' or 'wrap'")
+    if power not in (1, 2):
+        raise ValueError(f"power is {power}, but must be 1 or 2")
+    if norm not in (None, "slaney"):
+        raise ValueError(f"norm is {norm!r}, but must be 'slaney' or None")
+    units = {None: "false", "natural": "true 0", "ten": "true 1", "decibel": "true 2"}
+    if log not in units:
+        raise ValueError(f"log is {log!r}, but must be 'decibel', 'natural' or 'ten'")
+    frames = f"{n_fft} {hop} false {str(bool(center)).lower()} {modes[pad_mode]} false true"
+    highest = "false" if fmax is None else f"true {float(fmax)!r}"
+    bands = f"{float(fs)!r} {number(n_mels, 'n_mels')} {float(fmin)!r} {highest} {int(not htk)} {int(norm is not None)}"
+    logarithm = units[log] if log is None else f"{units[log]} 1 {float(floor)!r}"
+    return f"mel {frames} {bands} {int(power == 2)} {logarithm}"
+
+
+def _bands(x: Tensor, window: Tensor | None, win_length: int | None, n_fft: int, operation: str) -> Tensor:
+    if window is None:
+        window = hann(n_fft if win_length is None else number(win_length, "win_length"), x)
+    window = real(window, "window", x)
+    missing = n_fft - window.shape[-1]
+    if missing > 0:
+        window = torch.nn.functional.pad(window, (missing // 2, missing - missing // 2))
+    return unflattened(apply(operation, rows(x, "x"), window), x)
+
+
+def mel(
+    x: Tensor,
+    fs: float,
+    n_mels: int = 128,
+    n_fft: int = 2048,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    *,
+    center: bool = True,
+    pad_mode: str = "constant",
+    power: float = 2.0,
+    fmin: float = 0.0,
+    fmax: float | None = None,
+    htk: bool = False,
+    norm: str | None = "slaney",
+) -> Tensor:
+    """Mel spectra ``[…, n_mels, frames]`` of signals ``[…, samples]``, as ``librosa.feature.melspectrogram``.
+
+    Arguments are those of `firefly_fft.mel`; `window` is a tensor of at most `n_fft` samples, or None for a periodic
+    Hann window of `win_length`. Signal and window are differentiable.
+
+    >>> import torch
+    >>> mel(torch.ones(2, 16000), fs=16000, n_mels=80, n_fft=400, hop_length=160).shape
+    torch.Size([2, 80, 101])
+    """
+    x = real(x, "x")
+    operation = _mel(fs, n_mels, n_fft, hop_length, center, pad_mode, power, fmin, fmax, htk, norm, None, 0.0)
+    return _bands(x, window, win_length, n_fft, operation)
+
+
+def log_mel(
+    x: Tensor,
+    fs: float,
+    n_mels: int = 128,
+    n_fft: int = 2048,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    *,
+    log: str = "decibel",
+    floor: float = 1e-10,
+    center: bool = True,
+    pad_mode: str = "constant",
+    power: float = 2.0,
+    fmin: float = 0.0,
+    fmax: float | None = None,
+    htk: bool = False,
+    norm: str | None = "slaney",
+) -> Tensor:
+    """Logarithm of `mel`, in one operation: "decibel", "natural" or "ten", of values of at least `floor`.
+
+    >>> import torch
+    >>> float(log_mel(torch.zeros(4096), fs=16000, log="ten").max())
+    -10.0
+    """
+    x = real(x, "x")
+    operation = _mel(fs, n_mels, n_fft, hop_length, center, pad_mode, power, fmin, fmax, htk, norm, str(log), floor)
+    return _bands(x, window, win_length, n_fft, operation)

@@ -1,0 +1,81 @@
+"""Arguments of functions: tensors of one type as rows, and back."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Dict, Tuple
+
+import torch
+from torch import Tensor
+
+_FLOAT32 = torch.float32
+_WINDOWS: Dict[Tuple[int, torch.dtype, torch.device], Tensor] = {}
+
+
+def real(tensor: Any, argument: str, like: Tensor | None = None) -> Tensor:
+    """A tensor of floats in the type that is computed with: float64, or float32 for any smaller float."""
+    # The usual cases first: a call on a device takes the host some microseconds in all.
+    if isinstance(tensor, Tensor):
+        if like is None:
+            if tensor.dtype == _FLOAT32:
+                return tensor
+        elif tensor.dtype == like.dtype and tensor.device == like.device:
+            return tensor
+    else:
+        raise TypeError(f"{argument} is {type(tensor).__name__}, but must be a tensor")
+    if not tensor.is_floating_point():
+        raise TypeError(f"{argument} is of {tensor.dtype}, but must be of floats")
+    if like is not None:
+        if tensor.device != like.device:
+            raise ValueError(f"{argument} is on {tensor.device}, but the first argument on {like.device}")
+        return tensor.to(like.dtype)
+    if tensor.dtype == torch.float64:
+        if tensor.is_cuda:
+            raise TypeError(f"{argument} is of float64, but CUDA devices compute in float32: convert it first")
+        return tensor
+    return tensor.float()
+
+
+def rows(tensor: Tensor, argument: str) -> Tensor:
+    """A tensor as rows along its last dimension."""
+    if tensor.dim() == 2:
+        return tensor
+    if tensor.dim() == 0 or tensor.shape[-1] == 0:
+        raise ValueError(f"{argument} is of shape {list(tensor.shape)}, but must have values along the last dimension")
+    return tensor.reshape(-1, tensor.shape[-1])
+
+
+def unflattened(result: Tensor, x: Tensor) -> Tensor:
+    """Results of rows in the dimensions that `rows` flattened of a tensor."""
+    return result if x.dim() == 2 else result.reshape(*x.shape[:-1], *result.shape[1:])
+
+
+def number(value: Any, argument: str, least: int = 1) -> int:
+    """A whole number of at least `least`."""
+    try:
+        whole = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{argument} is {value!r}, but must be a whole number") from None
+    if whole < least:
+        raise ValueError(f"{argument} is {whole}, but must be at least {least}")
+    return whole
+
+
+def hann(n: int, like: Tensor) -> Tensor:
+    """The periodic Hann window of `n` samples, in the type and on the device of a tensor."""
+    key = (n, like.dtype, like.device)
+    if torch.compiler.is_compiling():
+        return torch.hann_window(n, dtype=torch.float64, device=like.device).to(like.dtype)
+    known = _WINDOWS.get(key)
+    if known is not None:
+        return known
+    with torch.inference_mode(False), torch.no_grad():
+        window = torch.hann_window(n, dtype=torch.float64, device=like.device).to(like.dtype)
+    if like.is_cuda:
+        if torch.cuda.is_current_stream_capturing():
+            # The graph's own memory, which holds no window until it is replayed.
+            return window
+        # Other streams may use the window next.
+        torch.cuda.current_stream(like.device).synchronize()
+    _WINDOWS[key] = window
+    return window

@@ -1,0 +1,502 @@
+//! Tables in Apache Parquet and Arrow files (Feather version 2), with a row per sample and a column per channel.
+
+use std::fs::File;
+use std::io::{BufReader, Read, Seek};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, DurationMicrosecondType,
+    DurationMillisecondType, DurationNanosecondType, DurationSecondType, Float16Type, Float32Type, Float64Type,
+    Int8Type, Int16Type, Int32Type, Int64Type, Time32MillisecondType, Time32SecondType, Time64MicrosecondType,
+    Time64NanosecondType, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::{ArrowError, DataType, Schema, TimeUnit};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+use super::raw::{SampleValue, decoded_reads};
+use super::table::{Axis, TableColumns};
+use super::times::Times;
+use super::{Format, ReadOptions, RecordingLayout, SampleReader};
+use crate::error::RecordingProblem;
+
+/// Rows that are decoded at once.
+const BATCH: usize = 1 << 14;
+/// Rows that decide which columns are times.
+const FIRST_ROWS: usize = 1024;
+/// Name that pandas gives an index without one.
+const INDEX: &str = "__index_level_";
+/// First bytes of an Arrow file; a stream has others.
+const ARROW_MAGIC: &[u8; 6] = b"ARROW1";
+
+type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
+
+/// Table whose columns of numbers are channels, by their logical types. Times, dates, flags, texts and pandas' index are
+/// left out; a null is NaN.
+pub(super) struct TableReader {
+    format: Format,
+    batches: Batches,
+    batch: Option<RecordBatch>,
+    /// Rows of the batch that were read.
+    used: usize,
+    /// Columns of a batch that are channels.
+    columns: Vec<usize>,
+    times: Option<TimeCheck>,
+    layout: RecordingLayout,
+}
+
+/// Check of the times of the rows of later batches.
+struct TimeCheck {
+    column: usize,
+    /// Time that others are relative to.
+    base: i64,
+    times: Times,
+}
+
+impl TableReader {
+    pub(super) fn open(path: &Path, format: Format, options: &ReadOptions) -> Result<Self, RecordingProblem> {
+        let mut layout = RecordingLayout::default();
+        let (schema, batches) = parsed(format, || match format {
+            Format::Parquet => of_parquet(path, &mut layout),
+            _ => of_arrow(path, &mut layout),
+        })?;
+        if layout.length == Some(0) {
+            return Err(RecordingProblem::NoSamples);
+        }
+        let mut reader = Self { format, batches, batch: None, used: 0, columns: Vec::new(), times: None, layout };
+        if !reader.next_batch()? {
+            return Err(RecordingProblem::NoSamples);
+        }
+        reader.choose_columns(&schema, options)?;
+        Ok(reader)
+    }
+
+    /// Decides from the schema and the first rows what the columns are.
+    fn choose_columns(&mut self, schema: &Schema, options: &ReadOptions) -> Result<(), RecordingProblem> {
+        let Some(batch) = self.batch.as_ref() else { return Ok(()) };
+        let first = batch.slice(0, batch.num_rows().min(FIRST_ROWS));
+        let titles: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+        let types = || schema.fields().iter().map(|field| field.data_type());
+        let numeric: Vec<usize> =
+            types().enumerate().filter(|(_, kind)| is_number(kind)).map(|(place, _)| place).collect();
+        let index: Vec<usize> = pandas_index(schema).into_iter().filter(|place| numeric.contains(place)).collect();
+        if !index.is_empty() {
+            let names: Vec<&str> = index.iter().map(|place| titles[*place].as_str()).collect();
+            self.layout.remark(format!("pandas' index is left out: {}", names.join(", ")));
+        }
+        let table =
+            TableColumns { format: self.format, titles: &titles, units: &[], numeric: &numeric, left_out: &index };
+        if numeric.is_empty() {
+            return Err(self.format.problem("it has no column of numbers"));
+        }
+        let values = |column: usize| {
+            let mut values = vec![0.0; first.num_rows()];
+            fill(first.column(column).as_ref(), values.iter_mut());
+            values
+        };
+        let Axis { channels, times } = table.axis(values, options, &mut self.layout)?;
+        self.times = times.map(|(column, times)| TimeCheck { column, base: 0, times });
+        let timed = types().enumerate().find_map(|(place, kind)| Some((place, seconds_of(kind)?)));
+        if let Some((column, unit)) = timed {
+            if self.layout.rate.is_none() && options.rate.is_none() && !options.ignores_times {
+                let (base, values) = times_of(first.column(column).as_ref(), None);
+                let times = Times::of(&titles[column], &values, unit).map_err(|reason| self.format.problem(reason))?;
+                self.layout.rate = times.rate();
+                self.times = Some(TimeCheck { column, base, times });
+            } else {
+                self.layout.remark(format!("column `{}` holds times and is left out", titles[column]));
+            }
+        }
+        if let Some(check) = &mut self.times {
+            check.rows(batch, first.num_rows()).map_err(|reason| self.format.problem(reason))?;
+        }
+        let is_wide = |column: &usize| {
+            !matches!(
+                schema.field(*column).data_type(),
+                DataType::Float32
+                    | DataType::Float16
+                    | DataType::Int8
+                    | DataType::Int16
+                    | DataType::UInt8
+                    | DataType::UInt16
+            )
+        };
+        self.layout.is_wide = channels.iter().any(is_wide);
+        self.layout.channels = channels.len();
+        self.layout.titles = channels.iter().map(|column| titles[*column].clone()).collect();
+        self.columns = channels;
+        Ok(())
+    }
+
+    /// Decodes the next batch with rows; `false` at the end.
+    fn next_batch(&mut self) -> Result<bool, RecordingProblem> {
+        self.used = 0;
+        loop {
+            self.batch = parsed(self.format, || self.batches.next().transpose())?;
+            match &self.batch {
+                None => return Ok(false),
+                Some(batch) if batch.num_rows() == 0 => {}
+                Some(batch) => {
+                    let checked = self.times.as_mut().map_or(Ok(()), |check| check.rows(batch, 0));
+                    return checked.map(|()| true).map_err(|reason| self.format.problem(reason));
+                }
+            }
+        }
+    }
+
+    fn read_as<T: SampleValue>(&mut self, block: &mut Vec<T>, count: usize) -> Result<usize, RecordingProblem> {
+        let channels = self.columns.len();
+        let mut read = 0;
+        while read < count {
+            let rows = self.batch.as_ref().map_or(0, RecordBatch::num_rows);
+            if self.used == rows && !self.next_batch()? {
+                break;
+            }
+            let Some(batch) = &self.batch else { break };
+            let taken = (batch.num_rows() - self.used).min(count - read);
+            let first = block.len();
+            block.resize(first + taken * channels, T::default());
+            for (place, column) in self.columns.iter().enumerate() {
+                let values = batch.column(*column).slice(self.used, taken);
+                fill(values.as_ref(), block[first..].iter_mut().skip(place).step_by(channels));
+            }
+            self.used += taken;
+            read += taken;
+        }
+        Ok(read)
+    }
+}
+
+impl SampleReader for TableReader {
+    decoded_reads!();
+}
+
+impl TimeCheck {
+    /// Checks the times of the rows of a batch from one of them on.
+    fn rows(&mut self, batch: &RecordBatch, from: usize) -> Result<(), String> {
+        let column = batch.column(self.column).slice(from, batch.num_rows() - from);
+        let values = if is_number(column.data_type()) {
+            let mut values = vec![0.0; column.len()];
+            fill(column.as_ref(), values.iter_mut());
+            values
+        } else {
+            times_of(column.as_ref(), Some(self.base)).1
+        };
+        values.into_iter().try_for_each(|value| self.times.push(value))
+    }
+}
+
+/// Schema and batches of the columns of numbers and times of a Parquet file; its rows go to the layout.
+fn of_parquet(path: &Path, layout: &mut RecordingLayout) -> Result<(Schema, Batches), ArrowError> {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?;
+    let schema = builder.schema().clone();
+    layout.length = Some(u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0));
+    let columns = columns_that_count(&schema, layout);
+    let mask = ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied());
+    let batches = builder.with_projection(mask).with_batch_size(BATCH).build()?;
+    Ok((schema.project(&columns)?, Box::new(batches)))
+}
+
+/// Schema and batches of the columns of numbers and times of an Arrow file or stream.
+fn of_arrow(path: &Path, layout: &mut RecordingLayout) -> Result<(Schema, Batches), ArrowError> {
+    let mut file = BufReader::new(File::open(path)?);
+    let mut magic = [0; 6];
+    let is_file = file.read_exact(&mut magic).is_ok() && &magic == ARROW_MAGIC;
+    file.rewind()?;
+    if is_file {
+        let schema = arrow_ipc::reader::FileReader::try_new(&mut file, None)?.schema();
+        let columns = columns_that_count(&schema, layout);
+        let reader = arrow_ipc::reader::FileReader::try_new(file, Some(columns.clone()))?;
+        return Ok((schema.project(&columns)?, Box::new(reader)));
+    }
+    let schema = arrow_ipc::reader::StreamReader::try_new(&mut file, None)?.schema();
+    let columns = columns_that_count(&schema, layout);
+    file.rewind()?;
+    let reader = arrow_ipc::reader::StreamReader::try_new(file, Some(columns.clone()))?;
+    Ok((schema.project(&columns)?, Box::new(reader)))
+}
+
+/// Columns of numbers and times; the others are noted.
+fn columns_that_count(schema: &Schema, layout: &mut RecordingLayout) -> Vec<usize> {
+    let counts = |place: &usize| {
+        let kind = schema.field(*place).data_type();
+        is_number(kind) || seconds_of(kind).is_some()
+    };
+    let (kept, others): (Vec<usize>, Vec<usize>) = (0..schema.fields().len()).partition(counts);
+    if !others.is_empty() {
+        let name = |place: &usize| format!("`{}` ({})", schema.field(*place).name(), schema.field(*place).data_type());
+        let names: Vec<String> = others.iter().map(name).collect();
+        layout.remark(format!("columns that are no numbers are left out: {}", names.join(", ")));
+    }
+    kept
+}
+
+/// Columns that pandas saved an index in.
+fn pandas_index(schema: &Schema) -> Vec<usize> {
+    let metadata =
+        schema.metadata().get("pandas").and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
+    let listed = metadata.as_ref().and_then(|metadata| metadata.get("index_columns")?.as_array());
+    let is_index = |name: &String| {
+        let is_listed = listed.is_some_and(|names| names.iter().any(|listed| listed.as_str() == Some(name)));
+        is_listed || name.starts_with(INDEX)
+    };
+    let fields = schema.fields().iter().enumerate();
+    fields.filter(|(_, field)| is_index(field.name())).map(|(place, _)| place).collect()
+}
+
+fn is_number(kind: &DataType) -> bool {
+    use DataType::{
+        Decimal32, Decimal64, Decimal128, Float16, Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32,
+        UInt64,
+    };
+    matches!(
+        kind,
+        Int8 | Int16
+            | Int32
+            | Int64
+            | UInt8
+            | UInt16
+            | UInt32
+            | UInt64
+            | Float16
+            | Float32
+            | Float64
+            | Decimal32(..)
+            | Decimal64(..)
+            | Decimal128(..)
+    )
+}
+
+/// Seconds of the unit of a type of times.
+fn seconds_of(kind: &DataType) -> Option<f64> {
+    Some(match kind {
+        DataType::Timestamp(unit, _) | DataType::Time32(unit) | DataType::Time64(unit) | DataType::Duration(unit) => {
+            match unit {
+                TimeUnit::Second => 1.0,
+                TimeUnit::Millisecond => 1e-3,
+                TimeUnit::Microsecond => 1e-6,
+                TimeUnit::Nanosecond => 1e-9,
+            }
+        }
+        DataType::Date32 => 86_400.0,
+        DataType::Date64 => 1e-3,
+        _ => return None,
+    })
+}
+
+/// Writes a column of numbers to samples.
+fn fill<'a, T: SampleValue + 'a>(column: &dyn Array, out: impl Iterator<Item = &'a mut T>) {
+    match column.data_type() {
+        DataType::Int8 => each::<Int8Type, T>(column, |value| T::of_i32(value.into()), out),
+        DataType::Int16 => each::<Int16Type, T>(column, |value| T::of_i32(value.into()), out),
+        DataType::Int32 => each::<Int32Type, T>(column, T::of_i32, out),
+        DataType::Int64 => each::<Int64Type, T>(column, T::of_i64, out),
+        DataType::UInt8 => each::<UInt8Type, T>(column, |value| T::of_i32(value.into()), out),
+        DataType::UInt16 => each::<UInt16Type, T>(column, |value| T::of_i32(value.into()), out),
+        DataType::UInt32 => each::<UInt32Type, T>(column, |value| T::of_i64(value.into()), out),
+        DataType::UInt64 => each::<UInt64Type, T>(column, T::of_u64, out),
+        DataType::Float16 => each::<Float16Type, T>(column, |value| T::of_f32(value.to_f32()), out),
+        DataType::Float32 => each::<Float32Type, T>(column, T::of_f32, out),
+        DataType::Float64 => each::<Float64Type, T>(column, T::of_f64, out),
+        DataType::Decimal32(_, scale) => {
+            each::<Decimal32Type, T>(column, |value| decimal(f64::from(value), *scale), out);
+        }
+        DataType::Decimal64(_, scale) => each::<Decimal64Type, T>(column, |value| decimal(value as f64, *scale), out),
+        DataType::Decimal128(_, scale) => {
+            each::<Decimal128Type, T>(column, |value| decimal(value as f64, *scale), out);
+        }
+        _ => {}
+    }
+}
+
+/// The number of a decimal of this scale.
+fn decimal<T: SampleValue>(value: f64, scale: i8) -> T {
+    let power = 10f64.powi(i32::from(scale).abs());
+    T::of_f64(if scale < 0 { value * power } else { value / power })
+}
+
+/// Writes the values of a column as numbers; a null is NaN.
+fn each<'a, A: ArrowPrimitiveType, T: SampleValue + 'a>(
+    column: &dyn Array,
+    number: impl Fn(A::Native) -> T,
+    out: impl Iterator<Item = &'a mut T>,
+) {
+    let values = column.as_primitive::<A>();
+    if values.null_count() == 0 {
+        out.zip(values.values()).for_each(|(sample, value)| *sample = number(*value));
+    } else {
+        let missing = T::of_f32(f32::NAN);
+        out.zip(values).for_each(|(sample, value)| *sample = value.map_or(missing, &number));
+    }
+}
+
+/// The base of a column of times, the first of them unless given, and the times relative to it.
+fn times_of(column: &dyn Array, base: Option<i64>) -> (i64, Vec<f64>) {
+    fn of<A: ArrowPrimitiveType>(column: &dyn Array, base: Option<i64>) -> (i64, Vec<f64>)
+    where
+        A::Native: Into<i64>,
+    {
+        let values = || column.as_primitive::<A>().iter().map(|value| value.map(Into::into));
+        let base = base.or_else(|| values().flatten().next()).unwrap_or(0);
+        let relative = |value: Option<i64>| value.map_or(f64::NAN, |value| value.wrapping_sub(base) as f64);
+        (base, values().map(relative).collect())
+    }
+    match column.data_type() {
+        DataType::Timestamp(TimeUnit::Second, _) => of::<TimestampSecondType>(column, base),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => of::<TimestampMillisecondType>(column, base),
+        DataType::Timestamp(TimeUnit::Microsecond, _) => of::<TimestampMicrosecondType>(column, base),
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => of::<TimestampNanosecondType>(column, base),
+        DataType::Duration(TimeUnit::Second) => of::<DurationSecondType>(column, base),
+        DataType::Duration(TimeUnit::Millisecond) => of::<DurationMillisecondType>(column, base),
+        DataType::Duration(TimeUnit::Microsecond) => of::<DurationMicrosecondType>(column, base),
+        DataType::Duration(TimeUnit::Nanosecond) => of::<DurationNanosecondType>(column, base),
+        DataType::Time32(TimeUnit::Second) => of::<Time32SecondType>(column, base),
+        DataType::Time32(_) => of::<Time32MillisecondType>(column, base),
+        DataType::Time64(TimeUnit::Microsecond) => of::<Time64MicrosecondType>(column, base),
+        DataType::Time64(_) => of::<Time64NanosecondType>(column, base),
+        DataType::Date32 => of::<Date32Type>(column, base),
+        _ => of::<Date64Type>(column, base),
+    }
+}
+
+/// The result of a call of the parser, which panics at some damaged files and returns errors for others.
+fn parsed<R>(format: Format, call: impl FnOnce() -> Result<R, ArrowError>) -> Result<R, RecordingProblem> {
+    let problem = match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Ok(result)) => return Ok(result),
+        Ok(Err(error)) => error.to_string(),
+        Err(panic) => match (panic.downcast_ref::<String>(), panic.downcast_ref::<&str>()) {
+            (Some(message), _) => message.clone(),
+            (_, Some(message)) => (*message).to_owned(),
+            _ => "its parser panicked".to_owned(),
+        },
+    };
+    Err(format.problem(problem))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+    use std::path::PathBuf;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::read_recording;
+    use arrow_array::{
+        ArrayRef, Date32Array, Decimal128Array, DurationNanosecondArray, Float16Array, Float32Array, Float64Array,
+        Int16Array, Int64Array, StringArray, Time64NanosecondArray, TimestampNanosecondArray, UInt32Array,
+    };
+    use arrow_ipc::writer::FileWriter;
+    use parquet::arrow::ArrowWriter;
+    use parquet::column::writer::ColumnWriter;
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
+
+    /// 16 rows of a column that is encoded with a dictionary.
+    fn file() -> Vec<u8> {
+        let schema = Arc::new(parse_message_type("message rows { REQUIRED FLOAT x; }").unwrap());
+        let mut file = Vec::new();
+        let mut writer = SerializedFileWriter::new(&mut file, schema, Arc::default()).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        let ColumnWriter::FloatColumnWriter(values) = column.untyped() else { panic!("the column is of floats") };
+        values.write_batch(&[0.5, 0.25].repeat(8), None, None).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+        writer.close().unwrap();
+        file
+    }
+
+    /// Writes a table as Parquet and as Arrow files, and returns their paths.
+    fn written(folder: &Path, columns: Vec<(&str, ArrayRef)>, metadata: Option<&str>) -> [PathBuf; 2] {
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let metadata: HashMap<String, String> =
+            metadata.map(|text| ("pandas".to_owned(), text.to_owned())).into_iter().collect();
+        let schema = Arc::new(batch.schema().as_ref().clone().with_metadata(metadata));
+        let batch = batch.with_schema(schema.clone()).unwrap();
+        let paths = ["x.parquet", "x.feather"].map(|name| folder.join(name));
+        let mut writer = ArrowWriter::try_new(File::create(&paths[0]).unwrap(), schema.clone(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        let mut writer = FileWriter::try_new(File::create(&paths[1]).unwrap(), &schema).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+        paths
+    }
+
+    /// Samples, layout and notes of a file.
+    fn read(path: &Path, options: &ReadOptions) -> Result<(Vec<f64>, RecordingLayout), RecordingProblem> {
+        let mut reader = crate::open_with(path, options)?;
+        let mut block = Vec::new();
+        while reader.read_wide(&mut block, 7)? > 0 {}
+        Ok((block, reader.layout().clone()))
+    }
+
+    #[test]
+    fn columns_are_read_by_their_logical_types() {
+        let folder = tempfile::tempdir().unwrap();
+        let ramp = |step: i64| -> Vec<i64> { (0..40).map(|row| 1_577_836_800_000_000_000 + row * step).collect() };
+        let x: ArrayRef = Arc::new(Float64Array::from_iter_values((0..40).map(|row| f64::from(row * row))));
+        let expected: Vec<f64> = (0..40).map(|row| f64::from(row * row)).collect();
+        let times: [ArrayRef; 3] = [
+            Arc::new(TimestampNanosecondArray::from(ramp(10_000_000))),
+            Arc::new(DurationNanosecondArray::from(ramp(10_000_000))),
+            Arc::new(Time64NanosecondArray::from((0..40).map(|row| row * 10_000_000).collect::<Vec<_>>())),
+        ];
+        for time in times {
+            for path in written(folder.path(), vec![("when", time.clone()), ("x", x.clone())], None) {
+                let (samples, layout) = read(&path, &ReadOptions::default()).unwrap();
+                assert_eq!((samples, &layout.titles[..]), (expected.clone(), &["x".to_owned()][..]));
+                assert!((layout.rate.unwrap() - 100.0).abs() < 1e-9, "{:?}", layout.rate);
+            }
+        }
+        let dates: ArrayRef = Arc::new(Date32Array::from_iter_values([0, 1, 5, 6]));
+        let y: ArrayRef = Arc::new(UInt32Array::from_iter_values([4_000_000_000, 1, 2, 3]));
+        let h: ArrayRef = Arc::new(Float16Array::from_iter([Some(half::f16::from_f32(0.5)), None, None, None]));
+        let cents = Decimal128Array::from_iter_values([125, -250, 0, 1]).with_precision_and_scale(9, 2).unwrap();
+        let text: ArrayRef = Arc::new(StringArray::from(vec!["a", "b", "c", "d"]));
+        let columns = vec![("day", dates), ("y", y), ("h", h), ("cents", Arc::new(cents) as ArrayRef), ("name", text)];
+        for path in written(folder.path(), columns, None) {
+            let problem = read(&path, &ReadOptions::default()).unwrap_err().to_string();
+            assert!(problem.contains("are not evenly spaced"), "{problem}");
+            let (samples, layout) = read(&path, &ReadOptions { rate: Some(5.0), ..ReadOptions::default() }).unwrap();
+            assert_eq!(samples[..3], [4e9, 0.5, 1.25]);
+            assert_eq!((samples[3], samples[4].is_nan(), samples[5]), (1.0, true, -2.5));
+            let notes: Vec<String> = layout.notes.iter().map(ToString::to_string).collect();
+            assert!(notes.iter().any(|note| note.contains("`name` (Utf8)")), "{notes:?}");
+            assert!(notes.iter().any(|note| note.contains("`day` holds times")), "{notes:?}");
+        }
+        // Another meaning of a title of times, and an index that pandas saved.
+        let other: ArrayRef = Arc::new(Float32Array::from_iter_values((0..40).map(|row| (row % 5) as f32)));
+        let index: ArrayRef = Arc::new(Int64Array::from_iter_values(100..140));
+        let columns = vec![("t", other), ("id", index), ("x", x)];
+        for path in written(folder.path(), columns, Some("{\"index_columns\": [\"id\"]}")) {
+            let (samples, layout) = read(&path, &ReadOptions::default()).unwrap();
+            assert_eq!((layout.titles, samples[2..4].to_vec()), (vec!["t".to_owned(), "x".into()], vec![1.0, 1.0]));
+        }
+    }
+
+    #[test]
+    fn damaged_files_are_read_or_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let x: ArrayRef = Arc::new(Int16Array::from_iter((0..40).map(|row| (row % 9 > 0).then_some(row))));
+        let [_, arrow] = written(folder.path(), vec![("x", x)], None);
+        let arrow = std::fs::read(arrow).unwrap();
+        for (name, valid) in [("x.parquet", file()), ("x.arrow", arrow)] {
+            let path = folder.path().join(name);
+            let mut refused = 0;
+            for at in 0..valid.len() {
+                for byte in [0, 0xff, valid[at] ^ 2] {
+                    let mut damaged = valid.clone();
+                    damaged[at] = byte;
+                    std::fs::write(&path, damaged).unwrap();
+                    refused += usize::from(read_recording(&path).is_err());
+                }
+            }
+            assert!(refused > valid.len() / 4, "{name}: {refused} of {} files", 3 * valid.len());
+        }
+    }
+}

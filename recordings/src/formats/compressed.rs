@@ -1,0 +1,288 @@
+//! Compressed audio, and uncompressed audio in containers other than WAV, decoded by Symphonia.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use symphonia::core::codecs::audio::well_known::CODEC_ID_OPUS;
+use symphonia::core::codecs::audio::{AudioCodecParameters, AudioDecoder, AudioDecoderOptions};
+use symphonia::core::errors::Error;
+use symphonia::core::formats::probe::Hint;
+use symphonia::core::formats::{FormatReader, TrackType};
+use symphonia::core::io::{MediaSource, MediaSourceStream};
+
+use super::{Format, RecordingLayout, SampleReader};
+use crate::error::RecordingProblem;
+
+/// File without the ID3v1 tag at its end, before which Symphonia (0.6) loses the last frame of FLAC.
+struct Untagged {
+    file: File,
+    position: u64,
+    bytes: u64,
+}
+
+impl Untagged {
+    fn open(path: &Path) -> io::Result<Self> {
+        let mut file = File::open(path)?;
+        let mut bytes = file.metadata()?.len();
+        let mut tag = [0; 3];
+        if bytes >= TAG_BYTES {
+            file.seek(SeekFrom::Start(bytes - TAG_BYTES))?;
+            file.read_exact(&mut tag)?;
+            file.rewind()?;
+        }
+        if &tag == b"TAG" {
+            bytes -= TAG_BYTES;
+        }
+        Ok(Self { file, position: 0, bytes })
+    }
+}
+
+impl Read for Untagged {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.bytes.saturating_sub(self.position)).unwrap_or(usize::MAX);
+        let count = left.min(bytes.len());
+        let read = self.file.read(&mut bytes[..count])?;
+        self.position += read as u64;
+        Ok(read)
+    }
+}
+
+impl Seek for Untagged {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let to = match to {
+            SeekFrom::End(offset) => SeekFrom::Start(self.bytes.saturating_add_signed(offset)),
+            to => to,
+        };
+        self.position = self.file.seek(to)?;
+        Ok(self.position)
+    }
+}
+
+impl MediaSource for Untagged {
+    fn is_seekable(&self) -> bool {
+        true
+    }
+
+    fn byte_len(&self) -> Option<u64> {
+        Some(self.bytes)
+    }
+}
+
+/// Bytes of an ID3v1 tag.
+const TAG_BYTES: u64 = 128;
+
+/// First audio track of a file. Samples are within [-1, 1]; those that a damaged file lacks are NaN.
+pub(super) struct CompressedReader {
+    format: Format,
+    container: Box<dyn FormatReader>,
+    decoder: Box<dyn AudioDecoder>,
+    track: u32,
+    layout: RecordingLayout,
+    /// Decoded samples, interleaved, of which the first `used` have been read.
+    decoded: Vec<f32>,
+    used: usize,
+    /// Samples per channel that are missing before the decoded ones.
+    missing: u64,
+    /// Samples per channel that were decoded or are missing so far.
+    position: u64,
+    /// Samples per channel that are missing so far, and packets that could not be decoded.
+    lost: u64,
+    damaged: u64,
+    /// Time of the first packet, in samples; none where packets have no such times.
+    start: Option<i64>,
+    is_at_end: bool,
+}
+
+impl CompressedReader {
+    pub(super) fn open(path: &Path, format: Format) -> Result<Self, RecordingProblem> {
+        let stream = MediaSourceStream::new(Box::new(Untagged::open(path)?), Default::default());
+        let failed = |error| problem(format, error);
+        let container = symphonia::default::get_probe()
+            .probe(&Hint::new(), stream, Default::default(), Default::default())
+            .map_err(failed)?;
+        let track = container.default_track(TrackType::Audio).ok_or_else(|| format.problem("it has no audio track"))?;
+        let parameters = track.codec_params.as_ref().and_then(|parameters| parameters.audio());
+        let parameters = parameters.ok_or_else(|| format.problem("its encoding is not stated"))?;
+        if parameters.codec == CODEC_ID_OPUS {
+            return Err(opus(path, format, parameters));
+        }
+        let decoder = symphonia::default::get_codecs()
+            .make_audio_decoder(parameters, &AudioDecoderOptions::default())
+            .map_err(failed)?;
+        let channels = parameters.channels.as_ref().map_or(0, |channels| channels.count());
+        let rate = parameters.sample_rate;
+        let is_timed = matches!(format, Format::Flac | Format::Ogg);
+        let in_samples = track.time_base.is_some_and(|base| base.numer.get() == 1 && Some(base.denom.get()) == rate);
+        // The number of MP3 and AAC frames is an estimate.
+        let length = track.num_frames.filter(|_| !matches!(format, Format::Mp3 | Format::Aac));
+        let layout = RecordingLayout { rate: rate.map(f64::from), length, ..RecordingLayout::of(channels) };
+        let track = track.id;
+        let mut reader = Self {
+            format,
+            container,
+            decoder,
+            track,
+            layout,
+            decoded: Vec::new(),
+            used: 0,
+            missing: 0,
+            position: 0,
+            lost: 0,
+            damaged: 0,
+            start: (is_timed && in_samples).then_some(if format == Format::Flac { 0 } else { i64::MIN }),
+            is_at_end: false,
+        };
+        // Where the header has no channels, the first samples tell.
+        if channels == 0 && !reader.decode()? {
+            return Err(RecordingProblem::NoSamples);
+        }
+        Ok(reader)
+    }
+
+    /// Decodes the next packet with samples; `false` at the end.
+    fn decode(&mut self) -> Result<bool, RecordingProblem> {
+        self.decoded.clear();
+        self.used = 0;
+        while !self.is_at_end {
+            let packet = match self.container.next_packet() {
+                Ok(Some(packet)) => packet,
+                Ok(None) => break,
+                Err(Error::IoError(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                    if self.layout.length.is_none() {
+                        self.layout.lost("it ends before its samples do");
+                    }
+                    break;
+                }
+                Err(Error::ResetRequired) => {
+                    let text =
+                        format!("it is a chain of streams, of which the first, {} samples, is read", self.position);
+                    self.layout.lost(text);
+                    break;
+                }
+                Err(error) => return Err(problem(self.format, error)),
+            };
+            if packet.track_id != self.track {
+                continue;
+            }
+            let at = packet.pts.get();
+            let samples = match self.decoder.decode(&packet) {
+                Ok(samples) => samples,
+                Err(Error::DecodeError(_)) => {
+                    self.damaged += 1;
+                    continue;
+                }
+                Err(error) => return Err(problem(self.format, error)),
+            };
+            let (channels, rate) = (samples.spec().channels().count(), f64::from(samples.spec().rate()));
+            if self.layout.channels == 0 {
+                self.layout.channels = channels;
+            }
+            if channels != self.layout.channels {
+                let reason = format!("it changes from {} channels to {channels}", self.layout.channels);
+                return Err(self.format.problem(reason));
+            }
+            if let Some(before) = self.layout.rate.replace(rate).filter(|before| *before != rate) {
+                return Err(self.format.problem(format!("it changes from {before} Hz to {rate}")));
+            }
+            self.decoded.resize(samples.samples_interleaved(), 0.0);
+            samples.copy_to_slice_interleaved(&mut self.decoded);
+            if self.decoded.is_empty() {
+                continue;
+            }
+            self.missing = self.missing_before(at);
+            self.lost += self.missing;
+            self.position += self.missing + (self.decoded.len() / channels) as u64;
+            return Ok(true);
+        }
+        self.end();
+        Ok(false)
+    }
+
+    /// Samples per channel that are missing before a packet of this time.
+    fn missing_before(&mut self, at: i64) -> u64 {
+        let Some(start) = &mut self.start else { return 0 };
+        if *start == i64::MIN {
+            *start = at;
+        }
+        let expected = start.saturating_add_unsigned(self.position);
+        let missing = u64::try_from(at.saturating_sub(expected)).unwrap_or(0);
+        // A time beyond the end is damaged, too.
+        let most = self.layout.length.unwrap_or(u64::MAX / 2).saturating_sub(self.position);
+        if missing <= most { missing } else { 0 }
+    }
+
+    /// Compares what was decoded with what the header announces.
+    fn end(&mut self) {
+        if std::mem::replace(&mut self.is_at_end, true) {
+            return;
+        }
+        if self.lost > 0 {
+            let text =
+                format!("damaged: {} samples per channel are missing; frames with them have no peaks", self.lost);
+            self.layout.lost(text);
+        } else if self.damaged > 0 {
+            self.layout.lost(format!("damaged: {} packets could not be decoded and are left out", self.damaged));
+        }
+        match self.layout.length {
+            Some(length) if self.position < length => self.layout.lost(format!(
+                "truncated or damaged: the header announces {length} samples per channel, {} were decoded",
+                self.position
+            )),
+            Some(length) if self.position > length && length > 0 => {
+                let text = format!("its header announces {length} samples per channel, all {} are read", self.position);
+                self.layout.remark(text);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl SampleReader for CompressedReader {
+    fn layout(&self) -> &RecordingLayout {
+        &self.layout
+    }
+
+    fn read(&mut self, block: &mut Vec<f32>, count: usize) -> Result<usize, RecordingProblem> {
+        let channels = self.layout.channels;
+        let mut read = 0;
+        while read < count {
+            if self.used == self.decoded.len() && !self.decode()? {
+                break;
+            }
+            let missing = usize::try_from(self.missing).unwrap_or(usize::MAX).min(count - read);
+            block.resize(block.len() + missing * channels, f32::NAN);
+            self.missing -= missing as u64;
+            read += missing;
+            let taken = ((self.decoded.len() - self.used) / channels).min(count - read);
+            block.extend_from_slice(&self.decoded[self.used..self.used + taken * channels]);
+            self.used += taken * channels;
+            read += taken;
+        }
+        Ok(read)
+    }
+}
+
+/// Error of a recording in Opus, which Symphonia does not decode.
+fn opus(path: &Path, format: Format, parameters: &AudioCodecParameters) -> RecordingProblem {
+    let channels = parameters.channels.as_ref().map_or(1, |channels| channels.count());
+    format.problem(format!(
+        "its samples are Opus, which is not read: ffmpeg -i {} -f f32le - | firefly peaks - --format f32 --rate 48000 \
+         --channels {channels}",
+        path.display()
+    ))
+}
+
+fn problem(format: Format, error: Error) -> RecordingProblem {
+    match error {
+        Error::IoError(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            format.problem("it ends before its samples do")
+        }
+        // A place that its header names can't be sought.
+        Error::IoError(error) if error.kind() == io::ErrorKind::InvalidInput => {
+            format.problem("it refers to a place that no file has")
+        }
+        Error::IoError(error) => RecordingProblem::Io(error),
+        error => format.problem(error.to_string()),
+    }
+}

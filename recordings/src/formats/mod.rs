@@ -1,0 +1,348 @@
+//! Recordings in files of every supported format, read block by block: one format per file.
+//!
+//! A format is a variant of [`Format`], a line of [`open_with`], a row of [`FORMATS`], and a file with its
+//! [`SampleReader`], whose memory does not grow with the length of the recording.
+
+mod array;
+mod arrow;
+mod brainvision;
+mod chosen;
+mod compressed;
+mod csv;
+mod edf;
+mod hdf5;
+mod mat;
+mod miniseed;
+mod named_arrays;
+mod npy;
+mod npz;
+mod parts;
+mod raw;
+mod safetensors;
+mod sigmf;
+mod table;
+mod tdms;
+#[cfg(test)]
+mod tests;
+mod times;
+mod wav;
+mod wfdb;
+
+use std::fmt;
+use std::fs::{self, File};
+use std::path::Path;
+
+use serde::Serialize;
+
+pub use array::Array;
+pub use npy::npy_header;
+pub use raw::{NumberFormat, RawReader, UnknownNumberFormat};
+
+use crate::error::RecordingProblem;
+
+/// Samples per channel that are skipped at a time where a format has to decode what it skips.
+const SKIP_BLOCK: usize = 1 << 14;
+
+/// Layout of a recording, known before its samples are read.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RecordingLayout {
+    /// Number of channels, at least 1. A complex channel counts twice: its in-phase and its quadrature part.
+    pub channels: usize,
+    /// Samples per second, if the file says.
+    pub rate: Option<f64>,
+    /// Samples per channel, if the file says.
+    pub length: Option<u64>,
+    /// Labels of the channels, if the file has them; else empty.
+    pub titles: Vec<String>,
+    /// Units of the channels, if the file has them; else empty.
+    pub units: Vec<String>,
+    /// Whether samples have more digits than f32 holds: see [`SampleReader::read_wide`].
+    pub is_wide: bool,
+    /// Whether channels are pairs of an in-phase and a quadrature part.
+    pub is_complex: bool,
+    /// Frequency in hertz that frequency 0 of a complex recording stands for.
+    pub centre: f64,
+    /// Deviations from what the file says, so far: some are known at its end only.
+    pub notes: Vec<Note>,
+}
+
+impl RecordingLayout {
+    /// A layout of so many channels, of which nothing else is known.
+    pub(crate) fn of(channels: usize) -> Self {
+        Self { channels, ..Self::default() }
+    }
+
+    /// Adds a remark.
+    fn remark(&mut self, text: impl Into<String>) {
+        self.notes.push(Note::Remark(text.into()));
+    }
+
+    /// Adds a note that samples are lost.
+    fn lost(&mut self, text: impl Into<String>) {
+        self.notes.push(Note::Loss(text.into()));
+    }
+}
+
+/// Note about a recording that is not read exactly as its file says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Note {
+    /// Something was left out, guessed or repaired; the samples are all there.
+    Remark(String),
+    /// Samples are missing or damaged.
+    Loss(String),
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Remark(text) | Self::Loss(text)) = self;
+        f.write_str(text)
+    }
+}
+
+/// Choices of the caller where a file does not decide, or decides wrongly.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct ReadOptions {
+    /// Samples per second, instead of what the file says.
+    pub rate: Option<f64>,
+    /// Channels to read, by label, or by number from 0; all of them if empty.
+    pub channels: Vec<String>,
+    /// Column of times of a table, by title, or by number from 0.
+    pub time_column: Option<String>,
+    /// Whether rows of a table follow each other whatever their times, which give no rate.
+    pub ignores_times: bool,
+    /// Lines at the start of a table of text that are not read.
+    pub skip_rows: usize,
+    /// Whether pairs of channels are the parts of complex samples.
+    pub is_complex: bool,
+}
+
+/// Recording opened for reading from its start to its end.
+pub trait SampleReader: Send {
+    /// Channels, rate and length.
+    fn layout(&self) -> &RecordingLayout;
+
+    /// Appends up to `count` samples of each channel to `block`, interleaved `[count, channels]`, and returns their
+    /// number per channel: fewer than `count` at the end of the recording only, 0 after it.
+    ///
+    /// # Errors
+    /// If the file can't be read or is damaged.
+    fn read(&mut self, block: &mut Vec<f32>, count: usize) -> Result<usize, RecordingProblem>;
+
+    /// Reads as [`read`](Self::read) does, with all digits of samples that f32 does not hold.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    fn read_wide(&mut self, block: &mut Vec<f64>, count: usize) -> Result<usize, RecordingProblem> {
+        let mut narrow = Vec::new();
+        let read = self.read(&mut narrow, count)?;
+        block.extend(narrow.into_iter().map(f64::from));
+        Ok(read)
+    }
+
+    /// Skips up to `count` samples of each channel and returns their number per channel.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    fn skip(&mut self, count: u64) -> Result<u64, RecordingProblem> {
+        let mut block = Vec::new();
+        let mut skipped = 0;
+        while skipped < count {
+            block.clear();
+            let most = usize::try_from(count - skipped).unwrap_or(usize::MAX).min(SKIP_BLOCK);
+            match self.read(&mut block, most)? {
+                0 => break,
+                read => skipped += read as u64,
+            }
+        }
+        Ok(skipped)
+    }
+}
+
+/// Opens a recording, in the format that its extension names.
+///
+/// ```no_run
+/// use firefly_recordings::open;
+///
+/// let mut recording = open("machine.flac".as_ref())?;
+/// let mut block = Vec::new();
+/// while recording.read(&mut block, 65_536)? > 0 {
+///     println!("{} samples", block.len()); // of all channels, interleaved
+///     block.clear();
+/// }
+/// # Ok::<(), firefly_recordings::RecordingProblem>(())
+/// ```
+///
+/// # Errors
+/// [`RecordingProblem`] for a file that can't be opened, is damaged, or is not of a supported format.
+pub fn open(path: &Path) -> Result<Box<dyn SampleReader>, RecordingProblem> {
+    open_with(path, &ReadOptions::default())
+}
+
+/// Opens a recording as [`open`] does, with choices of the caller.
+///
+/// # Errors
+/// As [`open`], and for a choice that the recording does not have.
+pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Box<dyn SampleReader>, RecordingProblem> {
+    let format = Format::of(path).ok_or(RecordingProblem::UnknownFormat)?;
+    open_file(path)?;
+    let is_table = matches!(format, Format::Csv | Format::Parquet | Format::Arrow);
+    if options.time_column.is_some() && !is_table {
+        return Err(RecordingProblem::Option { option: "--time-column", kind: "tables" });
+    }
+    if options.skip_rows > 0 && format != Format::Csv {
+        return Err(RecordingProblem::Option { option: "--skip-rows", kind: "tables of text" });
+    }
+    let reader: Box<dyn SampleReader> = match format {
+        Format::Wav => Box::new(wav::WavSamples::open(path)?),
+        Format::Edf | Format::Bdf => Box::new(edf::EdfReader::open(path, format, &options.channels)?),
+        Format::Npy => Box::new(npy::open(path)?),
+        Format::Npz => Box::new(npz::open(path)?),
+        Format::Safetensors => Box::new(safetensors::open(path)?),
+        Format::Csv => Box::new(csv::CsvReader::open(path, options)?),
+        Format::Parquet | Format::Arrow => Box::new(arrow::TableReader::open(path, format, options)?),
+        Format::Mat if mat::is_hdf5(path)? => Box::new(hdf5::open(path, format, &options.channels)?),
+        Format::Mat => Box::new(mat::open(path)?),
+        Format::Hdf5 => Box::new(hdf5::open(path, format, &options.channels)?),
+        Format::BrainVision => Box::new(brainvision::open(path)?),
+        Format::Wfdb => Box::new(wfdb::open(path)?),
+        Format::MiniSeed => Box::new(miniseed::open(path, &options.channels)?),
+        Format::Tdms => Box::new(tdms::open(path)?),
+        Format::SigMf => sigmf::open(path)?,
+        _ => Box::new(compressed::CompressedReader::open(path, format)?),
+    };
+    choose(reader, options)
+}
+
+/// The recording that the caller chooses from another: its channels, its rate, and whether it is complex.
+pub(crate) fn choose(
+    reader: Box<dyn SampleReader>,
+    options: &ReadOptions,
+) -> Result<Box<dyn SampleReader>, RecordingProblem> {
+    chosen::ChosenReader::of(reader, options)
+}
+
+/// Opens a file. Opening a pipe would wait for a writer, and a device has no end.
+fn open_file(path: &Path) -> Result<File, RecordingProblem> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(RecordingProblem::NotAFile);
+    }
+    Ok(File::open(path)?)
+}
+
+/// File format of recordings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// RIFF/WAVE, and its 64-bit forms RF64 and BW64.
+    Wav,
+    /// Free Lossless Audio Codec.
+    Flac,
+    /// Vorbis in an Ogg container.
+    Ogg,
+    /// MPEG audio, layer 3.
+    Mp3,
+    /// AAC, with ADTS headers.
+    Aac,
+    /// AAC or ALAC in an MPEG-4 container.
+    Mp4,
+    /// Audio Interchange File Format.
+    Aiff,
+    /// Core Audio Format.
+    Caf,
+    /// Matroska and WebM.
+    Matroska,
+    /// European Data Format.
+    Edf,
+    /// BioSemi's 24-bit form of EDF.
+    Bdf,
+    /// BrainVision recordings of EEG.
+    BrainVision,
+    /// Waveform Database records of PhysioNet.
+    Wfdb,
+    /// miniSEED, of seismic stations.
+    MiniSeed,
+    /// Technical Data Management Streaming, of LabVIEW.
+    Tdms,
+    /// Signal Metadata Format, of radio recordings.
+    SigMf,
+    /// NumPy array.
+    Npy,
+    /// Zip archive of NumPy arrays.
+    Npz,
+    /// MATLAB variables, versions 4 to 7.3.
+    Mat,
+    /// Hierarchical Data Format, version 5.
+    Hdf5,
+    /// Named tensors.
+    Safetensors,
+    /// Text with a row per sample and a column per channel.
+    Csv,
+    /// Apache Parquet, with a column per channel.
+    Parquet,
+    /// Apache Arrow (Feather version 2), with a column per channel.
+    Arrow,
+}
+
+/// A format's name, its extensions, and whether it holds nothing but recordings.
+type Description = (Format, &'static str, &'static [&'static str], bool);
+
+/// Every format.
+const FORMATS: [Description; 24] = [
+    (Format::Wav, "WAV", &["wav", "wave", "rf64", "bw64"], true),
+    (Format::Flac, "FLAC", &["flac"], true),
+    (Format::Ogg, "Ogg", &["ogg", "oga", "opus"], true),
+    (Format::Mp3, "MP3", &["mp3"], true),
+    (Format::Aac, "AAC", &["aac"], true),
+    (Format::Mp4, "MPEG-4", &["m4a", "mp4"], true),
+    (Format::Aiff, "AIFF", &["aiff", "aif", "aifc"], true),
+    (Format::Caf, "CAF", &["caf"], true),
+    (Format::Matroska, "Matroska", &["mka", "mkv", "webm"], true),
+    (Format::Edf, "EDF", &["edf"], true),
+    (Format::Bdf, "BDF", &["bdf"], true),
+    (Format::BrainVision, "BrainVision", &["vhdr"], true),
+    (Format::Wfdb, "WFDB", &["hea"], true),
+    (Format::MiniSeed, "miniSEED", &["mseed", "miniseed", "msd"], true),
+    (Format::Tdms, "TDMS", &["tdms"], true),
+    (Format::SigMf, "SigMF", &["sigmf-meta"], true),
+    (Format::Npy, "NPY", &["npy"], false),
+    (Format::Npz, "NPZ", &["npz"], false),
+    (Format::Mat, "MATLAB", &["mat"], false),
+    (Format::Hdf5, "HDF5", &["h5", "hdf5"], false),
+    (Format::Safetensors, "safetensors", &["safetensors"], false),
+    (Format::Csv, "CSV", &["csv", "tsv"], false),
+    (Format::Parquet, "Parquet", &["parquet"], false),
+    (Format::Arrow, "Arrow", &["arrow", "feather"], false),
+];
+
+impl Format {
+    /// Extensions of every format, for messages.
+    pub const EXTENSIONS: &'static str = "wav, flac, ogg, mp3, aac, m4a, aiff, caf, mka, webm, edf, bdf, vhdr, hea, mseed, \
+                                          tdms, sigmf-meta, npy, npz, mat, h5, safetensors, csv, tsv, parquet, arrow and \
+                                          feather";
+
+    /// The format of a file by its extension, in upper or lower case.
+    pub fn of(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        let found = FORMATS.iter().find(|(_, _, extensions, _)| extensions.contains(&extension.as_str()));
+        found.map(|(format, ..)| *format)
+    }
+
+    fn description(self) -> &'static Description {
+        FORMATS.iter().find(|(format, ..)| *format == self).unwrap_or(&FORMATS[0])
+    }
+
+    /// Name of the format.
+    pub fn name(self) -> &'static str {
+        self.description().1
+    }
+
+    /// Whether the format holds nothing but recordings; others hold tables and arrays of any kind.
+    pub fn is_signal(self) -> bool {
+        self.description().3
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

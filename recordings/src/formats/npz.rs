@@ -1,0 +1,81 @@
+//! Zip archives of NumPy arrays: one array of samples and, if it is there, one number that is the sample rate.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use flate2::read::DeflateDecoder;
+use rawzip::{CompressionMethod, RECOMMENDED_BUFFER_SIZE, ZipArchive};
+
+use super::named_arrays::{NamedArray, SampleArray, samples_and_rate};
+use super::npy::ArrayHeader;
+use super::parts::PartsReader;
+use super::{Format, open_file};
+use crate::error::RecordingProblem;
+
+/// Channels one after the other that are read, at most: each is decompressed by itself, with all before it.
+const MOST_STREAMS: u64 = 256;
+
+/// Array in the archive.
+pub(super) struct Member {
+    pub(super) name: String,
+    /// Position of its compressed bytes.
+    start: u64,
+    compressed_bytes: u64,
+    deflated: bool,
+}
+
+/// Opens the array of samples in a `.npz` file.
+pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
+    let arrays = members(path)?.into_iter().map(|member| {
+        let header = member.open(path).and_then(|mut input| ArrayHeader::read(&mut input, Format::Npz));
+        NamedArray { name: member.name.clone(), source: member, header }
+    });
+    let opened = |member: &Member, position: u64| -> Result<Box<dyn Read + Send>, RecordingProblem> {
+        let mut input = member.open(path)?;
+        io::copy(&mut input.by_ref().take(position), &mut io::sink())?;
+        Ok(input)
+    };
+    let number = |member: &Member, header: &ArrayHeader| header.number(&mut opened(member, header.bytes)?);
+    let (samples, rate) = samples_and_rate(arrays.collect(), number, &[], Format::Npz)?;
+    let SampleArray { source: member, header, left_out } = samples;
+    if header.separate_channels() > MOST_STREAMS {
+        let reason = format!("it has more than {MOST_STREAMS} channels one after the other: save the array transposed");
+        return Err(Format::Npz.problem(reason));
+    }
+    header.reader(rate, Format::Npz, &left_out, |position| opened(&member, header.bytes + position))
+}
+
+pub(super) fn members(path: &Path) -> Result<Vec<Member>, RecordingProblem> {
+    let failed = |error: rawzip::Error| Format::Npz.problem(error.to_string());
+    let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
+    let archive = ZipArchive::from_file(open_file(path)?, &mut buffer).map_err(failed)?;
+    let mut members = Vec::new();
+    let mut entries = archive.entries(&mut buffer);
+    while let Some(entry) = entries.next_entry().map_err(failed)? {
+        let name = String::from_utf8_lossy(entry.file_path().as_bytes()).into_owned();
+        let Some(name) = name.strip_suffix(".npy") else { continue };
+        let deflated = match entry.compression_method() {
+            CompressionMethod::STORE => false,
+            CompressionMethod::DEFLATE => true,
+            method => return Err(Format::Npz.problem(format!("{name} is compressed by {method:?}"))),
+        };
+        let wayfinder = entry.wayfinder();
+        let (start, end) = archive.get_entry(wayfinder).map_err(failed)?.compressed_data_range();
+        members.push(Member { name: name.to_owned(), start, compressed_bytes: end - start, deflated });
+    }
+    Ok(members)
+}
+
+impl Member {
+    pub(super) fn open(&self, path: &Path) -> Result<Box<dyn Read + Send>, RecordingProblem> {
+        let mut file = File::open(path)?;
+        file.seek(SeekFrom::Start(self.start))?;
+        let bytes = BufReader::with_capacity(1 << 16, file).take(self.compressed_bytes);
+        Ok(if self.deflated { Box::new(DeflateDecoder::new(bytes)) } else { Box::new(bytes) })
+    }
+}
+
+#[cfg(test)]
+#[path = "npz_tests.rs"]
+mod tests;

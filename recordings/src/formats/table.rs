@@ -1,0 +1,154 @@
+//! Columns of tables: which of them are channels, which times or numbers of rows.
+
+use super::chosen::number_of;
+use super::times::{TimeTitle, Times, steady_step, unit_of, without_rounding};
+use super::{Format, ReadOptions, RecordingLayout};
+use crate::error::RecordingProblem;
+
+/// Columns of a table by number, titles and units; those without are empty.
+pub(super) struct TableColumns<'a> {
+    pub(super) format: Format,
+    pub(super) titles: &'a [String],
+    pub(super) units: &'a [String],
+    /// Columns of numbers.
+    pub(super) numeric: &'a [usize],
+    /// Columns of numbers that are known not to be channels.
+    pub(super) left_out: &'a [usize],
+}
+
+/// Columns that are channels, and the one that gives the sample rate.
+pub(super) struct Axis {
+    pub(super) channels: Vec<usize>,
+    pub(super) times: Option<(usize, Times)>,
+}
+
+/// A column of times, and the seconds of its unit if they are known.
+struct TimeColumn {
+    column: usize,
+    unit: Option<f64>,
+}
+
+impl TableColumns<'_> {
+    /// Channels, by the values of the first rows; the sample rate and notes on omitted columns are added to the layout.
+    ///
+    /// # Errors
+    /// For times that are not evenly spaced, unless the caller gives the rate, and if no channel is left.
+    pub(super) fn axis(
+        &self,
+        values: impl Fn(usize) -> Vec<f64>,
+        options: &ReadOptions,
+        layout: &mut RecordingLayout,
+    ) -> Result<Axis, RecordingProblem> {
+        let mut channels: Vec<usize> = self.numeric.to_vec();
+        let time = match &options.time_column {
+            Some(name) => Some(self.named_time(name, layout)?),
+            None => self.time(&values, options, &mut channels, layout),
+        };
+        channels.retain(|column| {
+            !self.left_out.contains(column) && time.as_ref().is_none_or(|time| time.column != *column)
+        });
+        if channels.is_empty() {
+            let found = self.numeric.iter().map(|column| self.name(*column)).collect::<Vec<_>>().join(", ");
+            return Err(self
+                .format
+                .problem(format!("its only columns of numbers are times or numbers of rows: {found}")));
+        }
+        let mut times = None;
+        if let Some(TimeColumn { column, unit }) = time {
+            let name = self.name(column);
+            match (options.rate.is_some() || options.ignores_times, unit) {
+                (true, _) => layout.remark(format!("column {name} holds times and is left out")),
+                (false, None) => layout.remark(format!("column {name} holds times of an unknown unit and is left out")),
+                (false, Some(unit)) => {
+                    let found = Times::of(self.title(column), &values(column), unit);
+                    let found = found.map_err(|reason| self.format.problem(reason))?;
+                    layout.rate = found.rate();
+                    times = Some((column, found));
+                }
+            }
+        }
+        Ok(Axis { channels, times })
+    }
+
+    /// The column that the caller names.
+    fn named_time(&self, name: &str, layout: &mut RecordingLayout) -> Result<TimeColumn, RecordingProblem> {
+        let count = self.titles.len().max(self.numeric.iter().max().map_or(0, |last| last + 1));
+        let column = number_of(name, self.titles, count)?;
+        if !self.numeric.contains(&column) {
+            return Err(self.format.problem(format!("its column {} is not one of numbers", self.name(column))));
+        }
+        let unit = self.unit(column).or_else(|| TimeTitle::of(self.title(column))?.unit);
+        if unit.is_none() {
+            layout.remark(format!("times of column {} are taken for seconds", self.name(column)));
+        }
+        Ok(TimeColumn { column, unit: unit.or(Some(1.0)) })
+    }
+
+    /// The column of times by its title, or because it is the first and rises by equal steps. Columns that are neither
+    /// this one nor channels are removed from `channels`.
+    fn time(
+        &self,
+        values: &impl Fn(usize) -> Vec<f64>,
+        options: &ReadOptions,
+        channels: &mut Vec<usize>,
+        layout: &mut RecordingLayout,
+    ) -> Option<TimeColumn> {
+        let is_free = |column: &usize| {
+            let title = self.title(*column);
+            let is_wanted = !title.is_empty() && options.channels.iter().any(|name| name == title);
+            !is_wanted && !self.left_out.contains(column)
+        };
+        let mut found: Option<TimeColumn> = None;
+        for &column in self.numeric.iter().filter(|column| is_free(column)) {
+            let Some(title) = TimeTitle::of(self.title(column)) else { continue };
+            if title.is_ambiguous {
+                let rises = || values(column).windows(2).all(|pair| pair[1] > pair[0]);
+                if self.numeric.len() < 2 || !rises() {
+                    layout.remark(format!("column {} does not rise as times do: it is a channel", self.name(column)));
+                    continue;
+                }
+            }
+            let unit = self.unit(column).or(title.unit);
+            if found.as_ref().is_none_or(|found| found.unit.is_none() && unit.is_some()) {
+                found = Some(TimeColumn { column, unit });
+            }
+            channels.retain(|channel| *channel != column);
+        }
+        if found.is_some() || options.ignores_times {
+            return found;
+        }
+        let first = self.numeric.iter().find(|column| is_free(column)).copied();
+        let first = first.filter(|column| *column == 0 && channels.len() > 1)?;
+        let values = values(first);
+        let step = steady_step(&values)?;
+        let name = self.name(first);
+        channels.retain(|channel| *channel != first);
+        if step == 1.0 && values.iter().all(|value| value.fract() == 0.0) {
+            layout.remark(format!("column {name} numbers the rows and is left out"));
+            return None;
+        }
+        let unit = self.unit(first).or_else(|| self.title(first).is_empty().then_some(1.0));
+        let taken = match unit {
+            Some(_) => "is taken for times",
+            None => "is left out; --time-column takes it for times",
+        };
+        layout.remark(format!("column {name} rises by equal steps of {} and {taken}", without_rounding(step)));
+        unit.map(|unit| TimeColumn { column: first, unit: Some(unit) })
+    }
+
+    fn title(&self, column: usize) -> &str {
+        self.titles.get(column).map_or("", String::as_str)
+    }
+
+    fn unit(&self, column: usize) -> Option<f64> {
+        unit_of(self.units.get(column)?)
+    }
+
+    /// Title of a column, or its number, for messages.
+    pub(super) fn name(&self, column: usize) -> String {
+        match self.title(column) {
+            "" => column.to_string(),
+            title => format!("`{title}`"),
+        }
+    }
+}

@@ -1,0 +1,747 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hound::{SampleFormat, WavReader, WavSpec, WavWriter};
+use tempfile::TempDir;
+
+use super::*;
+
+/// All samples of a file, interleaved, read in blocks of `count`.
+fn read_all(path: &Path, count: usize) -> (RecordingLayout, Vec<f32>) {
+    let mut reader = open(path).unwrap();
+    let mut block = Vec::new();
+    while reader.read(&mut block, count).unwrap() > 0 {}
+    (reader.layout().clone(), block)
+}
+
+/// Asserts that a file holds `samples`, however long the blocks are and wherever reading begins.
+pub(super) fn assert_holds(path: &Path, channels: usize, rate: Option<f64>, samples: &[f32]) {
+    for count in [1, 7, 1 << 14] {
+        let (layout, found) = read_all(path, count);
+        assert_eq!((layout.channels, layout.rate), (channels, rate), "{}", path.display());
+        assert!(layout.length.is_none_or(|length| length as usize * channels == samples.len()));
+        assert_eq!(found, samples, "{} in blocks of {count}", path.display());
+    }
+    for start in [1, 13, samples.len() / channels, samples.len()] {
+        let mut reader = open(path).unwrap();
+        let mut block = Vec::new();
+        let skipped = reader.skip(start as u64).unwrap() as usize;
+        assert_eq!(skipped, start.min(samples.len() / channels));
+        while reader.read(&mut block, 5).unwrap() > 0 {}
+        assert_eq!(block, samples[skipped * channels..], "{} from {start}", path.display());
+    }
+}
+
+/// Samples of a file, and the notes about it.
+fn noted(path: &Path, options: &ReadOptions) -> (Vec<f32>, RecordingLayout, String) {
+    let mut reader = open_with(path, options).unwrap();
+    let mut block = Vec::new();
+    while reader.read(&mut block, 64).unwrap() > 0 {}
+    let notes: Vec<String> = reader.layout().notes.iter().map(Note::to_string).collect();
+    (block, reader.layout().clone(), notes.join("\n"))
+}
+
+/// Asserts that a note of the kind, about a file without options, contains a text. Returns the samples.
+fn assert_noted(path: &Path, is_loss: bool, text: &str) -> Vec<f32> {
+    let (samples, layout, notes) = noted(path, &ReadOptions::default());
+    let is_kind = |note: &&Note| matches!(note, Note::Loss(_)) == is_loss && note.to_string().contains(text);
+    assert!(layout.notes.iter().any(|note| is_kind(&note)), "`{text}` is not in: {notes}");
+    samples
+}
+
+pub(super) fn problem(path: &Path) -> String {
+    let read = || {
+        let mut reader = open(path)?;
+        let mut block = Vec::new();
+        while reader.read(&mut block, 64)? > 0 {}
+        Ok::<_, RecordingProblem>(())
+    };
+    read().expect_err("the file should be refused").to_string()
+}
+
+/// Values that every format can hold exactly: multiples of 1/128 in [-1, 1).
+pub(super) fn values(count: usize) -> Vec<f32> {
+    (0..count).map(|index| ((index * 37 % 256) as f32 - 128.0) / 128.0).collect()
+}
+
+fn wav(folder: &TempDir, bits: u16, format: SampleFormat) -> PathBuf {
+    let path = folder.path().join(format!("{bits}.wav"));
+    let spec = WavSpec { channels: 3, sample_rate: 12_345, bits_per_sample: bits, sample_format: format };
+    let mut writer = WavWriter::create(&path, spec).unwrap();
+    for value in values(300) {
+        match format {
+            SampleFormat::Float => writer.write_sample(value).unwrap(),
+            SampleFormat::Int => writer.write_sample((value * 2f32.powi(i32::from(bits) - 1)) as i32).unwrap(),
+        }
+    }
+    writer.finalize().unwrap();
+    path
+}
+
+#[test]
+fn wav_files_of_every_width_are_read() {
+    let folder = TempDir::new().unwrap();
+    for (bits, format) in [
+        (8, SampleFormat::Int),
+        (16, SampleFormat::Int),
+        (24, SampleFormat::Int),
+        (32, SampleFormat::Int),
+        (32, SampleFormat::Float),
+    ] {
+        assert_holds(&wav(&folder, bits, format), 3, Some(12_345.0), &values(300));
+    }
+}
+
+#[test]
+fn wav_samples_are_those_that_hound_reads_divided_by_full_scale() {
+    let folder = TempDir::new().unwrap();
+    for bits in [16, 24, 32] {
+        let path = folder.path().join("x.wav");
+        let spec = WavSpec { channels: 2, sample_rate: 8, bits_per_sample: bits, sample_format: SampleFormat::Int };
+        let mut writer = WavWriter::create(&path, spec).unwrap();
+        let highest = (1i64 << (bits - 1)) - 1;
+        for value in (0..64).map(|index| highest - index * index * 13).chain([-highest - 1, 0]) {
+            writer.write_sample(value as i32).unwrap();
+        }
+        writer.finalize().unwrap();
+        let below_one = 1.0 - f32::EPSILON / 2.0;
+        let expected = WavReader::open(&path).unwrap().into_samples::<i32>().map(|sample| {
+            let sample = sample.unwrap() as f32 / (1u64 << (bits - 1)) as f32;
+            sample.min(below_one)
+        });
+        assert!(expected.eq(read_all(&path, 10).1), "{bits} bits");
+    }
+}
+
+#[test]
+fn sixty_four_bit_and_piped_wav_files_are_read() {
+    let folder = TempDir::new().unwrap();
+    let bytes = fs::read(wav(&folder, 16, SampleFormat::Int)).unwrap();
+    let data = bytes.windows(4).position(|name| name == b"data").unwrap();
+    // As ffmpeg writes to a pipe: lengths that are not known.
+    let mut piped = bytes.clone();
+    piped[4..8].fill(0xff);
+    piped[data + 4..data + 8].fill(0xff);
+    let path = folder.path().join("piped.wav");
+    fs::write(&path, &piped).unwrap();
+    assert_holds(&path, 3, Some(12_345.0), &values(300));
+    for magic in [b"RF64", b"BW64"] {
+        let mut long = magic.to_vec();
+        long.extend([0xff; 4]);
+        long.extend(b"WAVEds64");
+        long.extend(28u32.to_le_bytes());
+        for field in [bytes.len() as u64 + 28, 600, 100] {
+            long.extend(field.to_le_bytes());
+        }
+        long.extend([0; 4]);
+        long.extend(&piped[12..]);
+        fs::write(&path, &long).unwrap();
+        assert_holds(&path, 3, Some(12_345.0), &values(300));
+    }
+}
+
+#[test]
+fn damaged_wav_files_are_refused_with_the_reason() {
+    let folder = TempDir::new().unwrap();
+    let bytes = fs::read(wav(&folder, 16, SampleFormat::Int)).unwrap();
+    let path = folder.path().join("x.wav");
+    fs::write(&path, &bytes[..bytes.len() - 12]).unwrap();
+    let read = assert_noted(&path, true, "announces 100 samples per channel, the file holds 98");
+    assert_eq!(read, values(300)[..294]);
+    fs::write(&path, &bytes[..30]).unwrap();
+    assert!(problem(&path).contains("ends inside its header"));
+    fs::write(&path, b"hello").unwrap();
+    assert!(problem(&path).contains("not a WAV file"));
+    fs::write(&path, b"hello, this is a text").unwrap();
+    assert!(problem(&path).contains("not a WAV file"));
+    let mut adpcm = bytes.clone();
+    adpcm[20..22].copy_from_slice(&[2, 0]);
+    fs::write(&path, &adpcm).unwrap();
+    assert!(problem(&path).contains("ADPCM (accepted: PCM of 1 to 32"), "{}", problem(&path));
+}
+
+/// A NumPy array with this header and these bytes.
+pub(super) fn array(descr: &str, fortran: &str, shape: &str, bytes: &[u8]) -> Vec<u8> {
+    let mut text = format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}");
+    while (text.len() + 11) % 64 != 0 {
+        text.push(' ');
+    }
+    text.push('\n');
+    let mut array = b"\x93NUMPY\x01\x00".to_vec();
+    array.extend((text.len() as u16).to_le_bytes());
+    array.extend(text.as_bytes());
+    array.extend(bytes);
+    array
+}
+
+#[test]
+fn arrays_of_every_order_are_read() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.npy");
+    let interleaved = values(200);
+    let planar: Vec<f32> = (0..2).flat_map(|channel| interleaved.iter().skip(channel).step_by(2).copied()).collect();
+    let little = |values: &[f32]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
+    let big = |values: &[f32]| values.iter().flat_map(|value| f64::from(*value).to_be_bytes()).collect::<Vec<u8>>();
+    for (descr, fortran, shape, bytes) in [
+        ("<f4", "False", "(100, 2)", little(&interleaved)),
+        ("<f4", "True", "(2, 100)", little(&interleaved)),
+        ("<f4", "False", "(2, 100)", little(&planar)),
+        (">f8", "True", "(100, 2)", big(&planar)),
+    ] {
+        fs::write(&path, array(descr, fortran, shape, &bytes)).unwrap();
+        assert_holds(&path, 2, None, &interleaved);
+    }
+    let integers: Vec<u8> = (0..50i16).flat_map(|value| (value * 100 - 9).to_le_bytes()).collect();
+    fs::write(&path, array("<i2", "False", "(50,)", &integers)).unwrap();
+    let numbers: Vec<f32> = (0..50i16).map(|value| f32::from(value * 100 - 9)).collect();
+    assert_holds(&path, 1, None, &numbers);
+}
+
+#[test]
+fn arrays_that_are_not_read_say_what_they_are() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.npy");
+    for (array, message) in [
+        (array("<M8[ns]", "False", "(4,)", &[0; 32]), "type <M8[ns] (accepted"),
+        (array("<f4", "False", "(2, 2, 2)", &[0; 32]), "3 dimensions"),
+        (array("<f4", "False", "(99, 2)", &[0; 32]), "takes 792 bytes, it has 32"),
+        (array("<f4", "False", "(99999999999, 99999999999)", &[0; 32]), "more than a file can hold"),
+        (b"PK".to_vec(), "does not begin with a NumPy header"),
+    ] {
+        fs::write(&path, array).unwrap();
+        assert!(problem(&path).contains(message), "{}", problem(&path));
+    }
+}
+
+#[test]
+fn tables_of_text_have_a_column_per_channel() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.csv");
+    let rows = |separator: &str| {
+        let row = |(index, pair): (usize, &[f32])| {
+            [format!("2020-01-{index}"), (index as f64 * 0.002).to_string(), pair[0].to_string(), pair[1].to_string()]
+                .join(separator)
+        };
+        values(200).chunks(2).enumerate().map(row).collect::<Vec<_>>().join("\r\n")
+    };
+    fs::write(&path, format!("date,\"time\",x,y\n{}\n", rows(","))).unwrap();
+    assert_holds(&path, 2, Some(500.0), &values(200));
+    fs::write(&path, format!("date;t;x;y\n{}\n\n", rows(";"))).unwrap();
+    assert_holds(&path, 2, Some(500.0), &values(200));
+    fs::write(&path, "1\n2\n-3.5e-1\n").unwrap();
+    assert_holds(&path, 1, None, &[1.0, 2.0, -0.35]);
+    // Channel numbers as titles, and the index that pandas writes.
+    fs::write(&path, "time,1,2\n0,5,6\n0.5,7,8\n").unwrap();
+    assert_holds(&path, 2, Some(2.0), &[5.0, 6.0, 7.0, 8.0]);
+    fs::write(&path, ",a,b\n0,5,6\n1,7,8\n").unwrap();
+    assert_holds(&path, 2, None, &[5.0, 6.0, 7.0, 8.0]);
+    assert_eq!(open(&path).unwrap().layout().titles, ["a", "b"]);
+    fs::write(&path, "date,time,a\n2020,0,5,6\n2021,0.5,7,8\n").unwrap();
+    assert!(problem(&path).contains("line 2 has 4 cells, and its line of titles 3"), "{}", problem(&path));
+    fs::write(&path, "2020-01-01,5\n2020-01-02,7\n2020-01-03,8\n").unwrap();
+    assert_holds(&path, 1, None, &[5.0, 7.0, 8.0]);
+    fs::write(&path, "5,6\n7,8,\n").unwrap();
+    assert_holds(&path, 2, None, &[5.0, 6.0, 7.0, 8.0]);
+    fs::write(&path, "a,b\n1,2\n3,4,5\n").unwrap();
+    assert!(problem(&path).contains("line 3 has more than 2 columns"), "{}", problem(&path));
+    fs::write(&path, "1,2\n3,4\n5\n").unwrap();
+    assert!(problem(&path).contains("line 3 has no column 2"), "{}", problem(&path));
+    fs::write(&path, "a,b\n1,2\n3\n").unwrap();
+    assert!(problem(&path).contains("line 3 has no column 2"), "{}", problem(&path));
+    fs::write(&path, "a,b\n1,2\n3,x\n").unwrap();
+    assert!(problem(&path).contains("line 3: `x` in column 2 is not a number"));
+    fs::write(&path, "a,b\nx,y\n").unwrap();
+    assert!(problem(&path).contains("no number"));
+}
+
+#[test]
+fn separators_between_quotation_marks_belong_to_their_cells() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.csv");
+    let text = "\"axis, \"\"x\"\"\",y,note\n\"1\", \"2\",\"a;b,c\"\n3,4,\"say \"\"d,e\"\"\"\n5,6,7\" pipe\n";
+    fs::write(&path, text).unwrap();
+    assert_holds(&path, 2, None, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    // Not read as two columns of integers.
+    for text in ["\"0,5\",\"1,5\"\n\"0,5\",\"1,5\"\n", "a;b\n0,5;1,5\n"] {
+        fs::write(&path, text).unwrap();
+        assert!(problem(&path).contains("`0,5` has a decimal comma"), "{}", problem(&path));
+    }
+    fs::write(&path, "a,b\n1,2\n\"3,4\n").unwrap();
+    assert!(problem(&path).contains("line 3"), "{}", problem(&path));
+}
+
+/// An EDF file with two signals of 40 samples per record of 0.5 s, one of 10, and an annotation.
+fn edf(records: i64, bdf: bool) -> Vec<u8> {
+    let mut bytes = if bdf { b"\xffBIOSEMI".to_vec() } else { b"0       ".to_vec() };
+    let field = |bytes: &mut Vec<u8>, text: &str, width: usize| bytes.extend(format!("{text:<width$}").bytes());
+    field(&mut bytes, "", 228);
+    field(&mut bytes, &records.to_string(), 8);
+    field(&mut bytes, "0.5", 8);
+    field(&mut bytes, "4", 4);
+    for (width, texts) in [
+        (16, ["A", "EDF Annotations", "B", "slow"]),
+        (80, [""; 4]),
+        (8, ["uV"; 4]),
+        (8, ["-2", "-1", "-1", "-1"]),
+        (8, ["2", "1", "1", "1"]),
+        (8, ["-128", "-32768", "-128", "-128"]),
+        (8, ["128", "32767", "128", "128"]),
+        (80, [""; 4]),
+        (8, ["40", "3", "40", "10"]),
+        (32, [""; 4]),
+    ] {
+        texts.iter().for_each(|text| field(&mut bytes, text, width));
+    }
+    let width = if bdf { 3 } else { 2 };
+    let mut number = |value: f32| bytes.extend(&((value * 128.0) as i32).to_le_bytes()[..width]);
+    for record in values(240).chunks(80) {
+        record.iter().step_by(2).for_each(|value| number(*value));
+        (0..3).for_each(|_| number(0.0));
+        record.iter().skip(1).step_by(2).for_each(|value| number(*value));
+        (0..10).for_each(|_| number(0.5));
+    }
+    bytes
+}
+
+#[test]
+fn the_fastest_signals_of_an_edf_file_are_its_channels() {
+    let folder = TempDir::new().unwrap();
+    // The first signal's physical range is twice the second's.
+    let expected: Vec<f32> = values(240).chunks(2).flat_map(|pair| [2.0 * pair[0], pair[1]]).collect();
+    for (name, is_bdf) in [("x.edf", false), ("x.bdf", true)] {
+        let path = folder.path().join(name);
+        for records in [3, -1] {
+            fs::write(&path, edf(records, is_bdf)).unwrap();
+            assert_holds(&path, 2, Some(80.0), &expected);
+        }
+        fs::write(&path, edf(4, is_bdf)).unwrap();
+        let read = assert_noted(&path, true, "announces 160 samples per channel, the file holds 120");
+        assert_eq!(read, expected);
+        assert_noted(&path, false, "lower rates are left out: slow (20 Hz)");
+        fs::write(&path, &edf(3, is_bdf)[..700]).unwrap();
+        assert!(problem(&path).contains("ends inside its header"));
+    }
+}
+
+/// A file beside this one, written by libsndfile.
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/formats/fixtures").join(name)
+}
+
+#[test]
+fn flac_files_are_read_without_loss() {
+    // Two channels of 1,000 samples.
+    assert_holds(&fixture("stereo.flac"), 2, Some(8000.0), &values(2000));
+}
+
+#[test]
+fn ogg_files_are_read() {
+    // Half a second of tones of 440 Hz, amplitude 0.5, and 1000 Hz, amplitude 0.25.
+    let (layout, samples) = read_all(&fixture("tones.ogg"), 333);
+    assert_eq!((layout.channels, layout.rate), (2, Some(8000.0)));
+    assert_eq!(samples.len(), 2 * 4000);
+    for (channel, (hertz, amplitude)) in [(440.0, 0.5), (1000.0, 0.25)].into_iter().enumerate() {
+        let tone = |index: usize| amplitude * (std::f32::consts::TAU * hertz * index as f32 / 8000.0).sin();
+        let middle = (1000..3000).map(|index| samples[2 * index + channel] - tone(index));
+        let error = (middle.map(|error| error * error).sum::<f32>() / 2000.0).sqrt();
+        assert!(error < 0.05 * amplitude, "channel {channel}: {error}");
+    }
+}
+
+#[test]
+fn damaged_compressed_files_are_refused() {
+    let folder = TempDir::new().unwrap();
+    for name in ["stereo.flac", "tones.ogg"] {
+        let bytes = fs::read(fixture(name)).unwrap();
+        let path = folder.path().join(name);
+        fs::write(&path, b"nothing of the kind").unwrap();
+        assert!(!problem(&path).is_empty());
+        // Any bytes in the place of others: samples or an error, never a panic.
+        for at in (0..bytes.len()).step_by(29) {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 0x5a;
+            fs::write(&path, damaged).unwrap();
+            if let Ok(mut reader) = open(&path) {
+                let mut block = Vec::new();
+                while matches!(reader.read(&mut block, 512), Ok(read) if read > 0) {}
+            }
+        }
+    }
+}
+
+#[test]
+fn an_unknown_extension_is_refused_with_those_that_are_read() {
+    let message = problem(Path::new("x.xyz"));
+    assert!(message.contains("wav, flac, ogg, mp3"), "{message}");
+}
+
+/// A WAV file of 16-bit samples of one channel, whose header announces so many bytes of them.
+fn wav_announcing(bytes: u32, samples: &[u8]) -> Vec<u8> {
+    let mut file = b"RIFF\0\0\0\0WAVEfmt ".to_vec();
+    file.extend(16u32.to_le_bytes());
+    file.extend([1, 0, 1, 0]);
+    file.extend([8000u32, 16_000].iter().flat_map(|value| value.to_le_bytes()));
+    file.extend([2, 0, 16, 0]);
+    file.extend(b"data");
+    file.extend(bytes.to_le_bytes());
+    file.extend(samples);
+    file
+}
+
+#[test]
+fn lengths_that_a_header_can_not_say_are_those_of_the_file() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.wav");
+    let samples = vec![1; 600];
+    for announced in [0x7fff_f000, 0x8000_0000, 0x7fff_ffff, 0x8000_0024, 0] {
+        fs::write(&path, wav_announcing(announced, &samples)).unwrap();
+        assert_eq!(assert_noted(&path, false, "has no length").len(), 300, "{announced:#x}");
+    }
+    fs::write(&path, wav_announcing(644, &samples)).unwrap();
+    assert_eq!(assert_noted(&path, true, "announces 322 samples per channel, the file holds 300").len(), 300);
+    fs::write(&path, wav_announcing(400, &samples)).unwrap();
+    assert_eq!(assert_noted(&path, true, "200 bytes behind the 400").len(), 200);
+    // A chunk behind the samples is no sample.
+    let tagged = [&samples[..400], b"LIST\x04\0\0\0INFO"].concat();
+    fs::write(&path, wav_announcing(400, &tagged)).unwrap();
+    assert_eq!(noted(&path, &ReadOptions::default()).2, "");
+    // 4 GiB that wrapped around, in a file without blocks on disk.
+    fs::write(&path, wav_announcing(600, &samples)).unwrap();
+    let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    if file.set_len(44 + (1 << 32) + 600).is_ok() {
+        let reader = open(&path).unwrap();
+        assert_eq!(reader.layout().length, Some((1 << 31) + 300));
+        assert!(reader.layout().notes[0].to_string().contains("longer than the 600 bytes"));
+    }
+}
+
+#[test]
+fn wav_files_of_other_containers_and_byte_orders_are_read() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.wav");
+    let format = |tag: u16, block: u16, bits: u16, data: &[u8]| {
+        let mut file = wav_announcing(data.len() as u32, data);
+        file[20..22].copy_from_slice(&tag.to_le_bytes());
+        file[32..34].copy_from_slice(&block.to_le_bytes());
+        file[34..36].copy_from_slice(&bits.to_le_bytes());
+        fs::write(&path, file).unwrap();
+        read_all(&path, 10).1
+    };
+    assert_eq!(format(1, 2, 12, &[0, 0x40, 0x10, 0x80]), [0.5, -0.999_511_7]);
+    assert_eq!(format(1, 0, 16, &[0, 0x40, 0, 0xc0]), [0.5, -0.5]);
+    assert_eq!(format(1, 4, 24, &[0, 0, 0, 0x40, 0, 0, 0, 0xc0]), [0.5, -0.5]);
+    // Codes of ITU-T G.711 for the largest and smallest magnitudes.
+    assert_eq!(format(6, 1, 8, &[0xaa, 0x2a, 0xd5, 0x55]), [32_256.0, -32_256.0, 8.0, -8.0].map(|x: f32| x / 32_768.0));
+    assert_eq!(format(7, 1, 8, &[0x80, 0x00, 0xff, 0x7f]), [32_124.0, -32_124.0, 0.0, 0.0].map(|x: f32| x / 32_768.0));
+    let mut big = b"RIFX\0\0\0\x28WAVEfmt \0\0\0\x10\0\x01\0\x01\0\0\x1f\x40\0\0\x3e\x80\0\x02\0\x10".to_vec();
+    // An odd chunk without its byte of padding.
+    big.extend(b"LIST\0\0\0\x05abcdedata\0\0\0\x04\x40\0\xc0\0");
+    fs::write(&path, big).unwrap();
+    assert_eq!(read_all(&path, 10).1, [0.5, -0.5]);
+}
+
+/// Changes fields of the header of an EDF file: position and text.
+fn edit(file: &mut [u8], fields: &[(usize, &str)]) {
+    for (at, text) in fields {
+        file[*at..at + text.len()].copy_from_slice(text.as_bytes());
+    }
+}
+
+#[test]
+fn contradictions_in_edf_headers_are_noted() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.edf");
+    let whole: Vec<f32> = values(240).chunks(2).flat_map(|pair| [2.0 * pair[0], pair[1]]).collect();
+    let write = |change: &dyn Fn(&mut Vec<u8>)| {
+        let mut file = edf(3, false);
+        change(&mut file);
+        fs::write(&path, file).unwrap();
+    };
+    // Positions of fields of the first signal: 4 signals have 104 bytes each of other fields before the ranges.
+    let (minimum, maximum) = (256 + 4 * 104, 256 + 4 * 112);
+    write(&|file| edit(file, &[(236, "1       ")]));
+    assert_eq!(assert_noted(&path, false, "announces 1 records, all 3"), whole);
+    write(&|file| edit(file, &[(minimum, "0       "), (maximum, "0       ")]));
+    let digital = assert_noted(&path, false, "signal A has no physical range");
+    assert_eq!(digital[0], values(1)[0] * 128.0);
+    write(&|file| edit(file, &[(256 + 4 * 120, "0       "), (256 + 4 * 128, "0       ")]));
+    let rest = assert_noted(&path, false, "signal A has no range and is left out");
+    assert_eq!(rest, whole.iter().skip(1).step_by(2).copied().collect::<Vec<_>>());
+    write(&|file| {
+        edit(file, &[(184, "1536    ")]);
+        file.splice(1280..1280, [b' '; 256]);
+    });
+    assert_eq!(assert_noted(&path, false, "begin at byte 1536"), whole);
+    write(&|file| file[..256].iter_mut().filter(|byte| **byte == b' ').for_each(|byte| *byte = 0));
+    assert_eq!(read_all(&path, 7).1, whole);
+    let second = ReadOptions { channels: vec!["1".into()], ..ReadOptions::default() };
+    assert_eq!(noted(&path, &second).0, rest);
+    let options = ReadOptions { channels: vec!["slow".into()], ..ReadOptions::default() };
+    let (slow, layout, _) = noted(&path, &options);
+    assert_eq!((slow.len(), layout.rate, &layout.titles[..]), (30, Some(20.0), &["slow".to_owned()][..]));
+    assert_eq!(layout.units, ["uV"]);
+}
+
+#[test]
+fn gaps_of_discontinuous_recordings_are_no_samples() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.edf");
+    let mut file = edf(3, false);
+    edit(&mut file, &[(192, "EDF+D")]);
+    // Records of 0.5 s begin at 7, 7.5 and 9 s: one of them comes a second late. Annotations have 6 bytes.
+    let record = (40 + 3 + 40 + 10) * 2;
+    for (number, time) in ["+7\x14\x14\0\0", "+7.5\x14\x14", "+9.0\x14\x14"].into_iter().enumerate() {
+        edit(&mut file, &[(1280 + number * record + 80, time)]);
+    }
+    fs::write(&path, file).unwrap();
+    let whole: Vec<f32> = values(240).chunks(2).flat_map(|pair| [2.0 * pair[0], pair[1]]).collect();
+    let found = assert_noted(&path, false, "frames with one have no peaks");
+    assert_eq!((found.len(), &found[..160]), (2 * 200, &whole[..160]));
+    assert!(found[160..320].iter().all(|sample| sample.is_nan()) && found[320..] == whole[160..]);
+    for start in [0, 50, 100, 159, 170, 199, 200] {
+        let (mut reader, mut block) = (open(&path).unwrap(), Vec::new());
+        assert_eq!(reader.skip(start as u64).unwrap(), start as u64);
+        while reader.read(&mut block, 7).unwrap() > 0 {}
+        let are_same = block.iter().zip(&found[2 * start..]).all(|(a, b)| a == b || (a.is_nan() && b.is_nan()));
+        assert!(are_same && block.len() == 2 * (200 - start), "from {start}");
+    }
+}
+
+/// Rows of two signals, in a table that begins with the text.
+fn table(start: &str, row: impl Fn(usize, f32, f32) -> String) -> String {
+    let rows = values(80).chunks(2).enumerate().map(|(index, pair)| row(index, pair[0], pair[1])).collect::<Vec<_>>();
+    format!("{start}{}", rows.join("\n"))
+}
+
+#[test]
+fn indices_numbered_titles_and_empty_columns_of_tables_are_no_channels() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.csv");
+    let all = values(80);
+    for text in [
+        table("0,1\n", |_, x, y| format!("{x:.7},{y:.7}")),
+        table(",0,1\n", |index, x, y| format!("{index},{x:.7},{y:.7}")),
+        table("Unnamed: 0,x,y\n", |index, x, y| format!("{index},{x},{y}")),
+        table("\"V1\",\"V2\"\n", |index, x, y| format!("\"{}\",{x},{y}", index + 1)),
+        table("x,y,\n", |_, x, y| format!("{x},{y},")),
+        table("x,,y\n", |_, x, y| format!("{x},,{y}")),
+        table("n,x,y\n", |index, x, y| format!("{index},{x},{y}")),
+        table("# made by\n# x y\n", |_, x, y| format!("{x} {y}")),
+        table("sep=;\nx;y\n", |_, x, y| format!("{x};{y}")),
+        table("x|y\n(V)|(A)\n", |_, x, y| format!("{x}|{y}")),
+    ] {
+        fs::write(&path, &text).unwrap();
+        let (samples, layout, notes) = noted(&path, &ReadOptions::default());
+        assert_eq!((layout.channels, samples), (2, all.clone()), "{text}\n{notes}");
+    }
+    assert_eq!(open(&path).unwrap().layout().units, ["V", "A"]);
+    fs::write(&path, table("x,y\nNA,0.5\n", |_, x, y| format!("{x},{y}"))).unwrap();
+    let samples = assert_noted(&path, false, "1 cells have no value");
+    assert!(samples[0].is_nan() && samples[2..] == all);
+    fs::write(&path, table("x\n", |_, x, _| format!("{x:.3}").replace('.', ","))).unwrap();
+    assert!(problem(&path).contains("if a comma stands in numbers"), "{}", problem(&path));
+    fs::write(&path, table("x,y\n", |_, x, y| format!("{x},{y}")).replace('\n', "\r")).unwrap();
+    assert!(problem(&path).contains("end in CR alone"), "{}", problem(&path));
+    fs::write(&path, b"\xff\xfex\0").unwrap();
+    assert!(problem(&path).contains("UTF-16"), "{}", problem(&path));
+}
+
+#[test]
+fn columns_of_times_are_no_channels_and_have_to_be_even() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.csv");
+    let read = |text: &str, options: &ReadOptions| {
+        fs::write(&path, text).unwrap();
+        noted(&path, options)
+    };
+    let timed = |title: &str, step: f64| {
+        table(&format!("{title},x,y\n"), |index, x, y| format!("{},{x},{y}", index as f64 * step))
+    };
+    let plain = ReadOptions::default();
+    for (title, step, rate) in [
+        ("Time(s)", 0.01, 100.0),
+        ("t [s]", 0.01, 100.0),
+        ("time_ms", 10.0, 100.0),
+        ("Elapsed (s)", 0.5, 2.0),
+        ("t", 1.0, 1.0),
+    ] {
+        let (samples, layout, _) = read(&timed(title, step), &plain);
+        assert_eq!((samples.len(), layout.channels), (80, 2), "{title}");
+        assert!((layout.rate.unwrap() / rate - 1.0).abs() < 1e-9, "{title}: {:?}", layout.rate);
+    }
+    let given = ReadOptions { rate: Some(100.0), ..ReadOptions::default() };
+    for title in ["timestamp", "# time", "t"] {
+        let (samples, layout, notes) = read(&timed(title, 0.01), &given);
+        assert_eq!((samples.len(), layout.rate), (80, Some(100.0)), "{title}");
+        assert!(notes.contains("holds times and is left out"), "{notes}");
+    }
+    // A column that has another meaning.
+    let (samples, layout, notes) = read(&table("x,t\n", |_, x, y| format!("{x},{y}")), &given);
+    assert_eq!((samples, layout.channels), (values(80), 2));
+    assert!(notes.contains("column `t` does not rise"), "{notes}");
+    let column = ReadOptions { time_column: Some("when".into()), ..ReadOptions::default() };
+    assert_eq!(read(&timed("when", 0.125), &column).1.rate, Some(8.0));
+    let skipped = ReadOptions { skip_rows: 2, ..ReadOptions::default() };
+    assert_eq!(read(&format!("Device,1\nSerial,2\n{}", timed("time", 0.25)), &skipped).1.rate, Some(4.0));
+    for change in [|index: usize| index + 1000 * usize::from(index > 20), |index| index % 30, |index| index / 10] {
+        fs::write(&path, table("time,x,y\n", |index, x, y| format!("{},{x},{y}", change(index)))).unwrap();
+        assert!(problem(&path).contains("are not evenly spaced"), "{}", problem(&path));
+        assert_eq!(noted(&path, &given).0, values(80));
+    }
+    // Behind the rows that are read first.
+    let late = (0..3000).map(|row| format!("{},1\n", row + usize::from(row > 2000) * 50)).collect::<String>();
+    fs::write(&path, format!("time,x\n{late}")).unwrap();
+    assert!(problem(&path).contains("from row 2001 to 2002"), "{}", problem(&path));
+}
+
+#[test]
+fn a_damaged_flac_file_keeps_its_times_and_says_what_is_missing() {
+    let folder = TempDir::new().unwrap();
+    let bytes = fs::read(fixture("stereo.flac")).unwrap();
+    let path = folder.path().join("x.flac");
+    let whole = read_all(&fixture("stereo.flac"), 64).1;
+    let mut damaged = 0;
+    for at in (bytes.len() / 2..bytes.len() - 8).step_by(7) {
+        let mut file = bytes.clone();
+        file[at] ^= 0x5a;
+        fs::write(&path, file).unwrap();
+        let (samples, layout, _) = noted(&path, &ReadOptions::default());
+        let differs = samples.len() != whole.len() || samples != whole;
+        damaged += usize::from(differs);
+        assert!(!differs || layout.notes.iter().any(|note| matches!(note, Note::Loss(_))), "byte {at}");
+        let is_in_place = samples.iter().zip(&whole).all(|(found, right)| found.is_nan() || found == right);
+        assert!(is_in_place, "byte {at}");
+    }
+    assert!(damaged > 0);
+    // A tag of another format behind the last frame.
+    fs::write(&path, [&bytes[..], b"TAG", &[0; 125]].concat()).unwrap();
+    assert_eq!(read_all(&path, 64).1, whole);
+}
+
+#[test]
+fn complex_samples_are_pairs_of_channels() {
+    let folder = TempDir::new().unwrap();
+    let pairs = values(200);
+    let little: Vec<u8> = pairs.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let path = folder.path().join("x.npy");
+    fs::write(&path, array("<c8", "False", "(100,)", &little)).unwrap();
+    assert_holds(&path, 2, None, &pairs);
+    assert!(open(&path).unwrap().layout().is_complex);
+    fs::write(&path, array("<c8", "False", "(50, 2)", &little)).unwrap();
+    assert_holds(&path, 4, None, &pairs);
+    // Channels one after the other.
+    fs::write(&path, array("<c8", "False", "(2, 50)", &little)).unwrap();
+    let (first, second) = pairs.split_at(100);
+    let rows = first.chunks(2).zip(second.chunks(2)).flat_map(|(a, b)| [a[0], a[1], b[0], b[1]]).collect::<Vec<_>>();
+    assert_holds(&path, 4, None, &rows);
+    fs::write(&path, array("<f4", "False", "(50, 4)", &little)).unwrap();
+    let iq = ReadOptions { is_complex: true, channels: vec!["1".into()], ..ReadOptions::default() };
+    let (samples, layout, _) = noted(&path, &iq);
+    assert!(layout.is_complex && layout.channels == 2);
+    assert_eq!(samples, pairs.chunks(4).flat_map(|row| [row[2], row[3]]).collect::<Vec<_>>());
+    let wav = wav(&folder, 16, SampleFormat::Int);
+    let odd = ReadOptions { is_complex: true, ..ReadOptions::default() };
+    assert!(open_with(&wav, &odd).err().unwrap().to_string().contains("3 channels, not pairs"));
+}
+
+#[test]
+fn sigmf_recordings_of_every_type_are_read() {
+    let folder = TempDir::new().unwrap();
+    let (meta, data) = (folder.path().join("x.sigmf-meta"), folder.path().join("x.sigmf-data"));
+    let describe = |global: &str, captures: &str| {
+        fs::write(
+            &meta,
+            format!("{{\"global\": {{{global}, \"core:sample_rate\": 2.5e6}}, \"captures\": [{captures}]}}"),
+        )
+        .unwrap();
+    };
+    let pairs = values(200);
+    let integers = |bits: u32, bytes: usize, offset: i64| -> Vec<u8> {
+        let number = |value: &f32| {
+            ((f64::from(*value) * 2f64.powi(bits as i32 - 1)) as i64 + offset).to_le_bytes()[..bytes].to_vec()
+        };
+        pairs.iter().flat_map(number).collect()
+    };
+    let floats: Vec<u8> = pairs.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let doubles: Vec<u8> = pairs.iter().flat_map(|value| f64::from(*value).to_be_bytes()).collect();
+    for (name, bytes) in [
+        ("cf32_le", floats.clone()),
+        ("cf64_be", doubles),
+        ("ci32_le", integers(32, 4, 0)),
+        ("ci16_le", integers(16, 2, 0)),
+        ("ci8", integers(8, 1, 0)),
+        ("cu8", integers(8, 1, 128)),
+        ("cu16_le", integers(16, 2, 1 << 15)),
+    ] {
+        describe(&format!("\"core:datatype\": \"{name}\""), "{\"core:sample_start\": 0, \"core:frequency\": 1e9}");
+        fs::write(&data, bytes).unwrap();
+        assert_holds(&meta, 2, Some(2.5e6), &pairs);
+        let reader = open(&meta).unwrap();
+        assert_eq!((reader.layout().is_complex, reader.layout().centre), (true, 1e9), "{name}");
+    }
+    // Two captures with headers of their own: 8 and 16 bytes, the second at sample 40.
+    let captures =
+        "{\"core:sample_start\": 0, \"core:header_bytes\": 8}, {\"core:sample_start\": 40, \"core:header_bytes\": 16}";
+    describe("\"core:datatype\": \"cf32_le\"", captures);
+    let (first, second) = floats.split_at(40 * 8);
+    fs::write(&data, [&[7; 8], first, &[9; 16], second].concat()).unwrap();
+    assert_holds(&meta, 2, Some(2.5e6), &pairs);
+    describe("\"core:datatype\": \"rf32_le\", \"core:num_channels\": 2", "");
+    fs::write(&data, &floats).unwrap();
+    assert_holds(&meta, 2, Some(2.5e6), &pairs);
+    assert!(!open(&meta).unwrap().layout().is_complex);
+    describe("\"core:datatype\": \"cx9\"", "");
+    assert!(problem(&meta).contains("its samples are cx9"), "{}", problem(&meta));
+}
+
+#[test]
+fn wide_samples_keep_their_digits_and_rates_are_exact() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.npy");
+    let numbers: Vec<f64> = (0..100).map(|index| 1e6 + f64::from(index) * 1e-6).collect();
+    let bytes: Vec<u8> = numbers.iter().flat_map(|value| value.to_le_bytes()).collect();
+    fs::write(&path, array("<f8", "False", "(100L,)", &bytes)).unwrap();
+    let csv = folder.path().join("x.csv");
+    fs::write(&csv, numbers.iter().map(|value| format!("{value}\n")).collect::<String>()).unwrap();
+    for path in [path, csv] {
+        let options = ReadOptions { rate: Some(1.0 / 0.0041), ..ReadOptions::default() };
+        let mut reader = open_with(&path, &options).unwrap();
+        assert!(reader.layout().is_wide && reader.layout().rate == Some(1.0 / 0.0041));
+        let mut block = Vec::new();
+        while reader.read_wide(&mut block, 7).unwrap() > 0 {}
+        assert_eq!(block, numbers);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn folders_and_devices_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let device = folder.path().join("zeros.csv");
+    std::os::unix::fs::symlink("/dev/zero", &device).unwrap();
+    let named = folder.path().join("folder.wav");
+    std::fs::create_dir(&named).unwrap();
+    for path in [device, named] {
+        assert!(matches!(open(&path), Err(RecordingProblem::NotAFile)), "{}", path.display());
+    }
+}
+
+#[test]
+fn raw_samples_have_a_named_format() {
+    for (name, bytes, samples) in [
+        ("s16", vec![0, 0x40, 0, 0xc0], [0.5, -0.5]),
+        ("s16be", vec![0x40, 0, 0xc0, 0], [0.5, -0.5]),
+        ("u8", vec![192, 64], [0.5, -0.5]),
+        ("s24le", vec![0, 0, 0x40, 0, 0, 0xc0], [0.5, -0.5]),
+        ("f32be", [3.5f32.to_be_bytes(), (-1f32).to_be_bytes()].concat(), [3.5, -1.0]),
+    ] {
+        let format: NumberFormat = name.parse().unwrap();
+        // A byte that is not a whole sample is left out.
+        let mut reader = RawReader::new(&bytes[..], format, 2, 10.0);
+        let mut block = Vec::new();
+        assert_eq!(reader.read(&mut block, 100).unwrap(), 1, "{name}");
+        assert_eq!(block, samples, "{name}");
+        assert_eq!(format.to_string().trim_end_matches("le"), name.trim_end_matches("le"));
+    }
+    assert!("i16".parse::<NumberFormat>().unwrap_err().to_string().contains("s16"));
+}

@@ -1,0 +1,410 @@
+//! Frames of recordings, cut while they are read.
+
+use std::sync::LazyLock;
+
+use crate::error::RecordingProblem;
+use crate::formats::{Note, SampleReader};
+use crate::memory::available_memory;
+use crate::source::Shard;
+
+/// Samples of one block: 1 MiB of f32, of which a few are in memory at a time, and in the caches.
+const BLOCK_SAMPLES: usize = 1 << 18;
+/// Samples that are read at a time: they are decoded while they are in the first caches.
+const READ_SAMPLES: usize = 1 << 14;
+
+/// Blocks in memory at most: being read, and being written.
+const COPIES: u64 = 2;
+/// Blocks in memory at most per device: waiting, being computed, and results that wait.
+const COPIES_PER_DEVICE: u64 = 6;
+/// Power of what rounding to f32 changes, relative to that of the variation of a frame, from which it is noted.
+const MOST_ROUNDING: f64 = 1e-8;
+/// Memory that a command takes beside its blocks.
+const RESERVE: u64 = 64 << 20;
+/// Memory available at the first recording: to find out takes as long as to open a few files.
+static AVAILABLE: LazyLock<Option<u64>> = LazyLock::new(available_memory);
+
+/// Values of consecutive frames of all channels of one recording.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Block<T> {
+    /// Number of the first frame within the recording.
+    pub first: u64,
+    /// Number of frames.
+    pub count: usize,
+    /// The values.
+    pub values: T,
+}
+
+/// Samples `[count, channels, frame]`, row-major.
+pub type SampleBlock = Block<Vec<f32>>;
+
+/// Division of a recording into frames: `length` samples each, one every `step` samples from its start.
+///
+/// Samples at the end that do not fill a frame are left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Framing {
+    /// Samples of a frame.
+    pub length: usize,
+    /// Samples between the starts of frames.
+    pub step: usize,
+    /// Whether the mean of every frame of a channel is subtracted before its samples are rounded to f32, of recordings
+    /// with more digits. An estimate that subtracts the mean of each segment is the same for it.
+    pub is_centred: bool,
+}
+
+impl Framing {
+    /// Frames of so many samples, one every `step` samples, as they are.
+    pub const fn new(length: usize, step: usize) -> Self {
+        Self { length, step, is_centred: false }
+    }
+
+    /// Number of whole frames of so many samples.
+    pub fn frames(self, samples: u64) -> u64 {
+        match samples.checked_sub(self.length as u64) {
+            None => 0,
+            Some(rest) => rest / self.step as u64 + 1,
+        }
+    }
+}
+
+/// Samples that were read, with the digits that their recording has.
+enum Held {
+    Narrow(Vec<f32>),
+    Wide(Vec<f64>),
+}
+
+impl Held {
+    fn len(&self) -> usize {
+        match self {
+            Self::Narrow(samples) => samples.len(),
+            Self::Wide(samples) => samples.len(),
+        }
+    }
+
+    fn reserve(&mut self, more: usize) {
+        match self {
+            Self::Narrow(samples) => samples.reserve(more),
+            Self::Wide(samples) => samples.reserve(more),
+        }
+    }
+
+    fn read(&mut self, reader: &mut dyn SampleReader, count: usize) -> Result<usize, RecordingProblem> {
+        match self {
+            Self::Narrow(samples) => reader.read(samples, count),
+            Self::Wide(samples) => reader.read_wide(samples, count),
+        }
+    }
+
+    fn drop_first(&mut self, count: usize) {
+        match self {
+            Self::Narrow(samples) => drop(samples.drain(..count)),
+            Self::Wide(samples) => drop(samples.drain(..count)),
+        }
+    }
+}
+
+/// Reader of a recording's frames, block by block.
+pub struct FrameReader {
+    reader: Box<dyn SampleReader>,
+    framing: Framing,
+    channels: usize,
+    /// Frames of a block.
+    block: usize,
+    next: u64,
+    /// Frame that reading ends before.
+    end: u64,
+    /// Samples of the next frames that were read already, interleaved.
+    held: Held,
+    /// Notes of the reader that were taken.
+    noted: usize,
+    /// Largest part of a frame's variation that rounding changed, as a ratio of powers.
+    rounding: f64,
+    /// Samples per channel before the next frame that are still to be skipped.
+    gap: u64,
+}
+
+impl FrameReader {
+    /// A reader from frame `start` on, or of the frames of a part from there on, of blocks for so many devices.
+    ///
+    /// # Errors
+    /// If the recording can't be read up to there, or a part is wanted of one whose length is not known.
+    pub fn new(
+        reader: Box<dyn SampleReader>,
+        framing: Framing,
+        part: Option<Shard>,
+        start: Option<u64>,
+        devices: usize,
+    ) -> Result<Self, RecordingProblem> {
+        let layout = reader.layout();
+        let channels = layout.channels;
+        let (mut first, mut end) = (0, u64::MAX);
+        if let Some(shard) = part {
+            let length = layout.length.ok_or(RecordingProblem::UnknownLength)?;
+            let frames = u128::from(framing.frames(length));
+            let border = |index: u64| (frames * u128::from(index) / u128::from(shard.count)) as u64;
+            first = border(shard.index - 1);
+            // A header may announce less than there is, which the last part has.
+            if shard.index < shard.count {
+                end = border(shard.index);
+            }
+        }
+        let next = start.unwrap_or(first);
+        // Samples between frames are held too, until the block is complete.
+        let samples = BLOCK_SAMPLES / channels;
+        let block = (samples / framing.length).min(samples.saturating_sub(framing.length) / framing.step + 1).max(1);
+        ensure_memory(framing, channels, block, devices)?;
+        let gap = next * framing.step as u64;
+        let held = if layout.is_wide { Held::Wide(Vec::new()) } else { Held::Narrow(Vec::new()) };
+        Ok(Self { reader, framing, channels, block, next, end, held, noted: 0, rounding: 0.0, gap })
+    }
+
+    /// Limits blocks to the frames of so many samples per channel, one frame at least.
+    pub fn limit_blocks(&mut self, samples: u64) {
+        let most = usize::try_from(self.framing.frames(samples)).unwrap_or(usize::MAX);
+        self.block = self.block.min(most.max(1));
+    }
+
+    /// Notes about the recording since the last call.
+    pub fn take_notes(&mut self) -> Vec<Note> {
+        let notes = &self.reader.layout().notes;
+        let mut new = notes[self.noted.min(notes.len())..].to_vec();
+        self.noted = notes.len();
+        if self.rounding > MOST_ROUNDING {
+            let decibels = 10.0 * self.rounding.log10();
+            let hint = if self.framing.is_centred {
+                ""
+            } else {
+                "; --detrend constant subtracts the mean of each frame before"
+            };
+            new.push(Note::Remark(format!(
+                "its samples are rounded to 32 bits, which changes them by up to {decibels:.0} dB of their variation{hint}"
+            )));
+            self.rounding = 0.0;
+        }
+        new
+    }
+
+    /// Channels of the recording.
+    pub fn channels(&self) -> usize {
+        self.channels
+    }
+
+    /// Share of the recording that was read, where its length is known.
+    pub fn share_read(&self) -> Option<f64> {
+        let length = self.reader.layout().length?;
+        Some(((self.next * self.framing.step as u64) as f64 / length as f64).min(1.0))
+    }
+
+    /// The next block; `None` at the end.
+    ///
+    /// # Errors
+    /// If the recording can't be read or is damaged.
+    pub fn next_block(&mut self) -> Result<Option<SampleBlock>, RecordingProblem> {
+        if self.gap > 0 {
+            let skipped = self.reader.skip(self.gap)?;
+            if skipped < self.gap {
+                return Ok(None);
+            }
+            self.gap = 0;
+        }
+        let wanted = usize::try_from(self.end - self.next).unwrap_or(usize::MAX).min(self.block);
+        if wanted == 0 {
+            return Ok(None);
+        }
+        let samples = (wanted - 1) * self.framing.step + self.framing.length;
+        let most = (READ_SAMPLES / self.channels).max(1);
+        self.held.reserve((samples * self.channels).saturating_sub(self.held.len()));
+        while self.held.len() < samples * self.channels {
+            let missing = samples - self.held.len() / self.channels;
+            if self.held.read(&mut *self.reader, missing.min(most))? == 0 {
+                break;
+            }
+        }
+        let count = (self.framing.frames((self.held.len() / self.channels) as u64) as usize).min(wanted);
+        if count == 0 {
+            return Ok(None);
+        }
+        let first = self.next;
+        self.next += count as u64;
+        let values = self.take(count);
+        Ok(Some(SampleBlock { first, count, values }))
+    }
+
+    /// Copies frames out of the samples held, and drops those that no later frame has.
+    fn take(&mut self, count: usize) -> Vec<f32> {
+        let Framing { length, step, is_centred } = self.framing;
+        let channels = self.channels;
+        let used = count * step * channels;
+        let samples = match &mut self.held {
+            // The samples held are the frames.
+            Held::Narrow(held) if channels == 1 && step == length => {
+                let rest = held.split_off(used);
+                return std::mem::replace(held, rest);
+            }
+            Held::Narrow(held) => frames_of(held, count, channels, self.framing),
+            Held::Wide(held) => {
+                let mut samples = frames_of(held, count, channels, self.framing);
+                for frame in samples.chunks_mut(length) {
+                    self.rounding = self.rounding.max(rounded(frame, is_centred));
+                }
+                samples.into_iter().map(|sample| sample as f32).collect()
+            }
+        };
+        self.gap = (used / channels).saturating_sub(self.held.len() / channels) as u64;
+        self.held.drop_first(used.min(self.held.len()));
+        samples
+    }
+}
+
+/// Frames `[count, channels, frame]` of interleaved samples.
+fn frames_of<T: Copy>(held: &[T], count: usize, channels: usize, framing: Framing) -> Vec<T> {
+    let Framing { length, step, .. } = framing;
+    let mut samples = Vec::with_capacity(count * channels * length);
+    for frame in 0..count {
+        let start = frame * step * channels;
+        let interleaved = &held[start..start + length * channels];
+        if channels == 1 {
+            samples.extend_from_slice(interleaved);
+        } else {
+            for channel in 0..channels {
+                samples.extend(interleaved.iter().skip(channel).step_by(channels));
+            }
+        }
+    }
+    samples
+}
+
+/// Centres a frame, if that is wanted. Returns the power of what rounding to f32 will change, relative to that of the
+/// frame's variation; 0 for a frame without any, or with samples that are not finite.
+fn rounded(frame: &mut [f64], is_centred: bool) -> f64 {
+    let mean = frame.iter().sum::<f64>() / frame.len() as f64;
+    let offset = if is_centred { mean } else { 0.0 };
+    let (mut changed, mut variation) = (0.0, 0.0);
+    for sample in frame.iter_mut() {
+        variation += (*sample - mean) * (*sample - mean);
+        *sample -= offset;
+        let change = *sample - f64::from(*sample as f32);
+        changed += change * change;
+    }
+    // Residual of a constant frame: the rounding error of its mean.
+    let rounding = f64::EPSILON * mean.abs() * frame.len() as f64;
+    if !variation.is_finite() || variation <= rounding * rounding { 0.0 } else { changed / variation }
+}
+
+/// Checks that the blocks of a recording fit into memory.
+fn ensure_memory(framing: Framing, channels: usize, frames: usize, devices: usize) -> Result<(), RecordingProblem> {
+    let frame = (framing.length as u64).saturating_mul(channels as u64).saturating_mul(size_of::<f32>() as u64);
+    let copies = COPIES.saturating_add(COPIES_PER_DEVICE.saturating_mul(devices as u64));
+    let needed = frame.saturating_mul(frames as u64).saturating_mul(copies).saturating_add(RESERVE);
+    let available = AVAILABLE.unwrap_or(u64::MAX);
+    if needed > available {
+        return Err(RecordingProblem::FrameMemory { frame: framing.length, channels, needed, available });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+    use crate::formats::{NumberFormat, RawReader};
+
+    /// Frames of a recording whose sample `i` of channel `c` is `i + 1000 c`, as their first and last samples.
+    fn framing(
+        samples: usize,
+        channels: usize,
+        length: usize,
+        step: usize,
+        start: Option<u64>,
+    ) -> Vec<(u64, f32, f32)> {
+        let interleaved = (0..samples).flat_map(|index| (0..channels).map(move |channel| index + 1000 * channel));
+        let bytes: Vec<u8> = interleaved.flat_map(|value| (value as f32).to_le_bytes()).collect();
+        let format: NumberFormat = "f32".parse().unwrap();
+        let reader = RawReader::new(std::io::Cursor::new(bytes), format, channels, 1.0);
+        let mut reader = FrameReader::new(Box::new(reader), Framing::new(length, step), None, start, 1).unwrap();
+        reader.block = 3;
+        let mut rows = Vec::new();
+        while let Some(frames) = reader.next_block().unwrap() {
+            assert_eq!(frames.values.len(), frames.count * channels * length);
+            for (row, samples) in frames.values.chunks(length).enumerate() {
+                assert!(samples.windows(2).all(|pair| pair[1] == pair[0] + 1.0));
+                rows.push((frames.first + (row / channels) as u64, samples[0], samples[length - 1]));
+            }
+        }
+        rows
+    }
+
+    #[test]
+    fn frames_begin_every_step_and_an_incomplete_one_is_left_out() {
+        for (samples, length, step) in
+            [(100, 10, 10), (109, 10, 10), (100, 10, 3), (100, 10, 25), (95, 10, 25), (9, 10, 1)]
+        {
+            for channels in [1, 2] {
+                let expected: Vec<_> = (0..)
+                    .map(|frame| (frame, frame as usize * step))
+                    .take_while(|(_, start)| start + length <= samples)
+                    .flat_map(|(frame, start)| (0..channels).map(move |channel| (frame, start + 1000 * channel)))
+                    .map(|(frame, first)| (frame, first as f32, (first + length - 1) as f32))
+                    .collect();
+                let found = framing(samples, channels, length, step, None);
+                assert_eq!(found, expected, "{samples} samples, {length} every {step}");
+                let frames = Framing::new(length, step).frames(samples as u64) as usize;
+                assert_eq!(frames * channels, expected.len());
+                let later = framing(samples, channels, length, step, Some(2));
+                assert_eq!(later, expected[expected.len().min(2 * channels)..]);
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_of_distant_frames_stay_small() {
+        let format: NumberFormat = "u8".parse().unwrap();
+        let bytes = std::io::repeat(1).take(100_000_000);
+        let reader = RawReader::new(bytes, format, 1, 1.0);
+        let mut reader = FrameReader::new(Box::new(reader), Framing::new(8, 10_000_000), None, None, 1).unwrap();
+        let mut frames = 0;
+        while let Some(block) = reader.next_block().unwrap() {
+            frames += block.count;
+            assert!(matches!(&reader.held, Held::Narrow(held) if held.capacity() <= 2 * BLOCK_SAMPLES));
+        }
+        assert_eq!(frames, 10);
+    }
+
+    /// Frames of 100 samples of f64, and the notes about them.
+    fn of_f64(sample: impl Fn(f64) -> f64, is_centred: bool) -> (Vec<f32>, Vec<Note>) {
+        let bytes: Vec<u8> = (0..400).flat_map(|index| sample(f64::from(index)).to_le_bytes()).collect();
+        let reader = RawReader::new(std::io::Cursor::new(bytes), "f64".parse().unwrap(), 1, 1.0);
+        let mut reader =
+            FrameReader::new(Box::new(reader), Framing { is_centred, ..Framing::new(100, 100) }, None, None, 1)
+                .unwrap();
+        let samples = reader.next_block().unwrap().unwrap().values;
+        (samples, reader.take_notes())
+    }
+
+    #[test]
+    fn a_small_signal_on_a_large_offset_is_kept_by_centring_and_noted_without() {
+        let signal = |time: f64| 0.01 * (time * 0.37).sin();
+        let (samples, notes) = of_f64(|time| 1e6 + signal(time), true);
+        let mean = (0..100).map(|time| signal(f64::from(time))).sum::<f64>() / 100.0;
+        for (index, sample) in samples[..100].iter().enumerate() {
+            assert!((f64::from(*sample) - signal(index as f64) + mean).abs() < 1e-9, "{index}: {sample}");
+        }
+        assert_eq!(notes, []);
+        let (samples, notes) = of_f64(|time| 1e6 + signal(time), false);
+        assert!(samples.iter().all(|sample| (sample - 1e6).abs() < 0.1));
+        assert!(notes[0].to_string().contains("--detrend constant"), "{notes:?}");
+        for sample in [|time: f64| time.sin(), |_| 1e6 + 0.01, |_| 0.0] {
+            assert_eq!(of_f64(sample, false).1, []);
+        }
+        assert!(!of_f64(|time| 1e-44 * time.sin(), true).1.is_empty());
+    }
+
+    #[test]
+    fn frames_that_do_not_fit_into_memory_are_refused() {
+        let format: NumberFormat = "u8".parse().unwrap();
+        let reader = RawReader::new(std::io::empty(), format, 65_536, 1.0);
+        let framing = Framing::new(usize::MAX, 1);
+        let error = FrameReader::new(Box::new(reader), framing, None, None, 1).err().unwrap().to_string();
+        assert!(error.contains("samples of 65536 channels take"), "{error}");
+    }
+}
