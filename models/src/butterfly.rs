@@ -10,6 +10,7 @@ use firefly_ops::ArgumentError;
 use firefly_ops::fft::ComplexTensor;
 use serde::{Deserialize, Serialize};
 
+use crate::ensure;
 use crate::rows::Leading;
 use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant, exactly};
 
@@ -76,18 +77,13 @@ impl ButterflyConfig {
     pub fn validate(&self) -> Result<(), ArgumentError> {
         const NAME: &str = "ButterflyConfig";
         let [least, most] = LENGTHS;
-        if !(self.n.is_power_of_two() && (least..=most).contains(&self.n)) {
-            let expected = format!("a power of two from {least} to {most}");
-            return Err(ArgumentError::new(NAME, "n", self.n, expected));
-        }
-        if !(1..=MAX_PRODUCTS).contains(&self.products) {
-            return Err(ArgumentError::new(NAME, "products", self.products, format!("from 1 to {MAX_PRODUCTS}")));
-        }
+        let is_length = self.n.is_power_of_two() && (least..=most).contains(&self.n);
+        ensure(is_length, NAME, "n", self.n, format_args!("a power of two from {least} to {most}"))?;
+        let are_products = (1..=MAX_PRODUCTS).contains(&self.products);
+        ensure(are_products, NAME, "products", self.products, format_args!("from 1 to {MAX_PRODUCTS}"))?;
         let is_relaxed = self.permutation == PermutationKind::Relaxed;
         for (field, value) in [("shared_steps", self.shared_steps), ("extra_steps", self.extra_steps)] {
-            if value && !is_relaxed {
-                return Err(ArgumentError::new(NAME, field, value, "false unless `permutation` is relaxed"));
-            }
+            ensure(is_relaxed || !value, NAME, field, value, "false unless `permutation` is relaxed")?;
         }
         Ok(())
     }
@@ -324,14 +320,9 @@ impl Butterfly {
     pub fn try_forward<const D: usize>(&self, rows: ComplexTensor<D>) -> Result<ComplexTensor<D>, ArgumentError> {
         const NAME: &str = "Butterfly";
         let (dims, n) = (rows.dims(), self.config.n);
-        if dims[D - 1] != n {
-            let got = format!("{} values per row", dims[D - 1]);
-            return Err(ArgumentError::new(NAME, "rows", got, format!("{n}")));
-        }
-        if rows.im.dims() != dims {
-            let (got, expected) = (format!("{:?}", rows.im.dims()), format!("{dims:?}, as the real part"));
-            return Err(ArgumentError::new(NAME, "rows.im", got, expected));
-        }
+        ensure(dims[D - 1] == n, NAME, "rows", format_args!("{} values per row", dims[D - 1]), n)?;
+        let im = rows.im.dims();
+        ensure(im == dims, NAME, "rows.im", format_args!("{im:?}"), format_args!("{dims:?}, as the real part"))?;
         let leading = Leading::of(dims);
         let count = leading.rows();
         let rows = rows.map(|part| leading.flatten(part));

@@ -7,7 +7,7 @@ use firefly_framework::graph::{AnyTensor, Input};
 use firefly_ops::fft::{ComplexTensor, irfft, rfft};
 use firefly_ops::{ArgumentError, Norm};
 
-use crate::ensure_least;
+use crate::ensure;
 use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant, exactly};
 
 /// Configuration of [`Fits`](crate::Fits).
@@ -64,19 +64,10 @@ impl FitsConfig {
     /// [`ArgumentError`] naming the first field that is out of range.
     pub fn validate(&self) -> Result<(), ArgumentError> {
         const NAME: &str = "FitsConfig";
-        ensure_least(
-            NAME,
-            [
-                ("look_back", self.look_back as f64, 2.0),
-                ("horizon", self.horizon as f64, 1.0),
-                ("channels", self.channels as f64, 1.0),
-            ],
-        )?;
+        ensure_least!(self, NAME, look_back: 2.0, horizon: 1.0, channels: 1.0)?;
         let bins = self.look_back / 2 + 1;
-        if !(1..=bins).contains(&self.cut_off) {
-            return Err(ArgumentError::new(NAME, "cut_off", self.cut_off, format!("from 1 to {bins} bins")));
-        }
-        Ok(())
+        let are_bins = (1..=bins).contains(&self.cut_off);
+        ensure(are_bins, NAME, "cut_off", self.cut_off, format_args!("from 1 to {bins} bins"))
     }
 }
 
@@ -154,11 +145,9 @@ impl Fits {
     /// [`ArgumentError`] for a series of another length or number of channels.
     pub fn try_forward(&self, series: Tensor<3>) -> Result<Tensor<3>, ArgumentError> {
         let FitsConfig { look_back, channels, cut_off, individual, .. } = self.config;
-        let [batch, length, count] = series.dims();
-        if [length, count] != [look_back, channels] {
-            let expected = format!("[batch, {look_back}, {channels}]");
-            return Err(ArgumentError::new("Fits", "series", format!("{:?}", series.dims()), expected));
-        }
+        let dims @ [batch, length, count] = series.dims();
+        let expected = format!("[batch, {look_back}, {channels}]");
+        ensure([length, count] == [look_back, channels], "Fits", "series", format_args!("{dims:?}"), expected)?;
         // Normalisation per channel.
         let mean = series.clone().mean_dim(1);
         let centred = series - mean.clone();

@@ -10,7 +10,7 @@ use firefly_ops::fft::fftn;
 use firefly_ops::{ArgumentError, Norm};
 
 use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant, exactly};
-use crate::{MAX_DEPTH, ensure_least, ensure_most};
+use crate::{MAX_DEPTH, ensure, ensure_most};
 
 /// Configuration of [`FNet`]; the defaults are those of the paper's base model.
 ///
@@ -47,14 +47,7 @@ impl FNetConfig {
     /// # Errors
     /// [`ArgumentError`] naming the first field that is out of range.
     pub fn validate(&self) -> Result<(), ArgumentError> {
-        let counts = [
-            ("vocabulary", self.vocabulary),
-            ("length", self.length),
-            ("width", self.width),
-            ("feed_forward", self.feed_forward),
-            ("layers", self.layers),
-        ];
-        ensure_least("FNetConfig", counts.map(|(field, count)| (field, count as f64, 1.0)))?;
+        ensure_least!(self, "FNetConfig", vocabulary: 1.0, length: 1.0, width: 1.0, feed_forward: 1.0, layers: 1.0)?;
         ensure_most("FNetConfig", "layers", self.layers, MAX_DEPTH)
     }
 }
@@ -168,11 +161,9 @@ impl FNet {
     /// # Errors
     /// [`ArgumentError`] for sequences without tokens, or with more than the model has positions.
     pub fn try_forward(&self, tokens: Tensor<2, Int>) -> Result<Tensor<3>, ArgumentError> {
-        let [_, length] = tokens.dims();
-        if !(1..=self.config.length).contains(&length) {
-            let expected = format!("[batch, tokens], from 1 to {} tokens", self.config.length);
-            return Err(ArgumentError::new("FNet", "tokens", format!("{:?}", tokens.dims()), expected));
-        }
+        let (dims @ [_, length], most) = (tokens.dims(), self.config.length);
+        let expected = format!("[batch, tokens], from 1 to {most} tokens");
+        ensure((1..=most).contains(&length), "FNet", "tokens", format_args!("{dims:?}"), expected)?;
         let positions = self.positions.weight.val().narrow(0, 0, length).unsqueeze();
         let embedded = self.norm.forward(self.tokens.forward(tokens) + positions);
         self.blocks.iter().try_fold(self.projection.forward(embedded), |values, block| block.try_forward(values))

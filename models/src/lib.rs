@@ -65,6 +65,13 @@ macro_rules! or_panic {
     };
 }
 
+/// Checks that fields of a configuration are finite and at least their limits.
+macro_rules! ensure_least {
+    ($config:expr, $name:expr, $($field:ident: $least:literal),+ $(,)?) => {
+        $crate::ensure_least($name, [$((stringify!($field), $config.$field as f64, $least)),+])
+    };
+}
+
 /// Declares a family's configuration, whose `try_init` makes the model that returns it by `config`.
 macro_rules! configured_by {
     ($config:ty) => {
@@ -79,6 +86,8 @@ macro_rules! configured_by {
         }
     };
 }
+
+use std::fmt::Display;
 
 #[cfg(feature = "flex")]
 #[cfg_attr(docsrs, doc(cfg(feature = "flex")))]
@@ -135,6 +144,17 @@ fn expect_valid<T>(result: Result<T, ArgumentError>) -> T {
     result.unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// `Ok` where `holds`, else the error.
+fn ensure(
+    holds: bool,
+    operation: &'static str,
+    argument: &'static str,
+    got: impl Display,
+    expected: impl Display,
+) -> Result<(), ArgumentError> {
+    if holds { Ok(()) } else { Err(ArgumentError::new(operation, argument, got, expected)) }
+}
+
 /// Checks that each field of a configuration is finite and at least its limit: `fields` are name, value and limit.
 ///
 /// # Errors
@@ -154,10 +174,7 @@ const MAX_DEPTH: usize = 1024;
 
 /// Checks a count against the largest one that is accepted.
 fn ensure_most(config: &'static str, field: &'static str, count: usize, most: usize) -> Result<(), ArgumentError> {
-    if count <= most {
-        return Ok(());
-    }
-    Err(ArgumentError::new(config, field, count, format_args!("at most {most}")))
+    ensure(count <= most, config, field, count, format_args!("at most {most}"))
 }
 
 /// Checks that a table of constants of `count` rows, as the field says, has at most 2²⁸ values, 1 GiB.
@@ -173,10 +190,7 @@ fn ensure_channels(
     channels: usize,
     width: usize,
 ) -> Result<(), ArgumentError> {
-    if channels == width {
-        return Ok(());
-    }
-    Err(ArgumentError::new(operation, argument, format_args!("of {channels} channels"), format_args!("of {width}")))
+    ensure(channels == width, operation, argument, format_args!("of {channels} channels"), format_args!("of {width}"))
 }
 
 #[cfg(doctest)]

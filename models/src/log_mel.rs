@@ -8,8 +8,8 @@ use firefly_ops::fft::stft;
 use firefly_ops::options::{LogUnit, Logarithm, MelBands, MelNorm, MelScale, SpectrumKind};
 use firefly_ops::{ArgumentError, MelOptions, StftOptions, Window, WindowSymmetry, log_mel, mel_filters};
 
-use crate::ensure_table;
 use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant, exactly};
+use crate::{ensure, ensure_table};
 
 /// Range of a standardised spectrum below the greatest value of a recording, in decades of power.
 const RANGE: f64 = 5.0;
@@ -87,24 +87,16 @@ impl LogMelConfig {
     /// [`ArgumentError`] naming the first field that is out of range.
     pub fn validate(&self) -> Result<(), ArgumentError> {
         const NAME: &str = "LogMelConfig";
-        if self.n_fft < 2 {
-            return Err(ArgumentError::new(NAME, "n_fft", self.n_fft, "at least 2 samples"));
-        }
-        if self.hop < 1 {
-            return Err(ArgumentError::new(NAME, "hop", self.hop, "at least 1 sample"));
-        }
+        ensure(self.n_fft >= 2, NAME, "n_fft", self.n_fft, "at least 2 samples")?;
+        ensure(self.hop >= 1, NAME, "hop", self.hop, "at least 1 sample")?;
         self.options().bands.validate(NAME)?;
         self.window.validate(NAME, self.n_fft)?;
         ensure_table(NAME, "bands", self.bands, self.n_fft / 2 + 1)?;
         let [least, most] = [f32::MIN_POSITIVE, f32::MAX].map(f64::from);
-        if !(least..=most).contains(&self.floor) {
-            return Err(ArgumentError::new(NAME, "floor", self.floor, format!("from {least:e} to {most:e}")));
-        }
-        if self.samples <= self.n_fft / 2 {
-            let expected = format!("more than half a frame, {}", self.n_fft / 2);
-            return Err(ArgumentError::new(NAME, "samples", self.samples, expected));
-        }
-        Ok(())
+        let is_floor = (least..=most).contains(&self.floor);
+        ensure(is_floor, NAME, "floor", self.floor, format_args!("from {least:e} to {most:e}"))?;
+        let half = self.n_fft / 2;
+        ensure(self.samples > half, NAME, "samples", self.samples, format_args!("more than half a frame, {half}"))
     }
 
     or_panic! { init = try_init(device: &Device) -> LogMel }

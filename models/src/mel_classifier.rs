@@ -10,6 +10,7 @@ use burn::tensor::{Device, Tensor};
 use firefly_framework::graph::{AnyTensor, Input};
 use firefly_ops::ArgumentError;
 
+use crate::ensure;
 use crate::log_mel::{LogMel, LogMelConfig, RECORDINGS, standardised_spectrum};
 use crate::rows::Leading;
 use crate::zoo::{Family, FamilyCard, Measurement, Signature, Variant, exactly};
@@ -81,16 +82,10 @@ impl MelClassifierConfig {
     pub fn validate(&self) -> Result<(), ArgumentError> {
         const NAME: &str = "MelClassifierConfig";
         self.log_mel().validate()?;
-        if self.channels.is_empty() {
-            return Err(ArgumentError::new(NAME, "channels", "empty", "a number for each layer, at least one"));
-        }
-        if self.channels.contains(&0) {
-            let got = format!("{:?}", self.channels);
-            return Err(ArgumentError::new(NAME, "channels", got, "numbers from 1 on"));
-        }
-        if self.classes.is_empty() {
-            return Err(ArgumentError::new(NAME, "classes", "empty", "at least one name"));
-        }
+        let channels = &self.channels;
+        ensure(!channels.is_empty(), NAME, "channels", "empty", "a number for each layer, at least one")?;
+        ensure(!channels.contains(&0), NAME, "channels", format_args!("{channels:?}"), "numbers from 1 on")?;
+        ensure(!self.classes.is_empty(), NAME, "classes", "empty", "at least one name")?;
         self.ensure_frames(NAME, "channels", self.samples / self.hop + 1)
     }
 
@@ -103,12 +98,9 @@ impl MelClassifierConfig {
     ) -> Result<(), ArgumentError> {
         let layers = self.channels.len();
         let least = u32::try_from(layers).ok().and_then(|layers| 1usize.checked_shl(layers)).unwrap_or(usize::MAX);
-        if self.bands.min(frames) < least {
-            let got = format!("for {layers} layers, {} bands and {frames} frames", self.bands);
-            let expected = format!("so that bands and frames can be halved after each layer: {least} of both");
-            return Err(ArgumentError::new(operation, argument, got, expected));
-        }
-        Ok(())
+        let got = format!("for {layers} layers, {} bands and {frames} frames", self.bands);
+        let expected = format!("so that bands and frames can be halved after each layer: {least} of both");
+        ensure(self.bands.min(frames) >= least, operation, argument, got, expected)
     }
 
     or_panic! { init = try_init(device: &Device) -> MelClassifier }

@@ -9,9 +9,9 @@ use firefly_framework::graph::{AnyTensor, Input};
 use firefly_ops::ArgumentError;
 use firefly_ops::options::{LogUnit, MelNorm, MelScale};
 
-use crate::ensure_table;
 use crate::log_mel::{LogMel, LogMelConfig, RECORDINGS, times_columns};
 use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant, exactly};
+use crate::{ensure, ensure_table};
 
 /// Configuration of [`Mfcc`].
 ///
@@ -40,11 +40,9 @@ impl MfccConfig {
     pub fn validate(&self) -> Result<(), ArgumentError> {
         self.mel.validate()?;
         ensure_table("MfccConfig", "coefficients", self.coefficients, self.mel.bands)?;
-        if !(1..=self.mel.bands).contains(&self.coefficients) {
-            let expected = format!("from 1 to the number of bands, {}", self.mel.bands);
-            return Err(ArgumentError::new("MfccConfig", "coefficients", self.coefficients, expected));
-        }
-        Ok(())
+        let expected = format!("from 1 to the number of bands, {}", self.mel.bands);
+        let are_of_bands = (1..=self.mel.bands).contains(&self.coefficients);
+        ensure(are_of_bands, "MfccConfig", "coefficients", self.coefficients, expected)
     }
 
     or_panic! { init = try_init(device: &Device) -> Mfcc }

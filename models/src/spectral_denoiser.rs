@@ -13,6 +13,7 @@ use firefly_ops::{ArgumentError, StftOptions, Window, WindowSymmetry};
 use crate::log_mel::RECORDINGS;
 use crate::rows::Leading;
 use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Signature, Variant, exactly};
+use crate::{ensure, ensure_most};
 
 /// Command of the measurements on the card.
 const COMMAND: &str = "firefly train configs/denoising-speech.toml --data DATA";
@@ -68,22 +69,12 @@ impl SpectralDenoiserConfig {
     pub fn validate(&self) -> Result<(), ArgumentError> {
         const NAME: &str = "SpectralDenoiserConfig";
         let Self { n_fft, hop, hidden, layers, samples, .. } = *self;
-        if !(n_fft >= 4 && n_fft.is_multiple_of(2)) {
-            return Err(ArgumentError::new(NAME, "n_fft", n_fft, "an even number from 4 on"));
-        }
-        if !(1..=n_fft / 2).contains(&hop) {
-            return Err(ArgumentError::new(NAME, "hop", hop, format!("from 1 to half a frame, {}", n_fft / 2)));
-        }
-        if hidden < 1 {
-            return Err(ArgumentError::new(NAME, "hidden", hidden, "at least 1 channel"));
-        }
-        if layers > 16 {
-            return Err(ArgumentError::new(NAME, "layers", layers, "at most 16"));
-        }
-        if samples <= n_fft / 2 {
-            return Err(ArgumentError::new(NAME, "samples", samples, format!("more than half a frame, {}", n_fft / 2)));
-        }
-        Ok(())
+        let half = n_fft / 2;
+        ensure(n_fft >= 4 && n_fft.is_multiple_of(2), NAME, "n_fft", n_fft, "an even number from 4 on")?;
+        ensure((1..=half).contains(&hop), NAME, "hop", hop, format_args!("from 1 to half a frame, {half}"))?;
+        ensure(hidden >= 1, NAME, "hidden", hidden, "at least 1 channel")?;
+        ensure_most(NAME, "layers", layers, 16)?;
+        ensure(samples > half, NAME, "samples", samples, format_args!("more than half a frame, {half}"))
     }
 
     or_panic! { init = try_init(device: &Device) -> SpectralDenoiser }

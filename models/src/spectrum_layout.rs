@@ -3,6 +3,8 @@
 use burn::tensor::Tensor;
 use firefly_ops::ArgumentError;
 
+use crate::ensure;
+
 /// Order of the real and imaginary parts of a complex spectrum in one tensor of floats, `[.., 2n]`.
 ///
 /// Operations of Firefly and of Burn keep the two parts in tensors of their own; other libraries expect one of these.
@@ -35,10 +37,8 @@ impl SpectrumLayout {
     /// [`ArgumentError`] if the parts differ in shape.
     pub fn join<const D: usize>(self, re: Tensor<D>, im: Tensor<D>) -> Result<Tensor<D>, ArgumentError> {
         let mut shape = re.dims();
-        if im.dims() != shape {
-            let expected = format!("of the shape of the real part, {shape:?}");
-            return Err(ArgumentError::new("SpectrumLayout", "im", format!("{:?}", im.dims()), expected));
-        }
+        let (found, expected) = (im.dims(), format!("of the shape of the real part, {shape:?}"));
+        ensure(found == shape, "SpectrumLayout", "im", format_args!("{found:?}"), expected)?;
         match self {
             Self::Blocks => Ok(Tensor::cat(vec![re, im], D - 1)),
             Self::Interleaved => {
@@ -57,10 +57,8 @@ impl SpectrumLayout {
     pub fn split<const D: usize>(self, spectrum: Tensor<D>) -> Result<(Tensor<D>, Tensor<D>), ArgumentError> {
         let mut shape = spectrum.dims();
         let length = shape[D - 1];
-        if !length.is_multiple_of(2) {
-            let got = format!("{length} values along its last dimension");
-            return Err(ArgumentError::new("SpectrumLayout", "spectrum", got, "of an even number of them"));
-        }
+        let got = format!("{length} values along its last dimension");
+        ensure(length.is_multiple_of(2), "SpectrumLayout", "spectrum", got, "of an even number of them")?;
         shape[D - 1] = length / 2;
         Ok(match self {
             Self::Blocks => {

@@ -16,7 +16,7 @@ use firefly_ops::{ArgumentError, Norm, top_k};
 
 use crate::dropout::dropped;
 use crate::zoo::{Family, FamilyCard, Measurement, Paper, Signature, Variant, exactly};
-use crate::{MAX_DEPTH, ensure_least, ensure_most, ensure_table};
+use crate::{MAX_DEPTH, ensure, ensure_most, ensure_table};
 
 /// Configuration of [`TimesNet`]; the defaults are those of the paper for ETTh1.
 ///
@@ -74,27 +74,15 @@ impl TimesNetConfig {
     /// [`ArgumentError`] naming the first field that is out of range.
     pub fn validate(&self) -> Result<(), ArgumentError> {
         const NAME: &str = "TimesNetConfig";
-        let counts = [
-            ("look_back", self.look_back, 2.0),
-            ("horizon", self.horizon, 1.0),
-            ("channels", self.channels, 1.0),
-            ("features", self.features, 1.0),
-            ("hidden", self.hidden, 1.0),
-            ("blocks", self.blocks, 1.0),
-            ("kernels", self.kernels, 1.0),
-        ];
-        ensure_least(NAME, counts.map(|(field, count, least)| (field, count as f64, least)))?;
+        ensure_least!(self, NAME, look_back: 2.0, horizon: 1.0, channels: 1.0, features: 1.0, hidden: 1.0)?;
+        ensure_least!(self, NAME, blocks: 1.0, kernels: 1.0)?;
         ensure_most(NAME, "blocks", self.blocks, MAX_DEPTH)?;
         ensure_most(NAME, "kernels", self.kernels, MAX_KERNELS)?;
         ensure_table(NAME, "features", self.features, self.look_back)?;
         let most = self.samples() / 2;
-        if !(1..=most).contains(&self.periods) {
-            return Err(ArgumentError::new(NAME, "periods", self.periods, format!("from 1 to {most}")));
-        }
-        if !(0.0..1.0).contains(&self.dropout) {
-            return Err(ArgumentError::new(NAME, "dropout", self.dropout, "from 0 to below 1"));
-        }
-        Ok(())
+        let are_periods = (1..=most).contains(&self.periods);
+        ensure(are_periods, NAME, "periods", self.periods, format_args!("from 1 to {most}"))?;
+        ensure((0.0..1.0).contains(&self.dropout), NAME, "dropout", self.dropout, "from 0 to below 1")
     }
 }
 
@@ -133,9 +121,8 @@ pub struct Periods {
 pub fn find_periods(series: Tensor<3>, k: usize) -> Result<Periods, ArgumentError> {
     let [batch, samples, _] = series.dims();
     let most = samples / 2;
-    if !(1..=most).contains(&k) {
-        return Err(ArgumentError::new("find_periods", "k", k, format!("from 1 to half the samples, {most}")));
-    }
+    let expected = format!("from 1 to half the samples, {most}");
+    ensure((1..=most).contains(&k), "find_periods", "k", k, expected)?;
     let squares = rfft(series.swap_dims(1, 2), None, 2, Norm::Backward)?.abs_squared();
     let amplitudes: Tensor<2> = (squares + OFFSET).sqrt().mean_dim(1).reshape([batch, most + 1]);
     // Without the mean, at frequency 0.
@@ -345,11 +332,9 @@ impl TimesNet {
     /// [`ArgumentError`] for a series of another length or number of channels.
     pub fn try_forward(&self, series: Tensor<3>) -> Result<Tensor<3>, ArgumentError> {
         let TimesNetConfig { look_back, horizon, channels, .. } = self.config;
-        let [_, length, count] = series.dims();
-        if [length, count] != [look_back, channels] {
-            let expected = format!("[batch, {look_back}, {channels}]");
-            return Err(ArgumentError::new("TimesNet", "series", format!("{:?}", series.dims()), expected));
-        }
+        let dims @ [_, length, count] = series.dims();
+        let expected = format!("[batch, {look_back}, {channels}]");
+        ensure([length, count] == [look_back, channels], "TimesNet", "series", format_args!("{dims:?}"), expected)?;
         let mean = series.clone().mean_dim(1).detach();
         let centred = series - mean.clone();
         let deviation = (centred.clone().square().mean_dim(1) + VARIANCE_OFFSET).sqrt();

@@ -11,6 +11,7 @@ use firefly_ops::{
     welch_psd,
 };
 
+use crate::ensure;
 use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant, exactly};
 
 /// Command of the measurements on the card, which evaluates exact estimates too.
@@ -88,9 +89,8 @@ impl WelchPeaksConfig {
     /// [`ArgumentError`] naming the first field that is out of range.
     pub fn validate(&self) -> Result<(), ArgumentError> {
         const NAME: &str = "WelchPeaksConfig";
-        if !(1..=MAX_MODEL_N_FFT).contains(&self.n_fft) {
-            return Err(ArgumentError::new(NAME, "n_fft", self.n_fft, format!("from 1 to {MAX_MODEL_N_FFT}")));
-        }
+        let is_length = (1..=MAX_MODEL_N_FFT).contains(&self.n_fft);
+        ensure(is_length, NAME, "n_fft", self.n_fft, format_args!("from 1 to {MAX_MODEL_N_FFT}"))?;
         let options = self.adjacent().with_placement(self.placement)?;
         options.validate(NAME)?;
         self.window.validate(NAME, self.n_fft)?;

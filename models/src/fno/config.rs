@@ -4,7 +4,7 @@ use burn::config::Config;
 use firefly_ops::ArgumentError;
 use serde::{Deserialize, Serialize};
 
-use crate::{MAX_DEPTH, ensure_least, ensure_most};
+use crate::{MAX_DEPTH, ensure, ensure_most};
 
 /// Name in errors.
 const NAME: &str = "FnoConfig";
@@ -88,23 +88,13 @@ impl FnoConfig {
     /// # Errors
     /// [`ArgumentError`] naming the first field that is out of range.
     pub fn validate(&self) -> Result<(), ArgumentError> {
-        if !(1..=3).contains(&self.dims()) {
-            let got = format!("for {} dimensions", self.dims());
-            return Err(ArgumentError::new(NAME, "modes", got, "for one to three"));
-        }
-        let counts = [
-            ("in_channels", self.in_channels),
-            ("out_channels", self.out_channels),
-            ("width", self.width),
-            ("layers", self.layers),
-            ("lifting", self.lifting.unwrap_or(1)),
-            ("projection", self.projection),
-        ];
-        ensure_least(NAME, counts.map(|(field, count)| (field, count as f64, 1.0)))?;
+        let (dims, share) = (self.dims(), self.padding_share);
+        ensure((1..=3).contains(&dims), NAME, "modes", format_args!("for {dims} dimensions"), "for one to three")?;
+        ensure_least!(self, NAME, in_channels: 1.0, out_channels: 1.0, width: 1.0, layers: 1.0)?;
+        ensure(self.lifting != Some(0), NAME, "lifting", 0, "at least 1")?;
+        ensure_least!(self, NAME, projection: 1.0)?;
         ensure_most(NAME, "layers", self.layers, MAX_DEPTH)?;
-        if !(0.0..=MAX_PADDING_SHARE).contains(&self.padding_share) {
-            return Err(ArgumentError::new(NAME, "padding_share", self.padding_share, "from 0 to 4"));
-        }
+        ensure((0.0..=MAX_PADDING_SHARE).contains(&share), NAME, "padding_share", share, "from 0 to 4")?;
         let points = vec![self.points; self.dims()];
         self.validate_points(NAME, "modes", &points)
     }
@@ -132,11 +122,9 @@ impl FnoConfig {
     ) -> Result<(), ArgumentError> {
         for (dim, (&modes, &points)) in self.modes.iter().zip(points).enumerate() {
             let most = self.most_modes(dim, points);
-            if !(1..=most).contains(&modes) {
-                let got = format!("{modes} along dimension {dim}");
-                let expected = format!("from 1 to {most} modes for {points} points");
-                return Err(ArgumentError::new(operation, argument, got, expected));
-            }
+            let got = format!("{modes} along dimension {dim}");
+            let expected = format!("from 1 to {most} modes for {points} points");
+            ensure((1..=most).contains(&modes), operation, argument, got, expected)?;
         }
         Ok(())
     }

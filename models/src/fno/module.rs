@@ -8,6 +8,7 @@ use firefly_ops::ArgumentError;
 use super::config::{FnoConfig, FnoKind};
 use super::layer::FnoLayer;
 use crate::channel_linear::ChannelLinear;
+use crate::ensure;
 
 /// Name in errors.
 const NAME: &str = "Fno";
@@ -81,10 +82,8 @@ impl FnoConfig {
     pub fn try_init<const D: usize>(&self, device: &Device) -> Result<Fno<D>, ArgumentError> {
         const { assert!(D >= 3 && D <= 5, "batch, channels, and one to three dimensions") };
         self.validate()?;
-        if self.dims() != D - 2 {
-            let got = format!("for {} dimensions", self.dims());
-            return Err(ArgumentError::new("FnoConfig", "modes", got, format!("for the {} of the operator", D - 2)));
-        }
+        let (got, expected) = (format!("for {} dimensions", self.dims()), format!("for the {} of the operator", D - 2));
+        ensure(self.dims() == D - 2, "FnoConfig", "modes", got, expected)?;
         let inputs = self.in_channels + if self.coordinates { D - 2 } else { 0 };
         let chain = |channels: &[usize]| {
             channels.windows(2).map(|pair| ChannelLinear::new(pair[0], pair[1], device)).collect::<Vec<_>>()
@@ -109,10 +108,8 @@ impl<const D: usize> Fno<D> {
     pub fn try_forward(&self, field: Tensor<D>) -> Result<Tensor<D>, ArgumentError> {
         let FnoConfig { in_channels, kind, coordinates, endpoint, .. } = self.config;
         let dims = field.dims();
-        if dims[1] != in_channels {
-            let expected = format!("[batch, {in_channels}, …]");
-            return Err(ArgumentError::new(NAME, "field", format!("{dims:?}"), expected));
-        }
+        let expected = format!("[batch, {in_channels}, …]");
+        ensure(dims[1] == in_channels, NAME, "field", format_args!("{dims:?}"), expected)?;
         self.config.validate_points(NAME, "modes", &dims[2..])?;
         let input = if coordinates { with_coordinates(field, endpoint) } else { field };
         let mut hidden = chained(&self.lifting, input);

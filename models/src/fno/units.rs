@@ -6,6 +6,7 @@ use firefly_ops::ArgumentError;
 
 use super::module::Fno;
 use crate::channel_linear::ChannelLinear;
+use crate::ensure;
 
 /// Name in errors.
 const NAME: &str = "Fno::in_units";
@@ -47,10 +48,9 @@ impl<const D: usize> Fno<D> {
         {
             let is_usable =
                 |unit: &ChannelUnit| unit.mean.is_finite() && unit.deviation.is_finite() && unit.deviation > 0.0;
-            if units.len() != channels || !units.iter().all(is_usable) {
-                let expected = format!("{channels} with finite means and deviations above 0");
-                return Err(ArgumentError::new(NAME, argument, format!("{units:?}"), expected));
-            }
+            let are_usable = units.len() == channels && units.iter().all(is_usable);
+            let expected = format!("{channels} with finite means and deviations above 0");
+            ensure(are_usable, NAME, argument, format_args!("{units:?}"), expected)?;
         }
         if let Some(first) = self.lifting.first_mut() {
             change(first, |weight, bias, inputs| {

@@ -7,6 +7,7 @@ use firefly_ops::options::{SegmentSet, validate_n_fft};
 use firefly_ops::{ArgumentError, Band, Detrend, Scaling, WelchOptions, Window, WindowSymmetry};
 
 use crate::welch_peaks::{MAX_MODEL_N_FFT, WelchPeaksConfig};
+use crate::{ensure, ensure_most};
 
 /// Largest number of candidate segments.
 const MAX_SEGMENTS: usize = SegmentSet::MAX_SEGMENTS;
@@ -144,48 +145,38 @@ impl LearnedWelchPeaksConfig {
                 let expected = format!("{} with learned_transform", error.expected);
                 ArgumentError::new(NAME, "n_fft", self.n_fft, expected)
             })?;
-        } else if !(4..=MAX_MODEL_N_FFT).contains(&self.n_fft) || !self.n_fft.is_multiple_of(2) {
-            let expected = format!("even, and from 4 to {MAX_MODEL_N_FFT}");
-            return Err(ArgumentError::new(NAME, "n_fft", self.n_fft, expected));
+        } else {
+            let is_length = (4..=MAX_MODEL_N_FFT).contains(&self.n_fft) && self.n_fft.is_multiple_of(2);
+            ensure(is_length, NAME, "n_fft", self.n_fft, format_args!("even, and from 4 to {MAX_MODEL_N_FFT}"))?;
         }
         self.window.validate(NAME, self.n_fft)?;
         options.validate_k(NAME, self.k)?;
         if let Some(open) = &self.open_segments {
-            if open.is_empty() {
-                return Err(ArgumentError::new(NAME, "open_segments", "empty", "at least one segment"));
-            }
-            if let Some((index, segment)) =
-                open.iter().enumerate().find(|(index, segment)| open[..*index].contains(segment))
-            {
+            ensure(!open.is_empty(), NAME, "open_segments", "empty", "at least one segment")?;
+            for (index, segment) in open.iter().enumerate() {
                 let got = format!("{segment} again at index {index}");
-                return Err(ArgumentError::new(NAME, "open_segments", got, "each candidate once"));
+                ensure(!open[..index].contains(segment), NAME, "open_segments", got, "each candidate once")?;
             }
-            if let Some(segment) = open.iter().find(|segment| **segment >= self.segments) {
+            for segment in open {
                 let expected = format!("candidates below {}", self.segments);
-                return Err(ArgumentError::new(NAME, "open_segments", segment, expected));
+                ensure(*segment < self.segments, NAME, "open_segments", segment, expected)?;
             }
         }
-        if self.segments > MAX_SEGMENTS {
-            let expected = format!("at most {MAX_SEGMENTS}");
-            return Err(ArgumentError::new(NAME, "segments", self.segments, expected));
-        }
+        ensure_most(NAME, "segments", self.segments, MAX_SEGMENTS)?;
         let bins = options.bins();
-        if let Some(gains) = self.gains.filter(|gains| !(1..=bins).contains(gains)) {
+        if let Some(gains) = self.gains {
             let expected = format!("from 1 to the number of bins, {bins}");
-            return Err(ArgumentError::new(NAME, "gains", gains, expected));
+            ensure((1..=bins).contains(&gains), NAME, "gains", gains, expected)?;
         }
-        if let Some(gain) = self.neighbour_gain.filter(|gain| !NEIGHBOUR_GAINS.contains(gain)) {
+        if let Some(gain) = self.neighbour_gain {
             let expected = format!("from {:e} to {:e}", NEIGHBOUR_GAINS.start(), NEIGHBOUR_GAINS.end());
-            return Err(ArgumentError::new(NAME, "neighbour_gain", gain, expected));
+            ensure(NEIGHBOUR_GAINS.contains(&gain), NAME, "neighbour_gain", gain, expected)?;
         }
-        if let Some(weight) = self.product_weight.filter(|weight| !(-1.0..=1.0).contains(weight)) {
-            return Err(ArgumentError::new(NAME, "product_weight", weight, "from -1 to 1"));
+        if let Some(weight) = self.product_weight {
+            ensure((-1.0..=1.0).contains(&weight), NAME, "product_weight", weight, "from -1 to 1")?;
         }
-        if !(self.open_logit > 0.0 && self.open_logit <= MAX_LOGIT) {
-            let expected = format!("above 0 and at most {MAX_LOGIT}");
-            return Err(ArgumentError::new(NAME, "open_logit", self.open_logit, expected));
-        }
-        Ok(())
+        let is_logit = self.open_logit > 0.0 && self.open_logit <= MAX_LOGIT;
+        ensure(is_logit, NAME, "open_logit", self.open_logit, format_args!("above 0 and at most {MAX_LOGIT}"))
     }
 }
 

@@ -4,6 +4,7 @@ use burn::tensor::Tensor;
 use firefly_ops::{ArgumentError, Band, Peaks, WelchOptions, WelchWeights, welch_peaks, welch_psd};
 
 use super::transform::{Butterflies, power_by_butterflies, segments_of_rows};
+use crate::ensure;
 use crate::welch_peaks::strongest;
 
 /// Estimate of a [`LearnedWelchPeaks`](crate::LearnedWelchPeaks) with gates that it was given. A model computes these
@@ -69,15 +70,8 @@ impl LearnedEstimate {
             return welch_psd(signal, self.weights.clone(), &self.options);
         };
         let (mut shape, frame) = (signal.dims(), signal.dims()[D - 1]);
-        if frame < self.options.frame() {
-            let expected = format!("at least {}", self.options.frame());
-            return Err(ArgumentError::new(
-                "LearnedWelchPeaks",
-                "signal",
-                format!("{frame} samples per row"),
-                expected,
-            ));
-        }
+        let (got, expected) = (format!("{frame} samples per row"), format!("at least {}", self.options.frame()));
+        ensure(frame >= self.options.frame(), "LearnedWelchPeaks", "signal", got, expected)?;
         shape[D - 1] = self.options.bins();
         let rows: Tensor<2> = signal.reshape([shape[..D - 1].iter().product(), frame]);
         let power = match &self.butterflies {

@@ -12,7 +12,7 @@ use super::config::LearnedWelchPeaksConfig;
 use super::estimate::LearnedEstimate;
 use super::gates::{GateKind, Gates, HardConcrete};
 use super::transform::{Butterflies, LearnedTransform};
-use crate::expect_valid;
+use crate::{ensure, expect_valid};
 
 /// Initial logarithm of the gain from a neighbouring bin: a small gain, but not so small that its gradient vanishes.
 const NEIGHBOUR_LOG_GAIN: f64 = -4.0;
@@ -224,27 +224,16 @@ impl LearnedWelchPeaks {
 
     /// Checks that gates may be used with this model.
     fn check(&self, gates: &Gates) -> Result<(), ArgumentError> {
-        if gates.kind() == GateKind::Mean && self.trains_gates() {
-            let expected =
-                "sampled gates to train them, or hard gates (those that are exactly 0 or 1 have no gradient)";
-            let got = "mean gates of a model in training";
-            return Err(ArgumentError::new("LearnedWelchPeaks", "gates", got, expected));
-        }
-        let (segments, expected) = (gates.segments().dims(), [self.config.segments]);
-        if segments != expected {
-            let [got, expected] = [segments, expected].map(|shape| format!("{shape:?} of segments"));
-            return Err(ArgumentError::new("LearnedWelchPeaks", "gates", got, expected));
-        }
-        match (&self.transform, gates.butterflies()) {
-            (Some(_), None) => {
-                Err(ArgumentError::new("LearnedWelchPeaks", "gates", "of segments alone", "gates of butterflies too"))
-            }
-            (None, Some(_)) => {
-                let expected = "of segments alone: the transform is exact";
-                Err(ArgumentError::new("LearnedWelchPeaks", "gates", "of butterflies", expected))
-            }
-            _ => Ok(()),
-        }
+        const NAME: &str = "LearnedWelchPeaks";
+        let may_be_mean = gates.kind() != GateKind::Mean || !self.trains_gates();
+        let expected = "sampled gates to train them, or hard gates (those that are exactly 0 or 1 have no gradient)";
+        ensure(may_be_mean, NAME, "gates", "mean gates of a model in training", expected)?;
+        let shapes = [gates.segments().dims(), [self.config.segments]];
+        let [got, expected] = shapes.map(|shape| format!("{shape:?} of segments"));
+        ensure(shapes[0] == shapes[1], NAME, "gates", got, expected)?;
+        let (learned, given) = (self.transform.is_some(), gates.butterflies().is_some());
+        ensure(given || !learned, NAME, "gates", "of segments alone", "gates of butterflies too")?;
+        ensure(learned || !given, NAME, "gates", "of butterflies", "of segments alone: the transform is exact")
     }
 }
 

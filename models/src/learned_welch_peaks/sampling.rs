@@ -6,7 +6,7 @@ use firefly_ops::options::SegmentSet;
 
 use super::gates::{GateKind, Gates, HardConcrete};
 use super::module::LearnedWelchPeaks;
-use crate::expect_valid;
+use crate::{ensure, expect_valid};
 
 /// Distance that uniform noise keeps from 0 and 1, where its logit is infinite.
 const NOISE_MARGIN: f32 = 1e-6;
@@ -134,12 +134,7 @@ fn check_noise<const D: usize>(
 ) -> Result<(), ArgumentError> {
     const NAME: &str = "sample_gates_from";
     let (got, expected) = (noise.dims(), logits.dims());
-    if got != expected {
-        return Err(ArgumentError::new(NAME, argument, format!("{got:?}"), format!("{expected:?}")));
-    }
+    ensure(got == expected, NAME, argument, format_args!("{got:?}"), format_args!("{expected:?}"))?;
     let (got, expected) = (noise.device().inner(), logits.device().inner());
-    if got != expected {
-        return Err(ArgumentError::new(NAME, argument, format!("on {got:?}"), format!("on {expected:?}")));
-    }
-    Ok(())
+    ensure(got == expected, NAME, argument, format_args!("on {got:?}"), format_args!("on {expected:?}"))
 }

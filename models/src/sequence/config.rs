@@ -3,7 +3,7 @@
 use burn::config::Config;
 use firefly_ops::ArgumentError;
 
-use crate::{MAX_DEPTH, ensure_least, ensure_most};
+use crate::{MAX_DEPTH, ensure_most};
 
 /// Declares a configuration with the fields that all sequence models have, and its checks.
 macro_rules! sequence_config {
@@ -43,17 +43,13 @@ macro_rules! sequence_config {
             /// # Errors
             /// [`ArgumentError`] naming the first field that is out of range.
             pub fn validate(&self) -> Result<(), ArgumentError> {
-                let fields = [
-                    ("in_channels", self.in_channels as f64, 1.0),
-                    ("outputs", self.outputs as f64, 1.0),
-                    ("width", self.width as f64, 1.0),
-                    ("layers", self.layers as f64, 1.0),
-                    ("length", self.length as f64, 2.0),
-                    $((stringify!($field), self.$field as f64, $least),)*
-                ];
-                ensure_least(stringify!($config), fields)?;
-                $($(ensure_most(stringify!($config), stringify!($field), self.$field, $most)?;)?)*
-                ensure_most(stringify!($config), "layers", self.layers, MAX_DEPTH)
+                const NAME: &str = stringify!($config);
+                ensure_least!(
+                    self, NAME,
+                    in_channels: 1.0, outputs: 1.0, width: 1.0, layers: 1.0, length: 2.0 $(, $field: $least)*
+                )?;
+                $($(ensure_most(NAME, stringify!($field), self.$field, $most)?;)?)*
+                ensure_most(NAME, "layers", self.layers, MAX_DEPTH)
             }
         }
     };

@@ -10,6 +10,7 @@ use super::config::{HyenaConfig, LongConvConfig, S4dConfig};
 use super::hyena::HyenaOperator;
 use super::kernels::{DiagonalStateSpace, DirectKernel};
 use crate::channel_linear::ChannelLinear;
+use crate::ensure;
 
 /// Stack of residual blocks between a linear layer over channels and a linear layer on the mean over samples.
 ///
@@ -121,12 +122,10 @@ macro_rules! sequence_model {
                 let longest: fn(&$config) -> usize = $longest;
                 let (dims, channels) = (signal.dims(), self.config.in_channels);
                 let longest = longest(&self.config);
-                if dims[1] == channels && (1..=longest).contains(&dims[2]) {
-                    return Ok(());
-                }
+                let is_signal = dims[1] == channels && (1..=longest).contains(&dims[2]);
                 let limit = if longest == usize::MAX { String::new() } else { format!(" and at most {longest}") };
                 let expected = format!("[batch, {channels}, samples], with at least 1 sample{limit}");
-                Err(ArgumentError::new(stringify!($model), "signal", format!("{dims:?}"), expected))
+                ensure(is_signal, stringify!($model), "signal", format_args!("{dims:?}"), expected)
             }
 
             /// Configuration of the model.

@@ -5,6 +5,7 @@ use burn::tensor::{Device, FloatDType, Int, Tensor};
 use firefly_ops::{ArgumentError, Detrend, Peaks, Scaling, WelchOptions};
 
 use super::one_sided;
+use crate::ensure;
 use crate::welch_peaks::WelchPeaksConfig;
 
 /// Sequence of Burn operations by which Welch peaks are computed. All compute the same values up to rounding.
@@ -75,20 +76,15 @@ impl StockWelchPeaks {
         const NAME: &str = "StockWelchPeaks";
         config.validate()?;
         let options = config.options();
-        let refuse = |argument, got: String, expected: &str| Err(ArgumentError::new(NAME, argument, got, expected));
-        if options.scaling != Scaling::Power {
-            return refuse("scaling", options.scaling.to_string(), "power");
+        ensure(options.scaling == Scaling::Power, NAME, "scaling", options.scaling, "power")?;
+        ensure(options.detrend == Detrend::None, NAME, "detrend", options.detrend, "none")?;
+        if let Some(placement) = config.placement {
+            let takes_any = formulation == Formulation::Unfold;
+            ensure(takes_any, NAME, "placement", placement, "none in this formulation")?;
         }
-        if options.detrend != Detrend::None {
-            return refuse("detrend", options.detrend.to_string(), "none");
-        }
-        if let (Some(placement), true) = (config.placement, formulation != Formulation::Unfold) {
-            return refuse("placement", placement.to_string(), "none in this formulation");
-        }
-        let needs_half_overlap = matches!(formulation, Formulation::Reshape | Formulation::Blocks);
-        if needs_half_overlap && options.hop * 2 != options.n_fft {
-            return refuse("hop", options.hop.to_string(), "half of `n_fft` in this formulation");
-        }
+        let has_overlap =
+            options.hop * 2 == options.n_fft || matches!(formulation, Formulation::Loop | Formulation::Unfold);
+        ensure(has_overlap, NAME, "hop", options.hop, "half of `n_fft` in this formulation")?;
         Ok(Self {
             formulation,
             options,

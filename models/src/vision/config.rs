@@ -3,7 +3,7 @@
 use burn::config::Config;
 use firefly_ops::ArgumentError;
 
-use crate::{MAX_DEPTH, ensure_least, ensure_most};
+use crate::{MAX_DEPTH, ensure, ensure_most};
 
 /// Declares a configuration with the fields that all image classifiers have, and its checks.
 macro_rules! vision_config {
@@ -55,22 +55,14 @@ macro_rules! vision_config {
             /// [`ArgumentError`] naming the first field that is out of range.
             pub fn validate(&self) -> Result<(), ArgumentError> {
                 const NAME: &str = stringify!($config);
-                let fields = [
-                    ("image", self.image as f64, 1.0),
-                    ("in_channels", self.in_channels as f64, 1.0),
-                    ("patch", self.patch as f64, 1.0),
-                    ("width", self.width as f64, 1.0),
-                    ("layers", self.layers as f64, 1.0),
-                    ("expansion", self.expansion as f64, 1.0),
-                    ("classes", self.classes as f64, 1.0),
-                    $((stringify!($field), self.$field as f64, $least),)*
-                ];
-                ensure_least(NAME, fields)?;
+                ensure_least!(
+                    self, NAME,
+                    image: 1.0, in_channels: 1.0, patch: 1.0, width: 1.0, layers: 1.0, expansion: 1.0, classes: 1.0
+                    $(, $field: $least)*
+                )?;
                 ensure_most(NAME, "layers", self.layers, MAX_DEPTH)?;
-                if !self.image.is_multiple_of(self.patch) {
-                    let expected = format!("a divisor of `image`, {}", self.image);
-                    return Err(ArgumentError::new(NAME, "patch", self.patch, expected));
-                }
+                let expected = format!("a divisor of `image`, {}", self.image);
+                ensure(self.image.is_multiple_of(self.patch), NAME, "patch", self.patch, expected)?;
                 self.validate_mixer(NAME)
             }
         }
@@ -115,10 +107,7 @@ vision_config! {
 
 impl AfnoConfig {
     fn validate_mixer(&self, name: &'static str) -> Result<(), ArgumentError> {
-        if !self.width.is_multiple_of(self.blocks) {
-            let expected = format!("a divisor of `width`, {}", self.width);
-            return Err(ArgumentError::new(name, "blocks", self.blocks, expected));
-        }
-        Ok(())
+        let expected = format!("a divisor of `width`, {}", self.width);
+        ensure(self.width.is_multiple_of(self.blocks), name, "blocks", self.blocks, expected)
     }
 }

@@ -8,7 +8,7 @@ use firefly_ops::ArgumentError;
 
 use super::config::{AfnoConfig, GfNetConfig};
 use super::mixers::{AfnoMixer, GlobalFilter};
-use crate::ensure_channels;
+use crate::{ensure, ensure_channels};
 
 /// Standard deviation of weights at first.
 const DEVIATION: f64 = 0.02;
@@ -145,11 +145,10 @@ impl VisionStack {
 
     fn try_forward(&self, name: &'static str, images: Tensor<4>) -> Result<Tensor<2>, ArgumentError> {
         let ClassifierSizes { image, in_channels, patch, width, .. } = self.sizes;
-        let [batch, channels, rows, columns] = images.dims();
-        if [channels, rows, columns] != [in_channels, image, image] {
-            let expected = format!("[batch, {in_channels}, {image}, {image}]");
-            return Err(ArgumentError::new(name, "images", format!("{:?}", images.dims()), expected));
-        }
+        let dims @ [batch, channels, rows, columns] = images.dims();
+        let is_image = [channels, rows, columns] == [in_channels, image, image];
+        let expected = format!("[batch, {in_channels}, {image}, {image}]");
+        ensure(is_image, name, "images", format_args!("{dims:?}"), expected)?;
         let side = image / patch;
         let pixels: Tensor<6> = images.reshape([batch, channels, side, patch, side, patch]);
         // [batch, side, side, channels, patch, patch], by swaps: Burn's remote devices take a permutation for one of
