@@ -292,25 +292,18 @@ pub struct Butterfly {
     config: ButterflyConfig,
 }
 
-impl ButterflyConfig {
-    or_panic! { init = try_init(device: &Device) -> Butterfly }
-
-    /// The module on `device`, with random factors.
-    ///
-    /// # Errors
-    /// [`ArgumentError`] naming the first field that is out of range.
-    pub fn try_init(&self, device: &Device) -> Result<Butterfly, ArgumentError> {
-        self.validate()?;
-        let stages = self.n.trailing_zeros();
-        let product = |_| ButterflyProduct {
-            permutation: RelaxedPermutation::new(self, device),
-            factors: (0..stages).map(|stage| ButterflyFactor::new(self, 1 << stage, device)).collect(),
-        };
-        Ok(Butterfly { products: (0..self.products).map(product).collect(), config: self.clone() })
-    }
-}
+configured! { Butterfly by ButterflyConfig }
 
 impl Butterfly {
+    fn new(config: &ButterflyConfig, device: &Device) -> Result<Self, ArgumentError> {
+        let stages = config.n.trailing_zeros();
+        let product = |_| ButterflyProduct {
+            permutation: RelaxedPermutation::new(config, device),
+            factors: (0..stages).map(|stage| ButterflyFactor::new(config, 1 << stage, device)).collect(),
+        };
+        Ok(Self { products: (0..config.products).map(product).collect(), config: config.clone() })
+    }
+
     or_panic! { forward<const D> = try_forward(rows: ComplexTensor<D>) -> ComplexTensor<D> }
 
     /// The transform of each row of `rows` `[.., n]`, of the same shape.
@@ -378,11 +371,6 @@ impl Butterfly {
     /// Permutation before the `product`th butterfly matrix, to be set.
     pub fn permutation_mut(&mut self, product: usize) -> &mut RelaxedPermutation {
         &mut self.products[product].permutation
-    }
-
-    /// Configuration of the model.
-    pub fn config(&self) -> &ButterflyConfig {
-        &self.config
     }
 }
 

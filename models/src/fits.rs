@@ -112,30 +112,23 @@ pub struct Fits {
     config: FitsConfig,
 }
 
-impl FitsConfig {
-    or_panic! { init = try_init(device: &Device) -> Fits }
-
-    /// The untrained module on `device`.
-    ///
-    /// # Errors
-    /// [`ArgumentError`] naming the first field that is out of range.
-    pub fn try_init(&self, device: &Device) -> Result<Fits, ArgumentError> {
-        self.validate()?;
-        let layers = if self.individual { self.channels } else { 1 };
-        let bound = (self.cut_off as f64).sqrt().recip();
-        let uniform = Initializer::Uniform { min: -bound, max: bound };
-        let part = |initializer: &Initializer, rows| initializer.init([layers, rows, self.bins()], device);
-        Ok(Fits {
-            weight_re: part(&uniform, self.cut_off),
-            weight_im: part(&Initializer::Zeros, self.cut_off),
-            bias_re: part(&uniform, 1),
-            bias_im: part(&Initializer::Zeros, 1),
-            config: self.clone(),
-        })
-    }
-}
+configured! { Fits by FitsConfig }
 
 impl Fits {
+    fn new(config: &FitsConfig, device: &Device) -> Result<Self, ArgumentError> {
+        let layers = if config.individual { config.channels } else { 1 };
+        let bound = (config.cut_off as f64).sqrt().recip();
+        let uniform = Initializer::Uniform { min: -bound, max: bound };
+        let part = |initializer: &Initializer, rows| initializer.init([layers, rows, config.bins()], device);
+        Ok(Self {
+            weight_re: part(&uniform, config.cut_off),
+            weight_im: part(&Initializer::Zeros, config.cut_off),
+            bias_re: part(&uniform, 1),
+            bias_im: part(&Initializer::Zeros, 1),
+            config: config.clone(),
+        })
+    }
+
     or_panic! { forward = try_forward(series: Tensor<3>) -> Tensor<3> }
 
     /// The look-back as the model reconstructs it, and the forecast behind it: `[batch, look_back + horizon, channels]`
@@ -182,11 +175,6 @@ impl Fits {
     #[track_caller]
     pub fn forecast(&self, series: Tensor<3>) -> Tensor<3> {
         self.forward(series).narrow(1, self.config.look_back, self.config.horizon)
-    }
-
-    /// Configuration of the model.
-    pub fn config(&self) -> &FitsConfig {
-        &self.config
     }
 }
 

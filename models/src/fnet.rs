@@ -117,16 +117,11 @@ pub struct FNetBlock {
     pub output_norm: LayerNorm,
 }
 
-impl FNetConfig {
-    or_panic! { init = try_init(device: &Device) -> FNet }
+configured! { FNet by FNetConfig }
 
-    /// The untrained encoder on `device`.
-    ///
-    /// # Errors
-    /// [`ArgumentError`] naming the first field that is out of range.
-    pub fn try_init(&self, device: &Device) -> Result<FNet, ArgumentError> {
-        self.validate()?;
-        let width = self.width;
+impl FNet {
+    fn new(config: &FNetConfig, device: &Device) -> Result<Self, ArgumentError> {
+        let width = config.width;
         let initializer = Initializer::Normal { mean: 0.0, std: DEVIATION };
         let embedding = |count| EmbeddingConfig::new(count, width).with_initializer(initializer.clone()).init(device);
         let norm = || LayerNormConfig::new(width).with_epsilon(VARIANCE_OFFSET).init(device);
@@ -137,23 +132,21 @@ impl FNetConfig {
         };
         let block = |_| FNetBlock {
             mixing_norm: norm(),
-            hidden: linear(width, self.feed_forward),
-            output: linear(self.feed_forward, width),
+            hidden: linear(width, config.feed_forward),
+            output: linear(config.feed_forward, width),
             output_norm: norm(),
         };
-        Ok(FNet {
-            tokens: embedding(self.vocabulary),
-            positions: embedding(self.length),
+        Ok(Self {
+            tokens: embedding(config.vocabulary),
+            positions: embedding(config.length),
             norm: norm(),
             projection: linear(width, width),
-            blocks: (0..self.layers).map(block).collect(),
+            blocks: (0..config.layers).map(block).collect(),
             pooler: linear(width, width),
-            config: self.clone(),
+            config: config.clone(),
         })
     }
-}
 
-impl FNet {
     or_panic! { forward = try_forward(tokens: Tensor<2, Int>) -> Tensor<3> }
 
     /// Values of each token, `[batch, tokens, width]`, for `tokens` `[batch, tokens]` below the size of the vocabulary.
@@ -173,11 +166,6 @@ impl FNet {
     /// values of `values` `[batch, tokens, width]`.
     pub fn pooled(&self, values: Tensor<3>) -> Tensor<2> {
         tanh(self.pooler.forward(values.narrow(1, 0, 1).squeeze_dim(1)))
-    }
-
-    /// Configuration of the model.
-    pub fn config(&self) -> &FNetConfig {
-        &self.config
     }
 }
 

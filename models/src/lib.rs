@@ -72,6 +72,32 @@ macro_rules! ensure_least {
     };
 }
 
+/// Declares the methods that models and their configurations have in common: `try_init` of a configuration, which is
+/// checked before the model's `new` takes it, and `config` of the model.
+macro_rules! configured {
+    ($model:ident by $config:ident) => {
+        impl $config {
+            or_panic! { init = try_init(device: &burn::tensor::Device) -> $model }
+
+            /// The untrained model on `device`.
+            ///
+            /// # Errors
+            /// [`ArgumentError`] naming the first field that is out of range.
+            pub fn try_init(&self, device: &burn::tensor::Device) -> Result<$model, ArgumentError> {
+                self.validate()?;
+                $model::new(self, device)
+            }
+        }
+
+        impl $model {
+            /// Configuration of the model.
+            pub fn config(&self) -> &$config {
+                &self.config
+            }
+        }
+    };
+}
+
 /// Declares a family's configuration, whose `try_init` makes the model that returns it by `config`.
 macro_rules! configured_by {
     ($config:ty) => {

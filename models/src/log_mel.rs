@@ -98,26 +98,6 @@ impl LogMelConfig {
         let half = self.n_fft / 2;
         ensure(self.samples > half, NAME, "samples", self.samples, format_args!("more than half a frame, {half}"))
     }
-
-    or_panic! { init = try_init(device: &Device) -> LogMel }
-
-    /// The module on `device`.
-    ///
-    /// # Errors
-    /// [`ArgumentError`] naming the first field that is out of range.
-    pub fn try_init(&self, device: &Device) -> Result<LogMel, ArgumentError> {
-        self.validate()?;
-        let filters = if self.learned {
-            let filters = mel_filters(self.n_fft, &self.options().bands)?;
-            let weights: Vec<f32> = filters.concat().into_iter().map(|weight| weight as f32).collect();
-            let data = TensorData::new(weights, [self.bands, self.n_fft / 2 + 1]);
-            Some(Param::from_tensor(Tensor::from_data(data, device)))
-        } else {
-            None
-        };
-        let window = self.window.tensor(self.n_fft, WindowSymmetry::Periodic, FloatDType::F32, device);
-        Ok(LogMel { window, filters, config: self.clone() })
-    }
 }
 
 /// Logarithm of the power of each frame in mel bands, centred frames with reflected ends.
@@ -145,7 +125,22 @@ pub struct LogMel {
     config: LogMelConfig,
 }
 
+configured! { LogMel by LogMelConfig }
+
 impl LogMel {
+    fn new(config: &LogMelConfig, device: &Device) -> Result<Self, ArgumentError> {
+        let filters = if config.learned {
+            let filters = mel_filters(config.n_fft, &config.options().bands)?;
+            let weights: Vec<f32> = filters.concat().into_iter().map(|weight| weight as f32).collect();
+            let data = TensorData::new(weights, [config.bands, config.n_fft / 2 + 1]);
+            Some(Param::from_tensor(Tensor::from_data(data, device)))
+        } else {
+            None
+        };
+        let window = config.window.tensor(config.n_fft, WindowSymmetry::Periodic, FloatDType::F32, device);
+        Ok(Self { window, filters, config: config.clone() })
+    }
+
     or_panic! { forward<const D, const E> = try_forward(signal: Tensor<D>) -> Tensor<E> }
 
     /// Log-mel spectra of each row of `signal` `[.., samples]`: `[.., bands, frames]`, one dimension more.
@@ -172,11 +167,6 @@ impl LogMel {
             (LogUnit::Decibel, SpectrumKind::Amplitude) => 20.0 / 10f64.ln(),
         };
         Ok(bands.clamp_min(floor).log() * factor)
-    }
-
-    /// Configuration of the model.
-    pub fn config(&self) -> &LogMelConfig {
-        &self.config
     }
 }
 

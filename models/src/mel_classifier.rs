@@ -102,23 +102,6 @@ impl MelClassifierConfig {
         let expected = format!("so that bands and frames can be halved after each layer: {least} of both");
         ensure(self.bands.min(frames) >= least, operation, argument, got, expected)
     }
-
-    or_panic! { init = try_init(device: &Device) -> MelClassifier }
-
-    /// The untrained module on `device`.
-    ///
-    /// # Errors
-    /// [`ArgumentError`] naming the first field that is out of range.
-    pub fn try_init(&self, device: &Device) -> Result<MelClassifier, ArgumentError> {
-        self.validate()?;
-        let channels: Vec<usize> = [1].into_iter().chain(self.channels.iter().copied()).collect();
-        Ok(MelClassifier {
-            spectrum: self.log_mel().try_init(device)?,
-            blocks: channels.windows(2).map(|pair| ConvolutionBlock::new(pair[0], pair[1], device)).collect(),
-            output: LinearConfig::new(channels[channels.len() - 1], self.classes.len()).init(device),
-            config: self.clone(),
-        })
-    }
 }
 
 /// Convolution of 3 × 3, batch normalisation, rectifier, and the greatest of each 2 × 2 values.
@@ -169,7 +152,19 @@ pub struct MelClassifier {
     config: MelClassifierConfig,
 }
 
+configured! { MelClassifier by MelClassifierConfig }
+
 impl MelClassifier {
+    fn new(config: &MelClassifierConfig, device: &Device) -> Result<Self, ArgumentError> {
+        let channels: Vec<usize> = [1].into_iter().chain(config.channels.iter().copied()).collect();
+        Ok(Self {
+            spectrum: config.log_mel().try_init(device)?,
+            blocks: channels.windows(2).map(|pair| ConvolutionBlock::new(pair[0], pair[1], device)).collect(),
+            output: LinearConfig::new(channels[channels.len() - 1], config.classes.len()).init(device),
+            config: config.clone(),
+        })
+    }
+
     or_panic! { forward<const D> = try_forward(signal: Tensor<D>) -> Tensor<D> }
 
     /// Scores of the classes `[.., classes]` of recordings `[.., samples]`; their softmax are probabilities.
@@ -186,11 +181,6 @@ impl MelClassifier {
         let [batch, channels, ..] = features.dims();
         let scores = self.output.forward(features.mean_dim(3).mean_dim(2).reshape([batch, channels]));
         Ok(leading.unflatten(scores))
-    }
-
-    /// Configuration of the model.
-    pub fn config(&self) -> &MelClassifierConfig {
-        &self.config
     }
 }
 

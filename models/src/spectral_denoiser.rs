@@ -76,29 +76,6 @@ impl SpectralDenoiserConfig {
         ensure_most(NAME, "layers", layers, 16)?;
         ensure(samples > half, NAME, "samples", samples, format_args!("more than half a frame, {half}"))
     }
-
-    or_panic! { init = try_init(device: &Device) -> SpectralDenoiser }
-
-    /// The untrained module on `device`.
-    ///
-    /// # Errors
-    /// [`ArgumentError`] naming the first field that is out of range.
-    pub fn try_init(&self, device: &Device) -> Result<SpectralDenoiser, ArgumentError> {
-        self.validate()?;
-        let (bins, hidden) = (self.options().bins(), self.hidden);
-        let layer = |from, to, dilation| {
-            let padding = PaddingConfig1d::Explicit(dilation, dilation);
-            Conv1dConfig::new(from, to, 3).with_dilation(dilation).with_padding(padding).init(device)
-        };
-        Ok(SpectralDenoiser {
-            window: Window::Hann.tensor(self.n_fft, WindowSymmetry::Periodic, FloatDType::F32, device),
-            first: layer(bins, hidden, 1),
-            hidden: (0..self.layers).map(|index| layer(hidden, hidden, 1 << index)).collect(),
-            last: Conv1dConfig::new(hidden, bins, 1).init(device),
-            profile: self.profile.then(|| LinearConfig::new(bins, hidden).with_bias(false).init(device)),
-            config: self.clone(),
-        })
-    }
 }
 
 /// Denoiser of recordings: convolutions over the frames of a short-time spectrum compute a mask in `[0, 1]` for each
@@ -131,7 +108,25 @@ pub struct SpectralDenoiser {
     config: SpectralDenoiserConfig,
 }
 
+configured! { SpectralDenoiser by SpectralDenoiserConfig }
+
 impl SpectralDenoiser {
+    fn new(config: &SpectralDenoiserConfig, device: &Device) -> Result<Self, ArgumentError> {
+        let (bins, hidden) = (config.options().bins(), config.hidden);
+        let layer = |from, to, dilation| {
+            let padding = PaddingConfig1d::Explicit(dilation, dilation);
+            Conv1dConfig::new(from, to, 3).with_dilation(dilation).with_padding(padding).init(device)
+        };
+        Ok(Self {
+            window: Window::Hann.tensor(config.n_fft, WindowSymmetry::Periodic, FloatDType::F32, device),
+            first: layer(bins, hidden, 1),
+            hidden: (0..config.layers).map(|index| layer(hidden, hidden, 1 << index)).collect(),
+            last: Conv1dConfig::new(hidden, bins, 1).init(device),
+            profile: config.profile.then(|| LinearConfig::new(bins, hidden).with_bias(false).init(device)),
+            config: config.clone(),
+        })
+    }
+
     or_panic! { forward<const D> = try_forward(signal: Tensor<D>) -> Tensor<D> }
 
     /// Each row of `signal` `[.., samples]` without noise, of the same shape.
@@ -188,11 +183,6 @@ impl SpectralDenoiser {
         let profile: Tensor<3> = (values.clone() * weights).sum_dim(2);
         let of_profile = layer.forward(profile.clone().swap_dims(1, 2)).swap_dims(1, 2);
         self.first.forward(values - profile) + of_profile
-    }
-
-    /// Configuration of the model.
-    pub fn config(&self) -> &SpectralDenoiserConfig {
-        &self.config
     }
 }
 

@@ -285,31 +285,7 @@ pub struct TimesNet {
     config: TimesNetConfig,
 }
 
-impl TimesNetConfig {
-    or_panic! { init = try_init(device: &Device) -> TimesNet }
-
-    /// The untrained module on `device`.
-    ///
-    /// # Errors
-    /// [`ArgumentError`] naming the first field that is out of range.
-    pub fn try_init(&self, device: &Device) -> Result<TimesNet, ArgumentError> {
-        self.validate()?;
-        // Of a leaky rectifier with a slope of 0.01.
-        let embedding =
-            Initializer::KaimingNormal { gain: (2.0 / (1.0 + 0.01f64.powi(2))).sqrt(), fan_out_only: false };
-        let inputs = 3 * self.channels;
-        Ok(TimesNet {
-            embedding: embedding.init_with([inputs, self.features], Some(inputs), Some(self.features), device),
-            positions: positions(self.look_back, self.features, device),
-            dropout: DropoutConfig::new(self.dropout).init(),
-            extension: LinearConfig::new(self.look_back, self.samples()).init(device),
-            blocks: (0..self.blocks).map(|_| TimesBlock::new(self, device)).collect(),
-            norm: LayerNormConfig::new(self.features).init(device),
-            projection: LinearConfig::new(self.features, self.channels).init(device),
-            config: self.clone(),
-        })
-    }
-}
+configured! { TimesNet by TimesNetConfig }
 
 /// Sines and cosines of the positions in waves of growing length, `[1, length, features]`.
 fn positions(length: usize, features: usize, device: &Device) -> Tensor<3> {
@@ -323,6 +299,23 @@ fn positions(length: usize, features: usize, device: &Device) -> Tensor<3> {
 }
 
 impl TimesNet {
+    fn new(config: &TimesNetConfig, device: &Device) -> Result<Self, ArgumentError> {
+        // Of a leaky rectifier with a slope of 0.01.
+        let embedding =
+            Initializer::KaimingNormal { gain: (2.0 / (1.0 + 0.01f64.powi(2))).sqrt(), fan_out_only: false };
+        let inputs = 3 * config.channels;
+        Ok(Self {
+            embedding: embedding.init_with([inputs, config.features], Some(inputs), Some(config.features), device),
+            positions: positions(config.look_back, config.features, device),
+            dropout: DropoutConfig::new(config.dropout).init(),
+            extension: LinearConfig::new(config.look_back, config.samples()).init(device),
+            blocks: (0..config.blocks).map(|_| TimesBlock::new(config, device)).collect(),
+            norm: LayerNormConfig::new(config.features).init(device),
+            projection: LinearConfig::new(config.features, config.channels).init(device),
+            config: config.clone(),
+        })
+    }
+
     or_panic! { forward = try_forward(series: Tensor<3>) -> Tensor<3> }
 
     /// Forecast of `series` `[batch, look_back, channels]`, `[batch, horizon, channels]`, in its unit. Reads periods
@@ -354,11 +347,6 @@ impl TimesNet {
         let after = Tensor::cat(vec![series.clone().narrow(1, 1, length - 1), first], 1);
         let neighbours = Tensor::cat(vec![before, series, after], 2);
         dropped(&self.dropout, neighbours.matmul(self.embedding.val().unsqueeze()) + self.positions.clone())
-    }
-
-    /// Configuration of the model.
-    pub fn config(&self) -> &TimesNetConfig {
-        &self.config
     }
 }
 

@@ -96,19 +96,6 @@ impl WelchPeaksConfig {
         self.window.validate(NAME, self.n_fft)?;
         options.validate_k(NAME, self.k)
     }
-
-    or_panic! { init = try_init(device: &Device) -> WelchPeaks }
-
-    /// The module on `device`.
-    ///
-    /// # Errors
-    /// [`ArgumentError`] naming the first field that is out of range.
-    pub fn try_init(&self, device: &Device) -> Result<WelchPeaks, ArgumentError> {
-        self.validate()?;
-        let options = self.options();
-        let window = self.window.tensor(self.n_fft, self.symmetry, FloatDType::F32, device);
-        Ok(WelchPeaks { window, options, config: self.clone() })
-    }
 }
 
 /// Strongest lines of each frame's Welch power spectrum, by the method of P. D. Welch (1967).
@@ -137,7 +124,15 @@ pub struct WelchPeaks {
     config: WelchPeaksConfig,
 }
 
+configured! { WelchPeaks by WelchPeaksConfig }
+
 impl WelchPeaks {
+    fn new(config: &WelchPeaksConfig, device: &Device) -> Result<Self, ArgumentError> {
+        let options = config.options();
+        let window = config.window.tensor(config.n_fft, config.symmetry, FloatDType::F32, device);
+        Ok(Self { window, options, config: config.clone() })
+    }
+
     or_panic! { forward<const D; K: SampleKind> = try_forward(signal: Tensor<D, K>) -> Peaks<D> }
 
     /// Peaks of each frame of `signal` `[.., frame]`, of any [type of samples](SampleKind): bins and power `[.., k]`,
@@ -220,11 +215,6 @@ impl WelchPeaks {
     /// Peaks per frame.
     pub fn k(&self) -> usize {
         self.config.k
-    }
-
-    /// Configuration of the model.
-    pub fn config(&self) -> &WelchPeaksConfig {
-        &self.config
     }
 }
 

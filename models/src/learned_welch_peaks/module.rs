@@ -84,51 +84,44 @@ pub struct LearnedWelchPeaks {
     pub(super) config: LearnedWelchPeaksConfig,
 }
 
-impl LearnedWelchPeaksConfig {
-    or_panic! { init = try_init(device: &Device) -> LearnedWelchPeaks }
+configured! { LearnedWelchPeaks by LearnedWelchPeaksConfig }
 
-    /// The untrained module on `device`.
-    ///
-    /// # Errors
-    /// [`ArgumentError`] naming the first field that is out of range.
-    pub fn try_init(&self, device: &Device) -> Result<LearnedWelchPeaks, ArgumentError> {
-        self.validate()?;
-        let options = self.options();
-        let gains = self.gains.unwrap_or_else(|| options.bins());
-        let neighbour = self.neighbour_gain.map_or(NEIGHBOUR_LOG_GAIN, f64::ln);
+impl LearnedWelchPeaks {
+    fn new(config: &LearnedWelchPeaksConfig, device: &Device) -> Result<Self, ArgumentError> {
+        let options = config.options();
+        let gains = config.gains.unwrap_or_else(|| options.bins());
+        let neighbour = config.neighbour_gain.map_or(NEIGHBOUR_LOG_GAIN, f64::ln);
         // The power of noise stays as it is, or with the scaling `Spectrum` that of a sinusoid at its bin.
-        let divides = self.product_weight.is_some() && self.scaling != Scaling::Spectrum;
+        let divides = config.product_weight.is_some() && config.scaling != Scaling::Spectrum;
         let total = if divides { (1.0 + 2.0 * neighbour.exp()).ln() } else { 0.0 };
         let log_gain = [neighbour - total, -total, neighbour - total].map(|gain| gain as f32).repeat(gains);
         let product_weights =
-            self.product_weight.map(|weight| Param::from_tensor(Tensor::full([gains, 2], weight, device)));
-        let transform = match self.learned_transform {
-            true => Some(LearnedTransform::new(&options, self.open_logit, device)?),
+            config.product_weight.map(|weight| Param::from_tensor(Tensor::full([gains, 2], weight, device)));
+        let transform = match config.learned_transform {
+            true => Some(LearnedTransform::new(&options, config.open_logit, device)?),
             false => None,
         };
-        let segment_logits: Vec<f32> = (0..self.segments)
+        let segment_logits: Vec<f32> = (0..config.segments)
             .map(|segment| {
-                let open = self.open_segments.as_ref().is_none_or(|open| open.contains(&segment));
-                if open { self.open_logit as f32 } else { -self.open_logit as f32 }
+                let open = config.open_segments.as_ref().is_none_or(|open| open.contains(&segment));
+                if open { config.open_logit as f32 } else { -config.open_logit as f32 }
             })
             .collect();
-        let segment_logits = Tensor::from_data(TensorData::new(segment_logits, [self.segments]), device);
+        let segment_logits = Tensor::from_data(TensorData::new(segment_logits, [config.segments]), device);
         let bins = options.bins();
         let gain_of_bins: Vec<i64> = (0..bins).map(|bin| (bin * gains / bins) as i64).collect();
-        Ok(LearnedWelchPeaks {
-            taper: Param::from_tensor(self.window.tensor(self.n_fft, self.symmetry, FloatDType::F32, device)),
+        Ok(Self {
+            taper: Param::from_tensor(config.window.tensor(config.n_fft, config.symmetry, FloatDType::F32, device)),
             transform,
             segment_logits: Param::from_tensor(segment_logits),
             log_gain: Param::from_tensor(Tensor::from_data(TensorData::new(log_gain, [gains, 3]), device)),
             product_weights,
-            two_sided: self.product_weight.map(|_| two_sided_factors(bins, device)),
+            two_sided: config.product_weight.map(|_| two_sided_factors(bins, device)),
             gain_of_bins: Tensor::from_data(TensorData::new(gain_of_bins, [bins]), device),
-            config: self.clone(),
+            config: config.clone(),
         })
     }
-}
 
-impl LearnedWelchPeaks {
     /// The same model with `k` peaks per frame; no weight depends on `k`.
     ///
     /// ```
@@ -179,11 +172,6 @@ impl LearnedWelchPeaks {
     /// As [`try_forward`](Self::try_forward).
     pub fn try_psd<const D: usize>(&self, signal: Tensor<D>, gates: &Gates) -> Result<Tensor<D>, ArgumentError> {
         self.try_estimate(gates)?.try_psd(signal)
-    }
-
-    /// Configuration of the model.
-    pub fn config(&self) -> &LearnedWelchPeaksConfig {
-        &self.config
     }
 
     /// Options of the Welch estimate over all candidate segments.

@@ -78,24 +78,17 @@ macro_rules! sequence_model {
             config: $config,
         }
 
-        impl $config {
-            or_panic! { init = try_init(device: &Device) -> $model }
-
-            /// The untrained model on `device`.
-            ///
-            /// # Errors
-            /// [`ArgumentError`] naming the first field that is out of range.
-            pub fn try_init(&self, device: &Device) -> Result<$model, ArgumentError> {
-                self.validate()?;
-                let Self { in_channels, width, layers, outputs, .. } = *self;
-                let mixer: fn(&Self, &Device) -> Mixer = $mixer;
-                let sizes = SequenceSizes { in_channels, width, layers, outputs };
-                let stack = SequenceStack::new(&sizes, device, || mixer(self, device));
-                Ok($model { stack, config: self.clone() })
-            }
-        }
+        configured! { $model by $config }
 
         impl $model {
+            fn new(config: &$config, device: &Device) -> Result<Self, ArgumentError> {
+                let $config { in_channels, width, layers, outputs, .. } = *config;
+                let mixer: fn(&$config, &Device) -> Mixer = $mixer;
+                let sizes = SequenceSizes { in_channels, width, layers, outputs };
+                let stack = SequenceStack::new(&sizes, device, || mixer(config, device));
+                Ok(Self { stack, config: config.clone() })
+            }
+
             or_panic! { forward = try_forward(signal: Tensor<3>) -> Tensor<2> }
 
             /// Outputs `[batch, outputs]` for signals `[batch, in_channels, n]`.
@@ -126,11 +119,6 @@ macro_rules! sequence_model {
                 let limit = if longest == usize::MAX { String::new() } else { format!(" and at most {longest}") };
                 let expected = format!("[batch, {channels}, samples], with at least 1 sample{limit}");
                 ensure(is_signal, stringify!($model), "signal", format_args!("{dims:?}"), expected)
-            }
-
-            /// Configuration of the model.
-            pub fn config(&self) -> &$config {
-                &self.config
             }
         }
     };

@@ -174,25 +174,18 @@ macro_rules! vision_model {
             config: $config,
         }
 
-        impl $config {
-            or_panic! { init = try_init(device: &Device) -> $model }
-
-            /// The untrained classifier on `device`.
-            ///
-            /// # Errors
-            /// [`ArgumentError`] naming the first field that is out of range.
-            pub fn try_init(&self, device: &Device) -> Result<$model, ArgumentError> {
-                self.validate()?;
-                let Self { image, in_channels, patch, width, layers, classes, .. } = *self;
-                let hidden = self.expansion * width;
-                let sizes = ClassifierSizes { image, in_channels, patch, width, layers, hidden, classes };
-                let mixer: fn(&Self, &Device) -> PatchMixer = $mixer;
-                let stack = VisionStack::new(sizes, device, || mixer(self, device));
-                Ok($model { stack, config: self.clone() })
-            }
-        }
+        configured! { $model by $config }
 
         impl $model {
+            fn new(config: &$config, device: &Device) -> Result<Self, ArgumentError> {
+                let $config { image, in_channels, patch, width, layers, classes, .. } = *config;
+                let hidden = config.expansion * width;
+                let sizes = ClassifierSizes { image, in_channels, patch, width, layers, hidden, classes };
+                let mixer: fn(&$config, &Device) -> PatchMixer = $mixer;
+                let stack = VisionStack::new(sizes, device, || mixer(config, device));
+                Ok(Self { stack, config: config.clone() })
+            }
+
             or_panic! { forward = try_forward(images: Tensor<4>) -> Tensor<2> }
 
             /// Scores `[batch, classes]` of images `[batch, in_channels, image, image]`.
@@ -201,11 +194,6 @@ macro_rules! vision_model {
             /// [`ArgumentError`] for images of another size or of other channels.
             pub fn try_forward(&self, images: Tensor<4>) -> Result<Tensor<2>, ArgumentError> {
                 self.stack.try_forward(stringify!($model), images)
-            }
-
-            /// Configuration of the classifier.
-            pub fn config(&self) -> &$config {
-                &self.config
             }
         }
     };
