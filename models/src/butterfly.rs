@@ -386,12 +386,12 @@ impl Family for Butterfly {
             url: "https://arxiv.org/abs/1903.05895",
         }),
         inputs: &[
-            Signature { name: "re", shape: "[rows, n]", meaning: "real part of each row" },
-            Signature { name: "im", shape: "[rows, n]", meaning: "imaginary part of each row" },
+            Signature::new("re", "[rows, n]", "real part of each row"),
+            Signature::new("im", "[rows, n]", "imaginary part of each row"),
         ],
         outputs: &[
-            Signature { name: "re", shape: "[rows, n]", meaning: "real part of each transform" },
-            Signature { name: "im", shape: "[rows, n]", meaning: "imaginary part of each transform" },
+            Signature::new("re", "[rows, n]", "real part of each transform"),
+            Signature::new("im", "[rows, n]", "imaginary part of each transform"),
         ],
         results: &[
             Measurement {

@@ -195,18 +195,10 @@ impl Family for Fits {
             title: "FITS: Modeling time series with 10k parameters",
             url: "https://arxiv.org/abs/2307.03756",
         }),
-        inputs: &[Signature {
-            name: "series",
-            shape: "[batch, look_back, channels]",
-            meaning: "samples of each channel, oldest first",
-        }],
+        inputs: &[Signature::new("series", "[batch, look_back, channels]", "samples of each channel, oldest first")],
         outputs: &[
-            Signature { name: "forecast", shape: "[batch, horizon, channels]", meaning: "in the unit of the series" },
-            Signature {
-                name: "reconstruction",
-                shape: "[batch, look_back, channels]",
-                meaning: "the series as the model interpolates it",
-            },
+            Signature::new("forecast", "[batch, horizon, channels]", "in the unit of the series"),
+            Signature::new("reconstruction", "[batch, look_back, channels]", "the series as the model interpolates it"),
         ],
         results: &[
             Measurement {

@@ -195,18 +195,10 @@ impl Family for FNet {
             title: "FNet: Mixing Tokens with Fourier Transforms",
             url: "https://arxiv.org/abs/2105.03824",
         }),
-        inputs: &[Signature {
-            name: "tokens",
-            shape: "[batch, tokens], integers",
-            meaning: "numbers of tokens in the vocabulary",
-        }],
+        inputs: &[Signature::new("tokens", "[batch, tokens], integers", "numbers of tokens in the vocabulary")],
         outputs: &[
-            Signature { name: "values", shape: "[batch, tokens, width]", meaning: "values of each token" },
-            Signature {
-                name: "pooled",
-                shape: "[batch, width]",
-                meaning: "values of the sequence, from its first token",
-            },
+            Signature::new("values", "[batch, tokens, width]", "values of each token"),
+            Signature::new("pooled", "[batch, width]", "values of the sequence, from its first token"),
         ],
         results: &[Measurement {
             model: "fnet",

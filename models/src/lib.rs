@@ -113,6 +113,21 @@ macro_rules! configured_by {
     };
 }
 
+/// Declares `apply` of a family whose models map one tensor of floats to another; `name` is the operation in errors.
+macro_rules! applied_to {
+    ($argument:ident: $input:ty => $output:ty, $name:expr) => {
+        fn apply(
+            &self,
+            inputs: Vec<firefly_framework::graph::AnyTensor>,
+        ) -> Result<Vec<firefly_framework::graph::AnyTensor>, firefly_ops::ArgumentError> {
+            let [input] = $crate::zoo::exactly($name, inputs)?;
+            let input: $input = input.try_float($name, stringify!($argument))?;
+            let output: $output = self.try_forward(input)?;
+            Ok(vec![output.into()])
+        }
+    };
+}
+
 use std::fmt::Display;
 
 #[cfg(feature = "flex")]

@@ -3,12 +3,12 @@
 use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::tensor::{Device, FloatDType, Tensor, TensorData};
-use firefly_framework::graph::{AnyTensor, Input};
+use firefly_framework::graph::Input;
 use firefly_ops::fft::stft;
 use firefly_ops::options::{LogUnit, Logarithm, MelBands, MelNorm, MelScale, SpectrumKind};
 use firefly_ops::{ArgumentError, MelOptions, StftOptions, Window, WindowSymmetry, log_mel, mel_filters};
 
-use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant, exactly};
+use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant};
 use crate::{ensure, ensure_table};
 
 /// Range of a standardised spectrum below the greatest value of a recording, in decades of power.
@@ -203,7 +203,7 @@ pub(crate) fn times_columns<const E: usize>(matrix: Tensor<2>, values: Tensor<E>
 
 /// Input signature of models that take recordings.
 pub(crate) const RECORDINGS: &[Signature] =
-    &[Signature { name: "signal", shape: "[batch, samples]", meaning: "samples of each recording" }];
+    &[Signature::new("signal", "[batch, samples]", "samples of each recording")];
 
 impl Family for LogMel {
     configured_by! { LogMelConfig }
@@ -217,7 +217,7 @@ impl Family for LogMel {
             url: "https://doi.org/10.1109/TASSP.1980.1163420",
         }),
         inputs: RECORDINGS,
-        outputs: &[Signature { name: "bands", shape: "[batch, bands, frames]", meaning: "log power of each band" }],
+        outputs: &[Signature::new("bands", "[batch, bands, frames]", "log power of each band")],
         results: &[Measurement {
             model: "log_mel_learned",
             what: "accuracy of the 200 recordings of the official test part of the spoken digits, by a linear layer on \
@@ -244,10 +244,5 @@ impl Family for LogMel {
         vec![Input::new("signal", [batch, self.config.samples])]
     }
 
-    fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError> {
-        const NAME: &str = "LogMel";
-        let [signal] = exactly(NAME, inputs)?;
-        let bands: Tensor<3> = self.try_forward(signal.try_float::<2>(NAME, "signal")?)?;
-        Ok(vec![bands.into()])
-    }
+    applied_to! { signal: Tensor<2> => Tensor<3>, "LogMel" }
 }

@@ -7,13 +7,13 @@ use burn::nn::pool::{MaxPool2d, MaxPool2dConfig};
 use burn::nn::{BatchNorm, BatchNormConfig, Linear, LinearConfig, PaddingConfig2d};
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
-use firefly_framework::graph::{AnyTensor, Input};
+use firefly_framework::graph::Input;
 use firefly_ops::ArgumentError;
 
 use crate::ensure;
 use crate::log_mel::{LogMel, LogMelConfig, RECORDINGS, standardised_spectrum};
 use crate::rows::Leading;
-use crate::zoo::{Family, FamilyCard, Measurement, Signature, Variant, exactly};
+use crate::zoo::{Family, FamilyCard, Measurement, Signature, Variant};
 
 /// Machine that the results were measured on.
 const ONE_CORE: &str = "one core of an AMD EPYC with AVX-512";
@@ -192,11 +192,11 @@ impl Family for MelClassifier {
         summary: "Classes of recordings, by convolutions over their log-mel spectra.",
         paper: None,
         inputs: RECORDINGS,
-        outputs: &[Signature {
-            name: "scores",
-            shape: "[batch, classes]",
-            meaning: "a value per class, in the order of the setting `classes`",
-        }],
+        outputs: &[Signature::new(
+            "scores",
+            "[batch, classes]",
+            "a value per class, in the order of the setting `classes`",
+        )],
         results: &[
             Measurement {
                 model: "mel_classifier_digits",
@@ -261,8 +261,5 @@ impl Family for MelClassifier {
         vec![Input::new("signal", [batch, self.config.samples])]
     }
 
-    fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError> {
-        let [signal] = exactly(NAME, inputs)?;
-        Ok(vec![self.try_forward(signal.try_float::<2>(NAME, "signal")?)?.into()])
-    }
+    applied_to! { signal: Tensor<2> => Tensor<2>, NAME }
 }

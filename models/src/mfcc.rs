@@ -5,12 +5,12 @@ use std::f64::consts::PI;
 use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
-use firefly_framework::graph::{AnyTensor, Input};
+use firefly_framework::graph::Input;
 use firefly_ops::ArgumentError;
 use firefly_ops::options::{LogUnit, MelNorm, MelScale};
 
 use crate::log_mel::{LogMel, LogMelConfig, RECORDINGS, times_columns};
-use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant, exactly};
+use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant};
 use crate::{ensure, ensure_table};
 
 /// Configuration of [`Mfcc`].
@@ -117,11 +117,11 @@ impl Family for Mfcc {
             url: "https://doi.org/10.1109/TASSP.1980.1163420",
         }),
         inputs: RECORDINGS,
-        outputs: &[Signature {
-            name: "coefficients",
-            shape: "[batch, coefficients, frames]",
-            meaning: "cepstral coefficients, lowest first",
-        }],
+        outputs: &[Signature::new(
+            "coefficients",
+            "[batch, coefficients, frames]",
+            "cepstral coefficients, lowest first",
+        )],
         results: &[Measurement {
             model: "mfcc_8khz",
             what: "accuracy of the 200 recordings of the official test part of the spoken digits, by a linear layer on \
@@ -152,10 +152,5 @@ impl Family for Mfcc {
         Family::inputs(&self.mel, batch)
     }
 
-    fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError> {
-        const NAME: &str = "Mfcc";
-        let [signal] = exactly(NAME, inputs)?;
-        let coefficients: Tensor<3> = self.try_forward(signal.try_float::<2>(NAME, "signal")?)?;
-        Ok(vec![coefficients.into()])
-    }
+    applied_to! { signal: Tensor<2> => Tensor<3>, "Mfcc" }
 }

@@ -6,13 +6,13 @@ use burn::nn::conv::{Conv1d, Conv1dConfig};
 use burn::nn::{Linear, LinearConfig, PaddingConfig1d};
 use burn::tensor::activation::{gelu, sigmoid, softmax};
 use burn::tensor::{Device, FloatDType, Tensor};
-use firefly_framework::graph::{AnyTensor, Input};
+use firefly_framework::graph::Input;
 use firefly_ops::fft::{ComplexTensor, istft, stft};
 use firefly_ops::{ArgumentError, StftOptions, Window, WindowSymmetry};
 
 use crate::log_mel::RECORDINGS;
 use crate::rows::Leading;
-use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Signature, Variant, exactly};
+use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Signature, Variant};
 use crate::{ensure, ensure_most};
 
 /// Command of the measurements on the card.
@@ -194,7 +194,7 @@ impl Family for SpectralDenoiser {
         summary: "Recordings without noise, by a learned mask on their short-time spectra.",
         paper: None,
         inputs: RECORDINGS,
-        outputs: &[Signature { name: "denoised", shape: "[batch, samples]", meaning: "in the unit of the signal" }],
+        outputs: &[Signature::new("denoised", "[batch, samples]", "in the unit of the signal")],
         results: &[
             Measurement {
                 model: "spectral_denoiser_speech",
@@ -233,9 +233,5 @@ impl Family for SpectralDenoiser {
         vec![Input::new("signal", [batch, self.config.samples])]
     }
 
-    fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError> {
-        const NAME: &str = "SpectralDenoiser";
-        let [signal] = exactly(NAME, inputs)?;
-        Ok(vec![self.try_forward(signal.try_float::<2>(NAME, "signal")?)?.into()])
-    }
+    applied_to! { signal: Tensor<2> => Tensor<2>, "SpectralDenoiser" }
 }

@@ -10,12 +10,12 @@ use burn::tensor::activation::{gelu, softmax};
 use burn::tensor::module::conv2d;
 use burn::tensor::ops::ConvOptions;
 use burn::tensor::{Device, Int, Tensor, TensorData};
-use firefly_framework::graph::{AnyTensor, Input};
+use firefly_framework::graph::Input;
 use firefly_ops::fft::rfft;
 use firefly_ops::{ArgumentError, Norm, top_k};
 
 use crate::dropout::dropped;
-use crate::zoo::{Family, FamilyCard, Measurement, Paper, Signature, Variant, exactly};
+use crate::zoo::{Family, FamilyCard, Measurement, Paper, Signature, Variant};
 use crate::{MAX_DEPTH, ensure, ensure_most, ensure_table};
 
 /// Configuration of [`TimesNet`]; the defaults are those of the paper for ETTh1.
@@ -361,16 +361,8 @@ impl Family for TimesNet {
             title: "TimesNet: Temporal 2D-variation modeling for general time series analysis",
             url: "https://arxiv.org/abs/2210.02186",
         }),
-        inputs: &[Signature {
-            name: "series",
-            shape: "[batch, look_back, channels]",
-            meaning: "samples of each channel, oldest first",
-        }],
-        outputs: &[Signature {
-            name: "forecast",
-            shape: "[batch, horizon, channels]",
-            meaning: "in the unit of the series",
-        }],
+        inputs: &[Signature::new("series", "[batch, look_back, channels]", "samples of each channel, oldest first")],
+        outputs: &[Signature::new("forecast", "[batch, horizon, channels]", "in the unit of the series")],
         results: &[Measurement {
             model: "timesnet",
             what: "test MSE of ETTh1, 96 rows ahead: 3 kernels, 16 hidden features, dropout 0.5, seeds 1 to 3 (last 24 \
@@ -399,9 +391,5 @@ impl Family for TimesNet {
         vec![Input::new("series", [batch, look_back, channels])]
     }
 
-    fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError> {
-        const NAME: &str = "TimesNet";
-        let [series] = exactly(NAME, inputs)?;
-        Ok(vec![self.try_forward(series.try_float::<3>(NAME, "series")?)?.into()])
-    }
+    applied_to! { series: Tensor<3> => Tensor<3>, "TimesNet" }
 }

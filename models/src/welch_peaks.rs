@@ -232,13 +232,12 @@ pub(crate) fn strongest<const D: usize>(
 
 /// Output signatures of models that find peaks.
 pub(crate) const PEAKS: &[Signature] = &[
-    Signature { name: "bins", shape: "[batch, k], integers", meaning: "bins of the peaks, strongest first" },
-    Signature { name: "power", shape: "[batch, k]", meaning: "their power, in the signal's unit squared" },
+    Signature::new("bins", "[batch, k], integers", "bins of the peaks, strongest first"),
+    Signature::new("power", "[batch, k]", "their power, in the signal's unit squared"),
 ];
 
 /// Input signature of models that take frames.
-pub(crate) const FRAMES: &[Signature] =
-    &[Signature { name: "signal", shape: "[batch, frame]", meaning: "samples of each frame" }];
+pub(crate) const FRAMES: &[Signature] = &[Signature::new("signal", "[batch, frame]", "samples of each frame")];
 
 impl Family for WelchPeaks {
     configured_by! { WelchPeaksConfig }

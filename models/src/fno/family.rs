@@ -1,11 +1,11 @@
 //! Fourier neural operators in the zoo.
 
-use firefly_framework::graph::{AnyTensor, Input};
-use firefly_ops::ArgumentError;
+use burn::tensor::Tensor;
+use firefly_framework::graph::Input;
 
 use super::config::{FnoConfig, FnoKind};
 use super::module::Fno;
-use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant, exactly};
+use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant};
 
 const PAPER: Option<Paper> = Some(Paper {
     authors: "Li et al. 2021",
@@ -94,16 +94,16 @@ macro_rules! operator {
                 name: $name,
                 summary: concat!("Fourier neural operator: a map between fields in ", $dims, "."),
                 paper: PAPER,
-                inputs: &[Signature {
-                    name: "field",
-                    shape: concat!("[batch, in_channels, ", $points, "]"),
-                    meaning: "values on an equally spaced grid",
-                }],
-                outputs: &[Signature {
-                    name: "field",
-                    shape: concat!("[batch, out_channels, ", $points, "]"),
-                    meaning: "values at the same points",
-                }],
+                inputs: &[Signature::new(
+                    "field",
+                    concat!("[batch, in_channels, ", $points, "]"),
+                    "values on an equally spaced grid",
+                )],
+                outputs: &[Signature::new(
+                    "field",
+                    concat!("[batch, out_channels, ", $points, "]"),
+                    "values at the same points",
+                )],
                 results: $results,
             };
 
@@ -118,10 +118,7 @@ macro_rules! operator {
                 vec![Input::new("field", shape)]
             }
 
-            fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError> {
-                let [field] = exactly($name, inputs)?;
-                Ok(vec![self.try_forward(field.try_float::<$rank>($name, "field")?)?.into()])
-            }
+            applied_to! { field: Tensor<$rank> => Tensor<$rank>, $name }
         }
     };
 }

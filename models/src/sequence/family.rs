@@ -1,11 +1,11 @@
 //! Sequence models in the zoo.
 
-use firefly_framework::graph::{AnyTensor, Input};
-use firefly_ops::ArgumentError;
+use burn::tensor::Tensor;
+use firefly_framework::graph::Input;
 
 use super::config::{HyenaConfig, LongConvConfig, S4dConfig};
 use super::module::{Hyena, LongConv, S4d};
-use crate::zoo::{Family, FamilyCard, Measurement, Paper, Signature, Variant, exactly};
+use crate::zoo::{Family, FamilyCard, Measurement, Paper, Signature, Variant};
 
 /// Machine of the results on the cards.
 const MACHINE: &str = "NVIDIA H200, 2026-11-24; one run, seed 1";
@@ -20,16 +20,12 @@ macro_rules! sequence_family {
                 name: $name,
                 summary: $summary,
                 paper: Some($paper),
-                inputs: &[Signature {
-                    name: "signal",
-                    shape: "[batch, in_channels, length]",
-                    meaning: "samples of each channel, oldest first",
-                }],
-                outputs: &[Signature {
-                    name: "scores",
-                    shape: "[batch, outputs]",
-                    meaning: "a value per class, or a regression",
-                }],
+                inputs: &[Signature::new(
+                    "signal",
+                    "[batch, in_channels, length]",
+                    "samples of each channel, oldest first",
+                )],
+                outputs: &[Signature::new("scores", "[batch, outputs]", "a value per class, or a regression")],
                 results: $results,
             };
 
@@ -42,10 +38,7 @@ macro_rules! sequence_family {
                 vec![Input::new("signal", [batch, in_channels, length])]
             }
 
-            fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError> {
-                let [signal] = exactly($name, inputs)?;
-                Ok(vec![self.try_forward(signal.try_float::<3>($name, "signal")?)?.into()])
-            }
+            applied_to! { signal: Tensor<3> => Tensor<2>, $name }
         }
     };
 }

@@ -1,11 +1,11 @@
 //! Image classifiers in the zoo.
 
-use firefly_framework::graph::{AnyTensor, Input};
-use firefly_ops::ArgumentError;
+use burn::tensor::Tensor;
+use firefly_framework::graph::Input;
 
 use super::config::{AfnoConfig, GfNetConfig};
 use super::module::{Afno, GfNet};
-use crate::zoo::{Family, FamilyCard, Measurement, Paper, Signature, Variant, exactly};
+use crate::zoo::{Family, FamilyCard, Measurement, Paper, Signature, Variant};
 
 /// Machine of the results on the cards.
 const MACHINE: &str = "NVIDIA H200, 2026-11-24; one run, seed 1";
@@ -20,12 +20,8 @@ macro_rules! vision_family {
                 name: $name,
                 summary: $summary,
                 paper: Some($paper),
-                inputs: &[Signature {
-                    name: "images",
-                    shape: "[batch, in_channels, image, image]",
-                    meaning: "pixels, in any unit",
-                }],
-                outputs: &[Signature { name: "scores", shape: "[batch, classes]", meaning: "a value per class" }],
+                inputs: &[Signature::new("images", "[batch, in_channels, image, image]", "pixels, in any unit")],
+                outputs: &[Signature::new("scores", "[batch, classes]", "a value per class")],
                 results: $results,
             };
 
@@ -38,10 +34,7 @@ macro_rules! vision_family {
                 vec![Input::new("images", [batch, in_channels, image, image])]
             }
 
-            fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError> {
-                let [images] = exactly($name, inputs)?;
-                Ok(vec![self.try_forward(images.try_float::<4>($name, "images")?)?.into()])
-            }
+            applied_to! { images: Tensor<4> => Tensor<2>, $name }
         }
     };
 }

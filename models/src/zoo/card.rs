@@ -26,6 +26,12 @@ pub struct Signature {
     pub meaning: &'static str,
 }
 
+impl Signature {
+    pub(crate) const fn new(name: &'static str, shape: &'static str, meaning: &'static str) -> Self {
+        Self { name, shape, meaning }
+    }
+}
+
 /// Machine that the results of cards in this version were measured on.
 pub(crate) const MACHINE: &str = "two cores of an AMD EPYC with AVX-512";
 
