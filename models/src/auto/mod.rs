@@ -1,9 +1,326 @@
 //! Welch peaks by the strategy that is the fastest on a device, as the [picker](firefly_framework::picker) selects it.
 
-mod config;
-mod module;
 mod prepared;
 
-pub use config::AutoWelchPeaksConfig;
+use std::collections::HashMap;
+use std::fmt::Display;
+use std::sync::{Arc, Mutex, Once, PoisonError};
+
+use burn::config::Config;
+use burn::module::Module;
+use burn::tensor::{DType, Device, Tensor, TensorData, Transaction};
+use firefly_framework::device::DeviceId;
 pub use firefly_framework::picker::{Candidate, Selection, Strategy};
-pub use module::{AutoWelchPeaks, traces_selections};
+use firefly_framework::picker::{LearnedSize, PeaksRequest, PeaksSize};
+use firefly_framework::profile::{DeviceProfile, load_or_preset};
+use firefly_framework::published::PublishedStrategy;
+use firefly_ops::{ArgumentError, Peaks};
+
+use crate::learned_welch_peaks::{LearnedWelchPeaks, LearnedWelchPeaksConfig};
+use crate::welch_peaks::{WelchPeaks, WelchPeaksConfig, strongest};
+use prepared::PreparedEstimate;
+
+/// Configuration of [`AutoWelchPeaks`]: the estimate, and the candidates among which time decides.
+///
+/// By default the number of segments is that of the estimate, so that accuracy does not depend on the batch, and every
+/// strategy that computes exact peaks is a candidate.
+///
+/// ```
+/// use firefly_models::{AutoWelchPeaksConfig, Strategy, WelchPeaksConfig};
+///
+/// let config = AutoWelchPeaksConfig::new().with_peaks(WelchPeaksConfig::new().with_segments(8));
+/// assert_eq!(config.strategies, [Strategy::Host, Strategy::Fused, Strategy::Spectrum]);
+/// // By a published name: one segment, on the host.
+/// let config = config.with_published("ultra")?;
+/// assert_eq!((config.peaks.segments, config.strategies), (1, vec![Strategy::Host]));
+/// # Ok::<_, firefly_models::ArgumentError>(())
+/// ```
+#[non_exhaustive]
+#[derive(Config, Debug, PartialEq)]
+pub struct AutoWelchPeaksConfig {
+    /// The estimate.
+    #[config(default = "WelchPeaksConfig::new()")]
+    pub peaks: WelchPeaksConfig,
+    /// Candidate numbers of segments; if empty, only that of the estimate. One is considered if the frames are long
+    /// enough.
+    #[config(default = "Vec::new()")]
+    pub segments: Vec<usize>,
+    /// Candidate strategies. If `Learned` is the only one, the model is
+    /// [`LearnedWelchPeaksConfig::universal_for`] the estimate, whatever
+    /// its segments and window, and takes frames of eight segments, unless
+    /// [`with_learned`](AutoWelchPeaks::with_learned) replaces it. Among others, it is a candidate with the model
+    /// that `with_learned` adds.
+    #[config(default = "Strategy::EXACT.to_vec()")]
+    pub strategies: Vec<Strategy>,
+    /// Whether published thresholds on the batch decide instead of times.
+    #[config(default = false)]
+    pub by_thresholds: bool,
+    /// Whether peaks stay on the device of the frames; they are delivered in host memory otherwise.
+    #[config(default = false)]
+    pub keep_on_device: bool,
+    /// Profile of the device; by default the user's calibrated profile of it, or else a preset.
+    pub profile: Option<DeviceProfile>,
+}
+
+impl AutoWelchPeaksConfig {
+    /// Whether a learned model is the only candidate.
+    fn is_learned(&self) -> bool {
+        self.strategies == [Strategy::Learned]
+    }
+
+    /// The same configuration with the candidates of a [published name](PublishedStrategy), such as `fused`, or of an
+    /// alias.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] for a name that is not published.
+    pub fn with_published(self, name: &str) -> Result<Self, ArgumentError> {
+        let row = PublishedStrategy::named(name)?;
+        let mut config = Self { strategies: row.strategies.to_vec(), by_thresholds: row.by_thresholds, ..self };
+        match row.segments {
+            [segments] => (config.peaks.segments, config.segments) = (*segments, Vec::new()),
+            segments => config.segments = segments.to_vec(),
+        }
+        Ok(config)
+    }
+
+    or_panic! { init = try_init(device: &Device) -> AutoWelchPeaks }
+
+    /// The module for frames on `device`.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] naming the first field of the estimate that is out of range.
+    pub fn try_init(&self, device: &Device) -> Result<AutoWelchPeaks, ArgumentError> {
+        AutoWelchPeaks::new(self.clone(), device)
+    }
+}
+
+/// Environment variable that raises the event of each new selection from debug to info, unless it is empty or `0`.
+const TRACE: &str = "FIREFLY_TRACE";
+
+/// Whether new selections of [`AutoWelchPeaks`] are events at level info: `FIREFLY_TRACE` is set, and not to `0`.
+///
+/// ```
+/// let is_set = std::env::var_os("FIREFLY_TRACE").is_some_and(|value| !value.is_empty() && value != "0");
+/// assert_eq!(firefly_models::auto::traces_selections(), is_set);
+/// ```
+pub fn traces_selections() -> bool {
+    std::env::var_os(TRACE).is_some_and(|value| !value.is_empty() && value != "0")
+}
+
+/// Strongest spectral lines of each frame, by the strategy that is the fastest for the batch: as measured on a
+/// calibrated device, and by the published estimates on others.
+///
+/// The number of segments is the configured one unless the configuration has several candidates. A selection is made
+/// once per batch size and frame length; it is a `tracing` event at level debug, or at level info with
+/// `FIREFLY_TRACE=1`. Where gradients are tracked, and for floats other than f32, the operation on the device is the only candidate, and peaks
+/// stay on the device.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_models::{AutoWelchPeaksConfig, WelchPeaksConfig};
+///
+/// let device = Device::flex();
+/// let model = AutoWelchPeaksConfig::new().with_peaks(WelchPeaksConfig::new().with_k(4)).init(&device);
+/// let peaks = model.forward(Tensor::<2>::ones([8, 384], &device)); // [batch, frame]
+/// assert_eq!(peaks.bins.dims(), [8, 4]);
+/// println!("{}", model.select(8, 384, false).explain());
+/// ```
+#[derive(Module, Debug)]
+pub struct AutoWelchPeaks {
+    /// Exact model on the device of the frames.
+    exact: WelchPeaks,
+    learned: Option<LearnedWelchPeaks>,
+    prepared: PreparedEstimate,
+    /// The same model on the host, wherever the module is moved.
+    #[module(skip)]
+    on_host: WelchPeaks,
+    #[module(skip)]
+    config: AutoWelchPeaksConfig,
+    /// Size of the learned model.
+    #[module(skip)]
+    learned_size: Option<LearnedSize>,
+    #[module(skip)]
+    cache: Arc<Cache>,
+}
+
+/// Device profiles and selections, each computed once.
+#[derive(Debug, Default)]
+struct Cache {
+    profiles: Mutex<HashMap<DeviceId, Arc<DeviceProfile>>>,
+    selections: Mutex<HashMap<SelectionKey, Arc<Selection>>>,
+}
+
+/// Arguments on which a selection of a module depends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct SelectionKey {
+    device: DeviceId,
+    batch: usize,
+    frame: usize,
+    direct: bool,
+}
+
+impl AutoWelchPeaks {
+    fn new(config: AutoWelchPeaksConfig, device: &Device) -> Result<Self, ArgumentError> {
+        for &segments in &config.segments {
+            config.peaks.clone().with_segments(segments).validate()?;
+        }
+        let (exact, on_host) = (config.peaks.try_init(device)?, config.peaks.try_init(&Device::flex())?);
+        let universal = config.is_learned().then(|| LearnedWelchPeaksConfig::universal_for(&config.peaks));
+        let prepared = PreparedEstimate::default();
+        let model = Self { exact, learned: None, prepared, on_host, config, learned_size: None, cache: Arc::default() };
+        match universal {
+            Some(universal) => Ok(model.with_learned(universal.try_init(device)?)),
+            None => Ok(model),
+        }
+    }
+
+    /// The same module with a learned model on the same device, which is a candidate where the configuration has the
+    /// strategy `Learned`.
+    pub fn with_learned(self, learned: LearnedWelchPeaks) -> Self {
+        let learned_size = Some(learned.size());
+        let prepared = PreparedEstimate::default();
+        Self { learned: Some(learned), prepared, learned_size, cache: Arc::default(), ..self }
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &AutoWelchPeaksConfig {
+        &self.config
+    }
+
+    /// Selection for `batch` frames of `frame` samples on the module's device. `direct`: whether only one operation on
+    /// the device is possible.
+    ///
+    /// ```
+    /// use burn::tensor::Device;
+    /// use firefly_models::AutoWelchPeaksConfig;
+    ///
+    /// let model = AutoWelchPeaksConfig::new().init(&Device::flex());
+    /// let selection = model.select(1_000, 384, false);
+    /// assert_eq!(selection.selected.segments, 2);
+    /// assert!(selection.considered.contains(&selection.selected));
+    /// assert!(selection.explain().starts_with("fast "));
+    /// ```
+    pub fn select(&self, batch: usize, frame: usize, direct: bool) -> Arc<Selection> {
+        let device = self.exact.devices().first().map_or(DeviceId::CPU, DeviceId::of);
+        let mut selections = self.cache.selections.lock().unwrap_or_else(PoisonError::into_inner);
+        let selection = selections.entry(SelectionKey { device, batch, frame, direct }).or_insert_with(|| {
+            let profile = self.cache.profile(device, &self.config);
+            let peaks = &self.config.peaks;
+            // Where its segments lie does not change the time of an estimate.
+            let (placed, k) = (peaks.options(), peaks.k);
+            let options = placed.with_segments(placed.averaged()).with_chosen(None);
+            let mut request = PeaksRequest::new(PeaksSize { options, batch, k }, &profile);
+            request.segments = &self.config.segments;
+            request.strategies = &self.config.strategies;
+            request.by_thresholds = self.config.by_thresholds;
+            request.keep_on_device = self.config.keep_on_device;
+            (request.frame, request.on_host, request.direct) = (frame, device.kind().is_host(), direct);
+            request.learned = self.learned_size;
+            let selection = request.select();
+            trace(&profile.name, batch, frame, &selection);
+            Arc::new(selection)
+        });
+        selection.clone()
+    }
+
+    or_panic! { forward<const D> = try_forward(signal: Tensor<D>) -> Peaks<D> }
+
+    /// Peaks of each frame of `signal` `[.., frame]`: bins and power `[.., k]`, strongest first, in host memory or,
+    /// with [`keep_on_device`](AutoWelchPeaksConfig::keep_on_device), on the device of the frames.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] if the frames are too short for the selected segments or learned model, or on another device.
+    pub fn try_forward<const D: usize>(&self, signal: Tensor<D>) -> Result<Peaks<D>, ArgumentError> {
+        let direct = tracks_gradients(&signal.device()) || signal.dtype() != DType::F32;
+        let device = signal.device();
+        let peaks = self.compute(signal, direct)?;
+        match (direct, self.config.keep_on_device) {
+            (true, _) => Ok(peaks),
+            (false, true) => Ok(Peaks { bins: peaks.bins.to_device(&device), power: peaks.power.to_device(&device) }),
+            (false, false) => in_host_memory(peaks),
+        }
+    }
+
+    /// Peaks by the selected strategy, on the device where it computes them.
+    fn compute<const D: usize>(&self, signal: Tensor<D>, direct: bool) -> Result<Peaks<D>, ArgumentError> {
+        let shape = signal.dims();
+        let (batch, frame) = (shape[..D - 1].iter().product(), shape[D - 1]);
+        let selected = self.select(batch, frame, direct).selected;
+        let exact = || self.exact.with_segments(selected.segments);
+        match selected.strategy {
+            Strategy::Fused => exact().try_forward(signal),
+            Strategy::Host => {
+                self.on_host.with_segments(selected.segments).try_forward(signal.to_device(&Device::flex()))
+            }
+            Strategy::Spectrum => {
+                let power = exact().try_psd(signal)?.try_into_data().map_err(unreadable)?;
+                let power = Tensor::<D>::from_data(power, &Device::flex());
+                strongest(power, self.config.peaks.band, self.config.peaks.k)
+            }
+            Strategy::Learned => {
+                let learned = self.learned.as_ref().expect("a learned model is selected only if there is one");
+                // A graph of gradients is of one call.
+                if [signal.device(), learned.taper.val().device()].iter().any(tracks_gradients) {
+                    return learned.try_forward(signal, &learned.hard_gates());
+                }
+                self.prepared.of(learned)?.try_forward(signal)
+            }
+        }
+    }
+}
+
+impl Cache {
+    /// The configured profile; by default the calibrated profile or the preset of the device.
+    fn profile(&self, device: DeviceId, config: &AutoWelchPeaksConfig) -> Arc<DeviceProfile> {
+        let mut profiles = self.profiles.lock().unwrap_or_else(PoisonError::into_inner);
+        let profile = profiles.entry(device).or_insert_with(|| {
+            let profile = config.profile.clone().unwrap_or_else(|| {
+                let (profile, ignored) = load_or_preset(device);
+                if let Some(error) = ignored {
+                    static WARNED: Once = Once::new();
+                    WARNED.call_once(|| tracing::warn!(%error, "the device's profile is ignored; calibrate it again"));
+                }
+                profile
+            });
+            Arc::new(profile)
+        });
+        profile.clone()
+    }
+}
+
+/// Peaks in host memory, all of them read in one transaction: tensors moved one by one are copied on first access.
+fn in_host_memory<const D: usize>(peaks: Peaks<D>) -> Result<Peaks<D>, ArgumentError> {
+    let host = Device::flex();
+    if peaks.power.device() == host {
+        return Ok(peaks);
+    }
+    let read = Transaction::default().register(peaks.bins).register(peaks.power).try_execute().map_err(unreadable)?;
+    let [bins, power]: [TensorData; 2] = read.try_into().expect("two tensors were registered");
+    let (bin_type, power_type) = (bins.dtype(), power.dtype());
+    Ok(Peaks { bins: Tensor::from_data(bins, (&host, bin_type)), power: Tensor::from_data(power, (&host, power_type)) })
+}
+
+/// The error for a device that can't be read.
+fn unreadable(error: impl Display) -> ArgumentError {
+    ArgumentError::new("AutoWelchPeaks", "signal", error.to_string(), "on a device that can be read")
+}
+
+fn trace(device: &str, batch: usize, frame: usize, selection: &Selection) {
+    let selection = selection.explain();
+    if traces_selections() {
+        tracing::info!(device, batch, frame, selection, "strategy selected");
+    } else {
+        tracing::debug!(device, batch, frame, selection, "strategy selected");
+    }
+}
+
+/// Whether operations on a device are differentiated.
+fn tracks_gradients(device: &Device) -> bool {
+    #[cfg(feature = "autodiff")]
+    return device.gradient_checkpointing_strategy().is_some();
+    #[cfg(not(feature = "autodiff"))]
+    {
+        let _ = device;
+        false
+    }
+}

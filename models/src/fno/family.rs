@@ -3,8 +3,7 @@
 use burn::tensor::Tensor;
 use firefly_framework::graph::Input;
 
-use super::config::{FnoConfig, FnoKind};
-use super::module::Fno;
+use super::{Fno, FnoConfig, FnoKind};
 use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant};
 
 const PAPER: Option<Paper> = Some(Paper {

@@ -6,7 +6,7 @@ use burn::tensor::{Device, Tensor};
 use firefly_ops::fft::ComplexTensor;
 use firefly_ops::{ArgumentError, spectral_conv};
 
-use super::config::{FnoConfig, FnoKind};
+use super::{FnoConfig, FnoKind};
 use crate::channel_linear::ChannelLinear;
 
 /// Hidden channels of a factorised layer per channel of it.

@@ -1,12 +1,313 @@
 //! Fourier neural operators in one to three dimensions.
 
-mod config;
 mod family;
 mod layer;
-mod module;
 mod units;
 
-pub use config::{FnoConfig, FnoKind};
+use burn::config::Config;
+use burn::module::Module;
+use burn::tensor::activation::gelu;
+use burn::tensor::{Device, Tensor, TensorData};
+use firefly_ops::ArgumentError;
+use serde::{Deserialize, Serialize};
+
+use crate::channel_linear::ChannelLinear;
+use crate::{MAX_DEPTH, ensure, ensure_most};
 pub use layer::{DenseLayer, FactorizedLayer, FnoLayer, SpectralWeights};
-pub use module::{Fno, Fno1d, Fno2d, Fno3d};
 pub use units::ChannelUnit;
+
+/// Largest number of zeros appended to a field, per point of the field.
+const MAX_PADDING_SHARE: f64 = 4.0;
+
+/// Kind of the layers of a Fourier neural operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FnoKind {
+    /// One spectral convolution in all dimensions, beside a linear layer over channels (Li et al. 2021).
+    Dense,
+    /// A spectral convolution along each dimension, summed, before two linear layers over channels, and a residual
+    /// connection (Tran et al. 2023).
+    Factorized,
+}
+
+/// Configuration of [`Fno`].
+///
+/// ```
+/// use firefly_models::FnoConfig;
+///
+/// let config = FnoConfig::new(vec![12, 7]).with_width(20);
+/// assert!(config.validate().is_ok());
+/// assert!(config.with_points(8).validate().unwrap_err().to_string().contains("`modes` is 12 along dimension 0"));
+/// ```
+#[non_exhaustive]
+#[derive(Config, Debug, PartialEq)]
+pub struct FnoConfig {
+    /// Modes that are kept along each dimension: the lowest bins along the last one; along any other the lowest
+    /// non-negative and negative frequencies together.
+    pub modes: Vec<usize>,
+    /// Channels of the input.
+    #[config(default = 1)]
+    pub in_channels: usize,
+    /// Channels of the output.
+    #[config(default = 1)]
+    pub out_channels: usize,
+    /// Channels of the layers.
+    #[config(default = 32)]
+    pub width: usize,
+    /// Number of layers.
+    #[config(default = 4)]
+    pub layers: usize,
+    /// Kind of the layers.
+    #[config(default = "FnoKind::Dense")]
+    pub kind: FnoKind,
+    /// Hidden channels between the input and the first layer; a single linear layer if `None`.
+    pub lifting: Option<usize>,
+    /// Hidden channels between the last layer and the output.
+    #[config(default = 128)]
+    pub projection: usize,
+    /// Whether the coordinates of each point, from 0 to 1, are channels of the input too.
+    #[config(default = true)]
+    pub coordinates: bool,
+    /// Whether the last point's coordinate is 1, so that points are k/(n − 1), or else points are k/n.
+    #[config(default = true)]
+    pub endpoint: bool,
+    /// Zeros appended to the field along each dimension, for fields that are not periodic; they are removed from the
+    /// output.
+    #[config(default = 0)]
+    pub padding: usize,
+    /// Zeros appended to the field, as a share of its domain. The domain ends at the last point with `endpoint`, and
+    /// one point after it without. The number of zeros is rounded and depends on the resolution; the padded domain does
+    /// not.
+    #[config(default = 0.0)]
+    pub padding_share: f64,
+    /// Points along each dimension of the declared inputs; fields of other lengths are accepted as well.
+    #[config(default = 64)]
+    pub points: usize,
+}
+
+impl FnoConfig {
+    /// Number of dimensions of a field.
+    pub fn dims(&self) -> usize {
+        self.modes.len()
+    }
+
+    /// Checks every field.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] naming the first field that is out of range.
+    pub fn validate(&self) -> Result<(), ArgumentError> {
+        const NAME: &str = "FnoConfig";
+        let (dims, share) = (self.dims(), self.padding_share);
+        ensure((1..=3).contains(&dims), NAME, "modes", format_args!("for {dims} dimensions"), "for one to three")?;
+        ensure_least!(self, NAME, in_channels: 1.0, out_channels: 1.0, width: 1.0, layers: 1.0)?;
+        ensure(self.lifting != Some(0), NAME, "lifting", 0, "at least 1")?;
+        ensure_least!(self, NAME, projection: 1.0)?;
+        ensure_most(NAME, "layers", self.layers, MAX_DEPTH)?;
+        ensure((0.0..=MAX_PADDING_SHARE).contains(&share), NAME, "padding_share", share, "from 0 to 4")?;
+        let points = vec![self.points; self.dims()];
+        self.validate_points(NAME, "modes", &points)
+    }
+
+    /// Zeros behind a field along a dimension of `points`.
+    fn zeros_behind(&self, points: usize) -> usize {
+        let intervals = if self.endpoint { points.saturating_sub(1) } else { points };
+        let padded = ((1.0 + self.padding_share) * intervals as f64).round() as usize;
+        self.padding + padded.saturating_sub(points)
+    }
+
+    /// Largest number of modes along a dimension of `points`.
+    fn most_modes(&self, dim: usize, points: usize) -> usize {
+        let padded = points + self.zeros_behind(points);
+        let is_half = dim + 1 == self.dims() || self.kind == FnoKind::Factorized;
+        if is_half { padded / 2 + 1 } else { padded }
+    }
+
+    /// Checks that a field of `points` has the modes; `argument` is what the error names.
+    fn validate_points(
+        &self,
+        operation: &'static str,
+        argument: &'static str,
+        points: &[usize],
+    ) -> Result<(), ArgumentError> {
+        for (dim, (&modes, &points)) in self.modes.iter().zip(points).enumerate() {
+            let most = self.most_modes(dim, points);
+            let got = format!("{modes} along dimension {dim}");
+            let expected = format!("from 1 to {most} modes for {points} points");
+            ensure((1..=most).contains(&modes), operation, argument, got, expected)?;
+        }
+        Ok(())
+    }
+}
+
+/// Name in errors.
+const NAME: &str = "Fno";
+
+/// Fourier neural operator on fields `[batch, channels, n]`.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor, TensorData};
+/// use firefly_models::{Fno1d, FnoConfig};
+///
+/// let device = Device::flex();
+/// let model: Fno1d = FnoConfig::new(vec![6]).with_width(8).with_points(32).init(&device);
+/// assert_eq!(model.forward(Tensor::ones([2, 1, 32], &device)).dims(), [2, 1, 32]);
+/// ```
+pub type Fno1d = Fno<3>;
+/// Fourier neural operator on fields `[batch, channels, n₁, n₂]`.
+pub type Fno2d = Fno<4>;
+/// Fourier neural operator on fields `[batch, channels, n₁, n₂, n₃]`.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor, TensorData};
+/// use firefly_models::{Fno3d, FnoConfig};
+///
+/// let device = Device::flex();
+/// let model: Fno3d = FnoConfig::new(vec![2, 2, 2]).with_width(4).with_points(6).init(&device);
+/// assert_eq!(model.forward(Tensor::ones([1, 1, 6, 6, 6], &device)).dims(), [1, 1, 6, 6, 6]);
+/// ```
+pub type Fno3d = Fno<5>;
+
+/// Fourier neural operator: a map between fields on a grid, whose weights do not depend on the number of points.
+///
+/// The input and the coordinates of its points are lifted to `width` channels; layers follow; two linear layers over
+/// channels, with a Gaussian error linear unit between them, project to the output. A dense layer is a
+/// [`spectral_conv`](firefly_ops::spectral_conv) plus a linear layer over channels, with such a unit behind each layer
+/// but the last; a factorised one is a residual connection around a sum of spectral convolutions along each dimension
+/// and two linear layers.
+///
+/// After Z. Li et al., "Fourier Neural Operator for Parametric Partial Differential Equations" (2021), and A. Tran et
+/// al., "Factorized Fourier Neural Operators" (2023), without its normalised weights.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor, TensorData};
+/// use firefly_models::{Fno2d, FnoConfig};
+///
+/// let device = Device::flex();
+/// let model: Fno2d = FnoConfig::new(vec![6, 4]).with_width(8).with_points(16).init(&device);
+/// let field = |points| Tensor::<4>::ones([2, 1, points, points], &device); // [batch, channels, n₁, n₂]
+/// assert_eq!(model.forward(field(16)).dims(), [2, 1, 16, 16]);
+/// assert_eq!(model.forward(field(32)).dims(), [2, 1, 32, 32]);
+/// ```
+#[derive(Module, Debug)]
+pub struct Fno<const D: usize> {
+    /// Linear layers from the input to the width; a Gaussian error linear unit lies between two of them.
+    pub lifting: Vec<ChannelLinear>,
+    /// The layers.
+    pub layers: Vec<FnoLayer<D>>,
+    /// Linear layers from the width to the output.
+    pub projection: Vec<ChannelLinear>,
+    #[module(skip)]
+    config: FnoConfig,
+}
+
+impl FnoConfig {
+    or_panic! { init<const D> = try_init(device: &Device) -> Fno<D> }
+
+    /// The untrained operator on `device`.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] naming the first field that is out of range, or modes for other dimensions than those of the
+    /// operator.
+    pub fn try_init<const D: usize>(&self, device: &Device) -> Result<Fno<D>, ArgumentError> {
+        const { assert!(D >= 3 && D <= 5, "batch, channels, and one to three dimensions") };
+        self.validate()?;
+        let (got, expected) = (format!("for {} dimensions", self.dims()), format!("for the {} of the operator", D - 2));
+        ensure(self.dims() == D - 2, "FnoConfig", "modes", got, expected)?;
+        let inputs = self.in_channels + if self.coordinates { D - 2 } else { 0 };
+        let chain = |channels: &[usize]| {
+            channels.windows(2).map(|pair| ChannelLinear::new(pair[0], pair[1], device)).collect::<Vec<_>>()
+        };
+        let lifted: Vec<usize> = [inputs].into_iter().chain(self.lifting).chain([self.width]).collect();
+        Ok(Fno {
+            lifting: chain(&lifted),
+            layers: (0..self.layers).map(|_| FnoLayer::new(self, device)).collect(),
+            projection: chain(&[self.width, self.projection, self.out_channels]),
+            config: self.clone(),
+        })
+    }
+}
+
+impl<const D: usize> Fno<D> {
+    or_panic! { forward = try_forward(field: Tensor<D>) -> Tensor<D> }
+
+    /// The operator's output `[batch, out_channels, n…]` for a field `[batch, in_channels, n…]`.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] for a field of other channels, or of fewer points than the modes need.
+    pub fn try_forward(&self, field: Tensor<D>) -> Result<Tensor<D>, ArgumentError> {
+        let FnoConfig { in_channels, kind, coordinates, endpoint, .. } = self.config;
+        let dims = field.dims();
+        let expected = format!("[batch, {in_channels}, …]");
+        ensure(dims[1] == in_channels, NAME, "field", format_args!("{dims:?}"), expected)?;
+        self.config.validate_points(NAME, "modes", &dims[2..])?;
+        let input = if coordinates { with_coordinates(field, endpoint) } else { field };
+        let mut hidden = chained(&self.lifting, input);
+        let behind: [(usize, usize); D] =
+            std::array::from_fn(|dim| (0, if dim < 2 { 0 } else { self.config.zeros_behind(dims[dim]) }));
+        let is_padded = behind.iter().any(|(_, zeros)| *zeros > 0);
+        if is_padded {
+            hidden = hidden.pad(behind, 0.0);
+        }
+        for (index, layer) in self.layers.iter().enumerate() {
+            hidden = layer.try_forward(hidden)?;
+            if kind == FnoKind::Dense && index + 1 < self.layers.len() {
+                hidden = gelu(hidden);
+            }
+        }
+        if is_padded {
+            hidden = (2..D).fold(hidden, |hidden, dim| hidden.narrow(dim, 0, dims[dim]));
+        }
+        Ok(chained(&self.projection, hidden))
+    }
+
+    /// Configuration of the operator.
+    pub fn config(&self) -> &FnoConfig {
+        &self.config
+    }
+}
+
+/// Linear layers one after the other, with a Gaussian error linear unit between them.
+fn chained<const D: usize>(layers: &[ChannelLinear], field: Tensor<D>) -> Tensor<D> {
+    layers
+        .iter()
+        .enumerate()
+        .fold(field, |field, (index, layer)| layer.forward(if index == 0 { field } else { gelu(field) }))
+}
+
+/// A field `[batch, channels, n…]` with the coordinates of its points along each dimension as further channels: k/(n −
+/// 1) with an `endpoint`, k/n without.
+fn with_coordinates<const D: usize>(field: Tensor<D>, endpoint: bool) -> Tensor<D> {
+    let dims = field.dims();
+    let mut one_channel = dims;
+    one_channel[1] = 1;
+    let coordinate = |dim: usize| {
+        let intervals = if endpoint { dims[dim].max(2) - 1 } else { dims[dim] } as f32;
+        let values: Vec<f32> = (0..dims[dim]).map(|point| point as f32 / intervals).collect();
+        let mut line = [1; D];
+        line[dim] = dims[dim];
+        let line = Tensor::<D>::from_data(TensorData::new(values, line), (&field.device(), field.dtype()));
+        line.expand(one_channel)
+    };
+    let coordinates = (2..D).map(coordinate);
+    Tensor::cat(std::iter::once(field.clone()).chain(coordinates).collect(), 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_an_endpoint_points_are_shares_of_their_number() {
+        let field = with_coordinates(Tensor::<3>::zeros([1, 1, 4], &Device::flex()), false);
+        let values: Vec<f32> = field.into_data().iter().collect();
+        assert_eq!(values[4..], [0.0, 0.25, 0.5, 0.75]);
+    }
+
+    #[test]
+    fn the_first_point_is_at_0_and_the_last_at_1() {
+        let field = with_coordinates(Tensor::<4>::zeros([2, 1, 3, 2], &Device::flex()), true);
+        let values: Vec<f32> = field.clone().narrow(0, 1, 1).into_data().iter().collect();
+        assert_eq!(field.dims(), [2, 3, 3, 2]);
+        assert_eq!(values[6..], [0.0, 0.0, 0.5, 0.5, 1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0]);
+    }
+}

@@ -4,7 +4,7 @@ use burn::module::Param;
 use burn::tensor::{Tensor, TensorData};
 use firefly_ops::ArgumentError;
 
-use super::module::Fno;
+use super::Fno;
 use crate::channel_linear::ChannelLinear;
 use crate::ensure;
 

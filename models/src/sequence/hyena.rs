@@ -7,7 +7,7 @@ use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor, TensorData};
 use firefly_ops::ArgumentError;
 
-use super::config::HyenaConfig;
+use super::HyenaConfig;
 use super::kernels::{STANDARD_NORMAL, convolve};
 use crate::channel_linear::ChannelLinear;
 

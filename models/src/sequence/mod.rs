@@ -1,14 +1,427 @@
 //! Sequence models whose layers are long convolutions: learned kernels, state spaces, and Hyena.
 
 mod block;
-mod config;
-mod family;
 mod hyena;
 mod kernels;
-mod module;
 
+use burn::config::Config;
+use burn::module::Module;
+use burn::nn::{LayerNorm, LayerNormConfig, Linear, LinearConfig};
+use burn::tensor::{Device, Tensor};
+use firefly_framework::graph::Input;
+use firefly_ops::ArgumentError;
+
+use crate::channel_linear::ChannelLinear;
+use crate::zoo::{Family, FamilyCard, Measurement, Paper, Signature, Variant};
+use crate::{MAX_DEPTH, ensure, ensure_most};
+use block::over_channels;
 pub use block::{Channels, FeedForward, Mixer, SequenceBlock};
-pub use config::{HyenaConfig, LongConvConfig, S4dConfig};
 pub use hyena::{HyenaFilter, HyenaOperator};
 pub use kernels::{DiagonalStateSpace, DirectKernel};
-pub use module::{Hyena, LongConv, S4d, SequenceStack};
+
+/// Declares a configuration with the fields that all sequence models have, and its checks.
+macro_rules! sequence_config {
+    (
+        $(#[$doc:meta])* $config:ident;
+        $($(#[$field_doc:meta])* $field:ident: $type:ty = $default:literal, $least:literal $(, $most:literal)?;)*
+    ) => {
+        $(#[$doc])*
+        #[non_exhaustive]
+        #[derive(Config, Debug, PartialEq)]
+        pub struct $config {
+            /// Channels of the input.
+            #[config(default = 1)]
+            pub in_channels: usize,
+            /// Values of the output.
+            #[config(default = 10)]
+            pub outputs: usize,
+            /// Channels of the layers.
+            #[config(default = 64)]
+            pub width: usize,
+            /// Number of layers.
+            #[config(default = 4)]
+            pub layers: usize,
+            /// Samples of the declared inputs.
+            #[config(default = 1024)]
+            pub length: usize,
+            $(
+                $(#[$field_doc])*
+                #[config(default = $default)]
+                pub $field: $type,
+            )*
+        }
+
+        impl $config {
+            /// Checks every field.
+            ///
+            /// # Errors
+            /// [`ArgumentError`] naming the first field that is out of range.
+            pub fn validate(&self) -> Result<(), ArgumentError> {
+                const NAME: &str = stringify!($config);
+                ensure_least!(
+                    self, NAME,
+                    in_channels: 1.0, outputs: 1.0, width: 1.0, layers: 1.0, length: 2.0 $(, $field: $least)*
+                )?;
+                $($(ensure_most(NAME, stringify!($field), self.$field, $most)?;)?)*
+                ensure_most(NAME, "layers", self.layers, MAX_DEPTH)
+            }
+        }
+    };
+}
+
+sequence_config! {
+    /// Configuration of [`LongConv`].
+    ///
+    /// ```
+    /// use firefly_models::LongConvConfig;
+    ///
+    /// let config = LongConvConfig::new().with_width(32).with_length(8_000);
+    /// assert!(config.validate().is_ok());
+    /// assert!(config.with_layers(0).validate().unwrap_err().to_string().contains("`layers` is 0"));
+    /// ```
+    LongConvConfig;
+    /// Soft threshold: taps are moved towards 0 by this distance before they are used, and smaller ones become 0.
+    threshold: f64 = 0.001, 0.0;
+}
+
+sequence_config! {
+    /// Configuration of [`S4d`].
+    ///
+    /// ```
+    /// use firefly_models::S4dConfig;
+    ///
+    /// let config = S4dConfig::new().with_length(8_000).with_states(64);
+    /// assert!(config.validate().is_ok());
+    /// assert!(config.with_states(0).validate().unwrap_err().to_string().contains("`states` is 0"));
+    /// ```
+    S4dConfig;
+    /// Complex states per channel; each stands for itself and its conjugate.
+    states: usize = 32, 1.0;
+}
+
+sequence_config! {
+    /// Configuration of [`Hyena`].
+    ///
+    /// ```
+    /// use firefly_models::HyenaConfig;
+    ///
+    /// let config = HyenaConfig::new().with_length(8_000).with_order(3);
+    /// assert!(config.validate().is_ok());
+    /// assert!(config.with_order(1).validate().unwrap_err().to_string().contains("`order` is 1"));
+    /// ```
+    HyenaConfig;
+    /// Products by a projection of the input, at most 64: one more than there are long convolutions.
+    order: usize = 2, 2.0, 64;
+    /// Number of frequencies whose sine and cosine at the position are inputs of the filters' network.
+    frequencies: usize = 1, 1.0;
+    /// Hidden units of the filters' network.
+    filter_width: usize = 64, 1.0;
+}
+
+/// Stack of residual blocks between a linear layer over channels and a linear layer on the mean over samples.
+///
+/// ```
+/// use burn::tensor::Device;
+/// use firefly_models::S4dConfig;
+///
+/// let stack = S4dConfig::new().with_width(8).with_layers(2).with_outputs(3).init(&Device::flex()).stack;
+/// assert_eq!(stack.blocks.len(), 2);
+/// assert_eq!(stack.head.weight.dims(), [8, 3]);
+/// ```
+#[derive(Module, Debug)]
+pub struct SequenceStack {
+    /// Linear layer from the channels of the input to the width.
+    pub encoder: ChannelLinear,
+    /// The blocks.
+    pub blocks: Vec<SequenceBlock>,
+    /// Normalisation behind the blocks.
+    pub norm: LayerNorm,
+    /// Linear layer from the mean over samples to the outputs.
+    pub head: Linear,
+}
+
+/// Sizes that all sequence models have.
+struct SequenceSizes {
+    in_channels: usize,
+    width: usize,
+    layers: usize,
+    outputs: usize,
+}
+
+impl SequenceStack {
+    fn new(sizes: &SequenceSizes, device: &Device, mixer: impl Fn() -> Mixer) -> Self {
+        Self {
+            encoder: ChannelLinear::new(sizes.in_channels, sizes.width, device),
+            blocks: (0..sizes.layers).map(|_| SequenceBlock::new(mixer(), sizes.width, device)).collect(),
+            norm: LayerNormConfig::new(sizes.width).init(device),
+            head: LinearConfig::new(sizes.width, sizes.outputs).init(device),
+        }
+    }
+
+    /// Values of every sample `[batch, width, n]` of a signal `[batch, in_channels, n]`, each a function of the samples
+    /// up to it.
+    fn try_features(&self, signal: Tensor<3>) -> Result<Tensor<3>, ArgumentError> {
+        let encoded = self.encoder.forward(signal);
+        let features = self.blocks.iter().try_fold(encoded, |signal, block| block.try_forward(signal))?;
+        Ok(over_channels(&self.norm, features))
+    }
+
+    fn try_forward(&self, signal: Tensor<3>) -> Result<Tensor<2>, ArgumentError> {
+        let mean: Tensor<2> = self.try_features(signal)?.mean_dim(2).squeeze_dim(2);
+        Ok(self.head.forward(mean))
+    }
+}
+
+/// Declares a model: its configuration, its mixer, and the longest signal it takes.
+macro_rules! sequence_model {
+    ($(#[$doc:meta])* $model:ident, $config:ident, $mixer:expr, $longest:expr) => {
+        $(#[$doc])*
+        #[derive(Module, Debug)]
+        pub struct $model {
+            /// The layers.
+            pub stack: SequenceStack,
+            #[module(skip)]
+            config: $config,
+        }
+
+        configured! { $model by $config }
+
+        impl $model {
+            fn new(config: &$config, device: &Device) -> Result<Self, ArgumentError> {
+                let $config { in_channels, width, layers, outputs, .. } = *config;
+                let mixer: fn(&$config, &Device) -> Mixer = $mixer;
+                let sizes = SequenceSizes { in_channels, width, layers, outputs };
+                let stack = SequenceStack::new(&sizes, device, || mixer(config, device));
+                Ok(Self { stack, config: config.clone() })
+            }
+
+            or_panic! { forward = try_forward(signal: Tensor<3>) -> Tensor<2> }
+
+            /// Outputs `[batch, outputs]` for signals `[batch, in_channels, n]`.
+            ///
+            /// # Errors
+            /// [`ArgumentError`] for a signal of other channels, without samples, or longer than the model takes.
+            pub fn try_forward(&self, signal: Tensor<3>) -> Result<Tensor<2>, ArgumentError> {
+                self.check(&signal)?;
+                self.stack.try_forward(signal)
+            }
+
+            or_panic! { features = try_features(signal: Tensor<3>) -> Tensor<3> }
+
+            /// Values of every sample before the mean, `[batch, width, n]`: each a function of the samples up to it.
+            ///
+            /// # Errors
+            /// As [`try_forward`](Self::try_forward).
+            pub fn try_features(&self, signal: Tensor<3>) -> Result<Tensor<3>, ArgumentError> {
+                self.check(&signal)?;
+                self.stack.try_features(signal)
+            }
+
+            fn check(&self, signal: &Tensor<3>) -> Result<(), ArgumentError> {
+                let longest: fn(&$config) -> usize = $longest;
+                let (dims, channels) = (signal.dims(), self.config.in_channels);
+                let longest = longest(&self.config);
+                let is_signal = dims[1] == channels && (1..=longest).contains(&dims[2]);
+                let limit = if longest == usize::MAX { String::new() } else { format!(" and at most {longest}") };
+                let expected = format!("[batch, {channels}, samples], with at least 1 sample{limit}");
+                ensure(is_signal, stringify!($model), "signal", format_args!("{dims:?}"), expected)
+            }
+        }
+    };
+}
+
+sequence_model! {
+    /// Sequence model of convolutions whose kernels are as long as the signal, learned tap by tap.
+    ///
+    /// Residual blocks of normalisation over channels, a [`DirectKernel`], a Gaussian error linear unit and a gated
+    /// linear unit; the outputs are a linear layer on the mean over samples.
+    ///
+    /// After D. Fu et al., "Simple Hardware-Efficient Long Convolutions for Sequence Modeling" (2023).
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_models::LongConvConfig;
+    ///
+    /// let device = Device::flex();
+    /// let model = LongConvConfig::new().with_width(8).with_layers(2).with_length(100).init(&device);
+    /// let signal = Tensor::<3>::ones([4, 1, 100], &device); // [batch, channels, samples]
+    /// assert_eq!(model.forward(signal.clone()).dims(), [4, 10]);
+    /// assert_eq!(model.features(signal).dims(), [4, 8, 100]); // of every sample
+    /// ```
+    LongConv, LongConvConfig,
+    |config, device| {
+        Mixer::Direct(DirectKernel::new(config.width, config.length, config.threshold, device))
+    },
+    |_| usize::MAX
+}
+
+sequence_model! {
+    /// Sequence model of convolutions with the impulse responses of diagonal state spaces (S4D).
+    ///
+    /// Residual blocks as those of [`LongConv`], with a [`DiagonalStateSpace`] in each; kernels are as long as the
+    /// signal.
+    ///
+    /// After A. Gu et al., "On the Parameterization and Initialization of Diagonal State Space Models" (2022).
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_models::S4dConfig;
+    ///
+    /// let device = Device::flex();
+    /// let model = S4dConfig::new().with_width(8).with_layers(2).with_states(4).init(&device);
+    /// let signal = Tensor::<3>::ones([4, 1, 100], &device); // [batch, channels, samples]
+    /// assert_eq!(model.forward(signal.clone()).dims(), [4, 10]);
+    /// assert_eq!(model.features(signal).dims(), [4, 8, 100]); // of every sample
+    /// ```
+    S4d, S4dConfig,
+    |config, device| Mixer::Diagonal(DiagonalStateSpace::new(config.width, config.states, device)),
+    |_| usize::MAX
+}
+
+sequence_model! {
+    /// Sequence model of [`HyenaOperator`]s: long convolutions with implicit filters, between products by projections.
+    ///
+    /// Blocks of two residual connections, around the operator and around two linear layers, each behind a
+    /// normalisation.
+    ///
+    /// After M. Poli et al., "Hyena Hierarchy: Towards Larger Convolutional Language Models" (2023).
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_models::HyenaConfig;
+    ///
+    /// let device = Device::flex();
+    /// let model = HyenaConfig::new().with_width(8).with_layers(2).with_length(100).init(&device);
+    /// let signal = Tensor::<3>::ones([4, 1, 100], &device); // [batch, channels, samples]
+    /// assert_eq!(model.forward(signal.clone()).dims(), [4, 10]);
+    /// assert_eq!(model.features(signal).dims(), [4, 8, 100]); // of every sample
+    /// ```
+    Hyena, HyenaConfig,
+    |config, device| Mixer::Hyena(HyenaOperator::new(config, device)),
+    |config| config.length
+}
+
+/// Machine of the results on the cards.
+const MACHINE: &str = "NVIDIA H200, 2026-11-24; one run, seed 1";
+
+/// Registers a sequence model: its name, summary, paper, results and variants.
+macro_rules! sequence_family {
+    ($model:ident, $config:ident, $name:literal, $summary:literal, $paper:expr, $results:expr, $variants:expr) => {
+        impl Family for $model {
+            configured_by! { $config }
+
+            const CARD: FamilyCard = FamilyCard {
+                name: $name,
+                summary: $summary,
+                paper: Some($paper),
+                inputs: &[Signature::new(
+                    "signal",
+                    "[batch, in_channels, length]",
+                    "samples of each channel, oldest first",
+                )],
+                outputs: &[Signature::new("scores", "[batch, outputs]", "a value per class, or a regression")],
+                results: $results,
+            };
+
+            fn variants() -> Vec<Variant<$config>> {
+                $variants
+            }
+
+            fn inputs(&self, batch: usize) -> Vec<Input> {
+                let $config { in_channels, length, .. } = *$model::config(self);
+                vec![Input::new("signal", [batch, in_channels, length])]
+            }
+
+            applied_to! { signal: Tensor<3> => Tensor<2>, $name }
+        }
+    };
+}
+
+sequence_family!(
+    LongConv,
+    LongConvConfig,
+    "long_conv",
+    "Sequence model of convolutions as long as the signal, learned tap by tap.",
+    Paper {
+        authors: "Fu et al. 2023",
+        title: "Simple Hardware-Efficient Long Convolutions for Sequence Modeling",
+        url: "https://arxiv.org/abs/2302.06646",
+    },
+    &[Measurement {
+        model: "long_conv",
+        what: "test accuracy of spoken digits from waveforms, official split, in percent, after 25 epochs on steps of \
+               16 samples (most frequent class: 10.0)",
+        value: "84.0",
+        command: "firefly train configs/classification-digits-long-conv.toml --data DATA --device cuda",
+        machine: MACHINE,
+    }],
+    {
+        let config = LongConvConfig::new();
+        let tiny = config.clone().with_width(6).with_layers(2).with_length(40).with_outputs(3);
+        vec![
+            Variant::new("long_conv", "4 layers of 64 channels, 1,024 samples", config),
+            Variant::new("long_conv_tiny", "2 layers of 6 channels, 40 samples, for tests", tiny),
+        ]
+    }
+);
+
+sequence_family!(
+    S4d,
+    S4dConfig,
+    "s4d",
+    "Sequence model of convolutions with the responses of diagonal state spaces.",
+    Paper {
+        authors: "Gu et al. 2022",
+        title: "On the Parameterization and Initialization of Diagonal State Space Models",
+        url: "https://arxiv.org/abs/2206.11893",
+    },
+    &[Measurement {
+        model: "s4d",
+        what: "test accuracy of spoken digits from waveforms, official split, in percent: width 64, 4 layers, 16 pairs \
+               of states on steps of 16 samples (most frequent class: 10.0)",
+        value: "96.5",
+        command: "firefly train configs/classification-digits-s4d.toml --data DATA --device cuda",
+        machine: MACHINE,
+    }],
+    {
+        let config = S4dConfig::new();
+        let digits = config.clone().with_length(8_000);
+        let tiny = config.clone().with_width(6).with_layers(2).with_states(4).with_length(40).with_outputs(3);
+        vec![
+            Variant::new("s4d", "4 layers of 64 channels with 32 pairs of states, 1,024 samples", config),
+            Variant::new("s4d_digits", "the same for one second at 8 kHz", digits),
+            Variant::new("s4d_tiny", "2 layers of 6 channels with 4 pairs of states, for tests", tiny),
+        ]
+    }
+);
+
+sequence_family!(
+    Hyena,
+    HyenaConfig,
+    "hyena",
+    "Sequence model of long convolutions with implicit filters, between products by projections.",
+    Paper {
+        authors: "Poli et al. 2023",
+        title: "Hyena Hierarchy: Towards Larger Convolutional Language Models",
+        url: "https://arxiv.org/abs/2302.10866",
+    },
+    &[Measurement {
+        model: "hyena",
+        what: "test accuracy of spoken digits from waveforms, official split, in percent, after 25 epochs: width 64, 3 \
+               layers, on steps of 16 samples (most frequent class: 10.0)",
+        value: "80.5",
+        command: "firefly train configs/classification-digits-hyena.toml --data DATA --device cuda",
+        machine: MACHINE,
+    }],
+    {
+        let config = HyenaConfig::new();
+        let digits = config.clone().with_length(8_000);
+        let tiny = config.clone().with_width(6).with_layers(2).with_filter_width(8).with_length(40).with_outputs(3);
+        vec![
+            Variant::new("hyena", "order 2, 4 layers of 64 channels, up to 1,024 samples", config),
+            Variant::new("hyena_digits", "the same for one second at 8 kHz", digits),
+            Variant::new("hyena_tiny", "order 2, 2 layers of 6 channels, for tests", tiny.clone()),
+            Variant::new("hyena_order_3_tiny", "order 3, 2 layers of 6 channels, for tests", tiny.with_order(3)),
+        ]
+    }
+);

@@ -1,11 +1,449 @@
 //! Image classifiers whose blocks mix patches in the frequency domain: global filter networks, and adaptive Fourier
 //! neural operators.
 
-mod config;
-mod family;
 mod mixers;
-mod module;
 
-pub use config::{AfnoConfig, GfNetConfig};
+use burn::config::Config;
+use burn::module::{Initializer, Module, Param};
+use burn::nn::{LayerNorm, LayerNormConfig, Linear, LinearConfig};
+use burn::tensor::activation::gelu;
+use burn::tensor::{Device, Tensor};
+use firefly_framework::graph::Input;
+use firefly_ops::ArgumentError;
+
+use crate::zoo::{Family, FamilyCard, Measurement, Paper, Signature, Variant};
+use crate::{MAX_DEPTH, ensure, ensure_channels, ensure_most};
 pub use mixers::{AfnoMixer, BlockLinear, GlobalFilter};
-pub use module::{Afno, GfNet, PatchMixer, VisionBlock, VisionStack};
+
+/// Declares a configuration with the fields that all image classifiers have, and its checks.
+macro_rules! vision_config {
+    (
+        $(#[$doc:meta])* $config:ident;
+        $($(#[$field_doc:meta])* $field:ident: $type:ty = $default:literal, $least:literal;)*
+    ) => {
+        $(#[$doc])*
+        #[non_exhaustive]
+        #[derive(Config, Debug, PartialEq)]
+        pub struct $config {
+            /// Rows and columns of an image.
+            #[config(default = 224)]
+            pub image: usize,
+            /// Channels of an image.
+            #[config(default = 3)]
+            pub in_channels: usize,
+            /// Rows and columns of a patch, a divisor of those of an image.
+            #[config(default = 16)]
+            pub patch: usize,
+            /// Values per patch.
+            #[config(default = 256)]
+            pub width: usize,
+            /// Number of blocks.
+            #[config(default = 12)]
+            pub layers: usize,
+            /// Hidden values of a block's linear layers per value of a patch.
+            #[config(default = 4)]
+            pub expansion: usize,
+            /// Number of classes.
+            #[config(default = 1000)]
+            pub classes: usize,
+            $(
+                $(#[$field_doc])*
+                #[config(default = $default)]
+                pub $field: $type,
+            )*
+        }
+
+        impl $config {
+            /// Patches along a row or a column of an image.
+            pub fn side(&self) -> usize {
+                self.image / self.patch
+            }
+
+            /// Checks every field.
+            ///
+            /// # Errors
+            /// [`ArgumentError`] naming the first field that is out of range.
+            pub fn validate(&self) -> Result<(), ArgumentError> {
+                const NAME: &str = stringify!($config);
+                ensure_least!(
+                    self, NAME,
+                    image: 1.0, in_channels: 1.0, patch: 1.0, width: 1.0, layers: 1.0, expansion: 1.0, classes: 1.0
+                    $(, $field: $least)*
+                )?;
+                ensure_most(NAME, "layers", self.layers, MAX_DEPTH)?;
+                let expected = format!("a divisor of `image`, {}", self.image);
+                ensure(self.image.is_multiple_of(self.patch), NAME, "patch", self.patch, expected)?;
+                self.validate_mixer(NAME)
+            }
+        }
+    };
+}
+
+vision_config! {
+    /// Configuration of [`GfNet`]; the defaults are those of the paper's `GFNet-Ti`.
+    ///
+    /// ```
+    /// use firefly_models::GfNetConfig;
+    ///
+    /// let config = GfNetConfig::new().with_image(32).with_patch(4);
+    /// assert_eq!(config.side(), 8);
+    /// assert!(config.with_patch(5).validate().unwrap_err().to_string().contains("`patch` is 5"));
+    /// ```
+    GfNetConfig;
+}
+
+impl GfNetConfig {
+    fn validate_mixer(&self, _name: &'static str) -> Result<(), ArgumentError> {
+        Ok(())
+    }
+}
+
+vision_config! {
+    /// Configuration of [`Afno`].
+    ///
+    /// ```
+    /// use firefly_models::AfnoConfig;
+    ///
+    /// let config = AfnoConfig::new().with_image(32).with_patch(4);
+    /// assert!(config.validate().is_ok());
+    /// assert!(config.with_blocks(7).validate().unwrap_err().to_string().contains("`blocks` is 7"));
+    /// ```
+    AfnoConfig;
+    /// Blocks of the mixer's weight matrices, a divisor of `width`.
+    blocks: usize = 8, 1.0;
+    /// Distance by which bins are moved towards 0; nearer ones become 0.
+    threshold: f64 = 0.01, 0.0;
+}
+
+impl AfnoConfig {
+    fn validate_mixer(&self, name: &'static str) -> Result<(), ArgumentError> {
+        let expected = format!("a divisor of `width`, {}", self.width);
+        ensure(self.width.is_multiple_of(self.blocks), name, "blocks", self.blocks, expected)
+    }
+}
+
+/// Standard deviation of weights at first.
+const DEVIATION: f64 = 0.02;
+/// Added to a variance before its square root.
+const VARIANCE_OFFSET: f64 = 1e-6;
+
+/// Mixer of the patches of a block.
+#[derive(Module, Debug)]
+#[allow(clippy::large_enum_variant, reason = "a model has a handful of blocks")]
+pub enum PatchMixer {
+    /// A factor per bin and channel; one residual connection around the whole block.
+    Filter(GlobalFilter),
+    /// Linear layers over the channels of each bin; a residual connection around the mixer, and one around the linear
+    /// layers behind it.
+    Operator(AfnoMixer),
+}
+
+/// Block of an image classifier.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_models::GfNetConfig;
+///
+/// let device = Device::flex();
+/// let model = GfNetConfig::new().with_image(16).with_patch(4).with_width(8).with_layers(1).init(&device);
+/// let patches = Tensor::<4>::ones([3, 4, 4, 8], &device); // [batch, rows, columns, width]
+/// assert_eq!(model.stack.blocks[0].forward(patches).dims(), [3, 4, 4, 8]);
+/// ```
+#[derive(Module, Debug)]
+pub struct VisionBlock {
+    /// Normalisation before the mixer.
+    pub mixer_norm: LayerNorm,
+    /// Mixer of patches.
+    pub mixer: PatchMixer,
+    /// Normalisation before the linear layers.
+    pub norm: LayerNorm,
+    /// First linear layer.
+    pub hidden: Linear,
+    /// Second linear layer.
+    pub output: Linear,
+}
+
+impl VisionBlock {
+    or_panic! { forward = try_forward(patches: Tensor<4>) -> Tensor<4> }
+
+    /// The block on `patches` `[batch, rows, columns, width]`.
+    ///
+    /// # Errors
+    /// As [`rfft2`](firefly_ops::fft::rfft2); for patches of another number of channels.
+    pub fn try_forward(&self, patches: Tensor<4>) -> Result<Tensor<4>, ArgumentError> {
+        let ([_, _, _, channels], [width]) = (patches.dims(), self.norm.gamma.dims());
+        ensure_channels("VisionBlock", "patches", channels, width)?;
+        let normalised = self.mixer_norm.forward(patches.clone());
+        let (mixed, residual) = match &self.mixer {
+            PatchMixer::Filter(filter) => (filter.try_forward(normalised)?, patches),
+            PatchMixer::Operator(mixer) => {
+                let sum = mixer.try_forward(normalised)? + patches;
+                (sum.clone(), sum)
+            }
+        };
+        let hidden = gelu(self.hidden.forward(self.norm.forward(mixed)));
+        Ok(residual + self.output.forward(hidden))
+    }
+}
+
+/// Image classifier: patches, their positions, blocks, and a linear layer on the mean of the normalised patches.
+///
+/// ```
+/// use burn::tensor::Device;
+/// use firefly_models::GfNetConfig;
+///
+/// let config = GfNetConfig::new().with_image(16).with_patch(4).with_width(8).with_layers(2).with_classes(5);
+/// let stack = config.init(&Device::flex()).stack;
+/// assert_eq!(stack.positions.dims(), [1, 4, 4, 8]); // 4 × 4 patches
+/// assert_eq!(stack.head.weight.dims(), [8, 5]);
+/// assert_eq!(stack.blocks.len(), 2);
+/// ```
+#[derive(Module, Debug)]
+pub struct VisionStack {
+    /// Linear layer from the pixels of a patch to the width.
+    pub patches: Linear,
+    /// Added to each patch, `[1, rows, columns, width]`.
+    pub positions: Param<Tensor<4>>,
+    /// The blocks.
+    pub blocks: Vec<VisionBlock>,
+    /// Normalisation behind the blocks.
+    pub norm: LayerNorm,
+    /// Linear layer from the mean of the patches to the classes.
+    pub head: Linear,
+    #[module(skip)]
+    sizes: ClassifierSizes,
+}
+
+/// Sizes that all classifiers have.
+#[derive(Debug, Clone, Copy)]
+struct ClassifierSizes {
+    image: usize,
+    in_channels: usize,
+    patch: usize,
+    width: usize,
+    layers: usize,
+    hidden: usize,
+    classes: usize,
+}
+
+impl VisionStack {
+    fn new(sizes: ClassifierSizes, device: &Device, mixer: impl Fn() -> PatchMixer) -> Self {
+        let ClassifierSizes { image, in_channels, patch, width, layers, hidden, classes } = sizes;
+        let side = image / patch;
+        let norm = || LayerNormConfig::new(width).with_epsilon(VARIANCE_OFFSET).init(device);
+        let normal = Initializer::Normal { mean: 0.0, std: DEVIATION };
+        let linear = |inputs, outputs| {
+            let mut layer = LinearConfig::new(inputs, outputs).with_initializer(normal.clone()).init(device);
+            layer.bias = Some(Initializer::Zeros.init([outputs], device));
+            layer
+        };
+        let block = |_| VisionBlock {
+            mixer_norm: norm(),
+            mixer: mixer(),
+            norm: norm(),
+            hidden: linear(width, hidden),
+            output: linear(hidden, width),
+        };
+        Self {
+            // A convolution of as many pixels as a patch has.
+            patches: LinearConfig::new(in_channels.saturating_mul(patch * patch), width).init(device),
+            positions: normal.init([1, side, side, width], device),
+            blocks: (0..layers).map(block).collect(),
+            norm: norm(),
+            head: linear(width, classes),
+            sizes,
+        }
+    }
+
+    fn try_forward(&self, name: &'static str, images: Tensor<4>) -> Result<Tensor<2>, ArgumentError> {
+        let ClassifierSizes { image, in_channels, patch, width, .. } = self.sizes;
+        let dims @ [batch, channels, rows, columns] = images.dims();
+        let is_image = [channels, rows, columns] == [in_channels, image, image];
+        let expected = format!("[batch, {in_channels}, {image}, {image}]");
+        ensure(is_image, name, "images", format_args!("{dims:?}"), expected)?;
+        let side = image / patch;
+        let pixels: Tensor<6> = images.reshape([batch, channels, side, patch, side, patch]);
+        // [batch, side, side, channels, patch, patch], by swaps: Burn's remote devices take a permutation for one of
+        // integers.
+        let pixels = pixels.swap_dims(1, 2).swap_dims(2, 4).swap_dims(3, 4);
+        let pixels: Tensor<4> = pixels.reshape([batch, side, side, channels * patch * patch]);
+        let embedded = self.patches.forward(pixels) + self.positions.val();
+        let mixed = self.blocks.iter().try_fold(embedded, |patches, block| block.try_forward(patches))?;
+        let rows: Tensor<3> = self.norm.forward(mixed).reshape([batch, side * side, width]);
+        Ok(self.head.forward(rows.mean_dim(1).squeeze_dim::<2>(1)))
+    }
+}
+
+/// Declares a classifier with its configuration and mixer.
+macro_rules! vision_model {
+    ($(#[$doc:meta])* $model:ident, $config:ident, $mixer:expr) => {
+        $(#[$doc])*
+        #[derive(Module, Debug)]
+        pub struct $model {
+            /// The layers.
+            pub stack: VisionStack,
+            #[module(skip)]
+            config: $config,
+        }
+
+        configured! { $model by $config }
+
+        impl $model {
+            fn new(config: &$config, device: &Device) -> Result<Self, ArgumentError> {
+                let $config { image, in_channels, patch, width, layers, classes, .. } = *config;
+                let hidden = config.expansion * width;
+                let sizes = ClassifierSizes { image, in_channels, patch, width, layers, hidden, classes };
+                let mixer: fn(&$config, &Device) -> PatchMixer = $mixer;
+                let stack = VisionStack::new(sizes, device, || mixer(config, device));
+                Ok(Self { stack, config: config.clone() })
+            }
+
+            or_panic! { forward = try_forward(images: Tensor<4>) -> Tensor<2> }
+
+            /// Scores `[batch, classes]` of images `[batch, in_channels, image, image]`.
+            ///
+            /// # Errors
+            /// [`ArgumentError`] for images of another size or of other channels.
+            pub fn try_forward(&self, images: Tensor<4>) -> Result<Tensor<2>, ArgumentError> {
+                self.stack.try_forward(stringify!($model), images)
+            }
+        }
+    };
+}
+
+vision_model! {
+    /// Global filter network: an image classifier whose blocks mix patches by learned filters of their spectrum.
+    ///
+    /// A block is a residual connection around normalisation, a [`GlobalFilter`], normalisation and two linear layers.
+    /// Linear layers and positions are normal with a deviation of 0.02 at first, biases 0.
+    ///
+    /// After Y. Rao et al., "Global Filter Networks for Image Classification" (2021).
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_models::GfNetConfig;
+    ///
+    /// let device = Device::flex();
+    /// let config = GfNetConfig::new().with_image(16).with_patch(4).with_width(8).with_layers(2).with_classes(5);
+    /// let images = Tensor::<4>::ones([3, 3, 16, 16], &device); // [batch, channels, rows, columns]
+    /// assert_eq!(config.init(&device).forward(images).dims(), [3, 5]);
+    /// ```
+    GfNet, GfNetConfig,
+    |config, device| PatchMixer::Filter(GlobalFilter::new(config.side(), config.width, device))
+}
+
+vision_model! {
+    /// Adaptive Fourier neural operator as an image classifier: blocks mix patches by linear layers over the channels
+    /// of each bin of their spectrum.
+    ///
+    /// A block is an [`AfnoMixer`] behind a normalisation, with a residual connection, then two linear layers behind a
+    /// normalisation, with another one.
+    ///
+    /// After J. Guibas et al., "Adaptive Fourier Neural Operators: Efficient Token Mixers for Transformers" (2022).
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_models::AfnoConfig;
+    ///
+    /// let device = Device::flex();
+    /// let config = AfnoConfig::new().with_image(16).with_patch(4).with_width(8).with_blocks(2).with_layers(2);
+    /// let images = Tensor::<4>::ones([3, 3, 16, 16], &device); // [batch, channels, rows, columns]
+    /// assert_eq!(config.init(&device).forward(images).dims(), [3, 1000]);
+    /// ```
+    Afno, AfnoConfig,
+    |config, device| PatchMixer::Operator(AfnoMixer::new(config.width, config.blocks, config.threshold, device))
+}
+
+/// Machine of the results on the cards.
+const MACHINE: &str = "NVIDIA H200, 2026-11-24; one run, seed 1";
+
+/// Registers a classifier: its name, summary, paper, results and variants.
+macro_rules! vision_family {
+    ($model:ident, $config:ident, $name:literal, $summary:literal, $paper:expr, $results:expr, $variants:expr) => {
+        impl Family for $model {
+            configured_by! { $config }
+
+            const CARD: FamilyCard = FamilyCard {
+                name: $name,
+                summary: $summary,
+                paper: Some($paper),
+                inputs: &[Signature::new("images", "[batch, in_channels, image, image]", "pixels, in any unit")],
+                outputs: &[Signature::new("scores", "[batch, classes]", "a value per class")],
+                results: $results,
+            };
+
+            fn variants() -> Vec<Variant<$config>> {
+                $variants
+            }
+
+            fn inputs(&self, batch: usize) -> Vec<Input> {
+                let $config { in_channels, image, .. } = *$model::config(self);
+                vec![Input::new("images", [batch, in_channels, image, image])]
+            }
+
+            applied_to! { images: Tensor<4> => Tensor<2>, $name }
+        }
+    };
+}
+
+vision_family!(
+    GfNet,
+    GfNetConfig,
+    "gfnet",
+    "Image classifier that mixes patches by learned filters of their spectrum.",
+    Paper {
+        authors: "Rao et al. 2021",
+        title: "Global Filter Networks for Image Classification",
+        url: "https://arxiv.org/abs/2107.00645",
+    },
+    &[Measurement {
+        model: "gfnet",
+        what: "test accuracy of spoken digits from log-mel spectra, official split, in percent: 4 blocks of 64 values \
+               (most frequent class: 10.0)",
+        value: "99.0",
+        command: "firefly train configs/classification-digits-gfnet.toml --data DATA --device cuda",
+        machine: MACHINE,
+    }],
+    {
+        let config = GfNetConfig::new();
+        let extra_small = config.clone().with_width(384);
+        let base = config.clone().with_width(512).with_layers(19);
+        let tiny = config.clone().with_image(12).with_patch(3).with_width(6).with_layers(2).with_classes(3);
+        vec![
+            Variant::new("gfnet", "GFNet-Ti: 12 blocks of 256 values", config),
+            Variant::new("gfnet_xs", "GFNet-XS: 12 blocks of 384 values", extra_small.clone()),
+            Variant::new("gfnet_s", "GFNet-S: 19 blocks of 384 values", extra_small.with_layers(19)),
+            Variant::new("gfnet_b", "GFNet-B: 19 blocks of 512 values", base),
+            Variant::new("gfnet_tiny", "2 blocks of 6 values, for tests", tiny),
+        ]
+    }
+);
+
+vision_family!(
+    Afno,
+    AfnoConfig,
+    "afno",
+    "Image classifier that mixes patches by linear layers over the channels of each bin.",
+    Paper {
+        authors: "Guibas et al. 2022",
+        title: "Adaptive Fourier Neural Operators: Efficient Token Mixers for Transformers",
+        url: "https://arxiv.org/abs/2111.13587",
+    },
+    &[Measurement {
+        model: "afno",
+        what: "test accuracy of spoken digits from log-mel spectra, official split, in percent: 4 blocks of 64 values, \
+               4 blocks of channels (most frequent class: 10.0)",
+        value: "87.5",
+        command: "firefly train configs/classification-digits-afno.toml --data DATA --device cuda",
+        machine: MACHINE,
+    }],
+    {
+        let config = AfnoConfig::new();
+        let tiny =
+            config.clone().with_image(12).with_patch(3).with_width(6).with_blocks(2).with_layers(2).with_classes(3);
+        vec![
+            Variant::new("afno", "12 blocks of 256 values, weights in 8 blocks", config),
+            Variant::new("afno_tiny", "2 blocks of 6 values, for tests", tiny),
+        ]
+    }
+);

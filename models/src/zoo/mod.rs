@@ -21,7 +21,6 @@
 //! ```
 
 mod card;
-mod entry;
 mod error;
 mod families;
 mod family;
@@ -38,8 +37,8 @@ pub use family::{Family, Variant, exactly};
 pub use settings::{Settings, largest_whole};
 pub use store::{WEIGHTS_FORMAT, from_bytes, load};
 
-use entry::FamilyEntry;
 use families::FAMILIES;
+use family::FamilyEntry;
 
 /// Names of the variants that contain `filter`, by family; all of them for an empty filter.
 ///

@@ -8,9 +8,9 @@ use firefly_framework::files::write_atomically;
 use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
 
-use super::entry::RestoreError;
 use super::error::ZooError;
 use super::families::{FAMILIES, ZooModel};
+use super::family::RestoreError;
 use super::settings::Settings;
 use crate::checksum::is_intact;
 use crate::weights::ParameterMismatch;
