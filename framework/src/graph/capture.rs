@@ -9,7 +9,7 @@ use burn::backend::ir::{GraphIr, IrVisitorMut, OperationIr, TensorId, TensorIr};
 use burn::tensor::{Device, TensorData};
 
 use super::arguments::{Arguments, INPUT_MARKER, Input, Outputs, Source};
-use super::recorded;
+use super::burn_ir::recorded_operation;
 use super::{Graph, GraphError, Node, ValueId};
 
 /// Records `model` applied to the declared inputs, without running it: its operations, constants and outputs.
@@ -81,10 +81,10 @@ fn unsupported_action(reason: &str, operations: &[OperationIr]) -> String {
     let makes = |operation: &&OperationIr, id| operation.outputs().any(|output| output.id == id);
     let read = tensor_in_message(reason).and_then(|id| operations.iter().find(|operation| makes(operation, id)));
     if let Some(operation) = read {
-        return format!("reading the result of `{}`", recorded::operation(operation).name());
+        return format!("reading the result of `{}`", recorded_operation(operation).name());
     }
     match operations.iter().rfind(|operation| !is_bookkeeping(operation)) {
-        Some(last) => format!("what follows `{}`", recorded::operation(last).name()),
+        Some(last) => format!("what follows `{}`", recorded_operation(last).name()),
         None => "the first operation".into(),
     }
 }
@@ -140,7 +140,7 @@ fn translate(
             })
             .collect();
         operation.visit_mut(&mut Rename(&values));
-        let mut node = Node::new(recorded::operation(&operation), read, made);
+        let mut node = Node::new(recorded_operation(&operation), read, made);
         node.recorded = Some(Arc::new(operation));
         graph.push(node);
     }

@@ -17,11 +17,10 @@
 
 mod any_tensor;
 mod arguments;
+mod burn_ir;
 mod capture;
-mod graph_ir;
 mod model;
 mod operation;
-mod recorded;
 mod replay;
 
 pub use any_tensor::AnyTensor;

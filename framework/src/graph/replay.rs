@@ -13,7 +13,7 @@ use burn_router::{CustomOpRegistry, TensorInterpreter};
 use firefly_ops::op::register_spectral_ops;
 use firefly_ops::{SpectralOps, op};
 
-use super::graph_ir::{describe, operations};
+use super::burn_ir::{describe, operations};
 use super::model::Origin;
 use super::{Graph, GraphError, ValueId};
 

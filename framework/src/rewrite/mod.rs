@@ -30,9 +30,7 @@ mod interpretation;
 mod long_conv;
 mod mel;
 mod rewriter;
-mod rule;
 mod spectral_conv;
 mod welch;
 
-pub use rewriter::{ReplacementOutcome, Rewriter, Rewritten};
-pub use rule::{Replacement, Rule};
+pub use rewriter::{Replacement, ReplacementOutcome, Rewriter, Rewritten, Rule};
