@@ -224,16 +224,6 @@ fn ensure_table(config: &'static str, field: &'static str, count: usize, row: us
     ensure_most(config, field, count, MAX_VALUES / row.max(1))
 }
 
-/// Checks the number of channels of a block's input.
-fn ensure_channels(
-    operation: &'static str,
-    argument: &'static str,
-    channels: usize,
-    width: usize,
-) -> Result<(), ArgumentError> {
-    ensure(channels == width, operation, argument, format_args!("of {channels} channels"), format_args!("of {width}"))
-}
-
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -96,7 +96,8 @@ pub trait Arguments: Sized {
     fn take(source: &mut Source<'_>) -> Result<Self, GraphError>;
 }
 
-macro_rules! tensor_arguments {
+/// Tensors of one kind as arguments and as results.
+macro_rules! tensors {
     ($tensor:ty, $kind:literal, $fits:expr) => {
         impl<const D: usize> Arguments for $tensor {
             fn take(source: &mut Source<'_>) -> Result<Self, GraphError> {
@@ -106,10 +107,17 @@ macro_rules! tensor_arguments {
                 Ok(Self::from_primitive::<Capture>(tensor))
             }
         }
+
+        impl<const D: usize> Outputs for $tensor {
+            fn ids(self) -> Result<Vec<TensorId>, GraphError> {
+                let primitive = self.try_into_primitive::<Capture>().map_err(|_| GraphError::ForeignTensor)?;
+                Ok(vec![primitive.id()])
+            }
+        }
     };
 }
-tensor_arguments!(Tensor<D>, "floats", |dtype| dtype.is_float());
-tensor_arguments!(Tensor<D, Int>, "integers", is_integer);
+tensors!(Tensor<D>, "floats", |dtype| dtype.is_float());
+tensors!(Tensor<D, Int>, "integers", is_integer);
 
 impl<A: Arguments, B: Arguments> Arguments for (A, B) {
     fn take(source: &mut Source<'_>) -> Result<Self, GraphError> {
@@ -145,20 +153,6 @@ pub trait Outputs {
     /// # Errors
     /// [`GraphError::ForeignTensor`] for a tensor of another device, [`GraphError::Model`] for a model that failed.
     fn ids(self) -> Result<Vec<TensorId>, GraphError>;
-}
-
-impl<const D: usize> Outputs for Tensor<D> {
-    fn ids(self) -> Result<Vec<TensorId>, GraphError> {
-        let primitive = self.try_into_primitive::<Capture>().map_err(|_| GraphError::ForeignTensor)?;
-        Ok(vec![primitive.id()])
-    }
-}
-
-impl<const D: usize> Outputs for Tensor<D, Int> {
-    fn ids(self) -> Result<Vec<TensorId>, GraphError> {
-        let primitive = self.try_into_primitive::<Capture>().map_err(|_| GraphError::ForeignTensor)?;
-        Ok(vec![primitive.id()])
-    }
 }
 
 impl<A: Outputs, B: Outputs> Outputs for (A, B) {

@@ -181,24 +181,21 @@ impl Graph {
 
     /// Index of the node that computes each value; `None` for inputs and constants.
     pub fn producers(&self) -> Vec<Option<usize>> {
-        let mut producers = vec![None; self.values.len()];
-        for (index, node) in self.nodes.iter().enumerate() {
-            for output in &node.outputs {
-                producers[output.0] = Some(index);
-            }
-        }
-        producers
+        self.last_with(|node| &node.outputs)
     }
 
     /// Index of the last node that reads each value; `None` where none does.
     pub fn last_readers(&self) -> Vec<Option<usize>> {
-        let mut readers = vec![None; self.values.len()];
+        self.last_with(|node| &node.inputs)
+    }
+
+    /// Index of the last node that has each value among `values` of the node.
+    fn last_with(&self, values: fn(&Node) -> &[ValueId]) -> Vec<Option<usize>> {
+        let mut last = vec![None; self.values.len()];
         for (index, node) in self.nodes.iter().enumerate() {
-            for input in &node.inputs {
-                readers[input.0] = Some(index);
-            }
+            values(node).iter().for_each(|value| last[value.0] = Some(index));
         }
-        readers
+        last
     }
 
     /// Whether an output depends on each node.

@@ -9,7 +9,7 @@ use firefly_ops::ArgumentError;
 use super::hyena::HyenaOperator;
 use super::kernels::{DiagonalStateSpace, DirectKernel};
 use crate::channel_linear::ChannelLinear;
-use crate::ensure_channels;
+use crate::ensure;
 
 /// Hidden channels of linear layers behind a Hyena operator, per channel of it.
 const FEED_FORWARD_FACTOR: usize = 4;
@@ -115,7 +115,8 @@ impl SequenceBlock {
     /// As [`long_conv`](firefly_ops::long_conv); for a signal of another number of channels.
     pub fn try_forward(&self, signal: Tensor<3>) -> Result<Tensor<3>, ArgumentError> {
         let ([_, channels, _], [width]) = (signal.dims(), self.norm.gamma.dims());
-        ensure_channels("SequenceBlock", "signal", channels, width)?;
+        let (got, expected) = (format!("of {channels} channels"), format!("of {width}"));
+        ensure(channels == width, "SequenceBlock", "signal", got, expected)?;
         let mixed = self.mixer.try_forward(over_channels(&self.norm, signal.clone()))?;
         Ok(match &self.channels {
             Channels::Gated(linear) => signal + glu(linear.forward(gelu(mixed)), 1),

@@ -12,7 +12,7 @@ use firefly_framework::graph::Input;
 use firefly_ops::ArgumentError;
 
 use crate::zoo::{Family, FamilyCard, Measurement, Paper, Signature, Variant};
-use crate::{MAX_DEPTH, ensure, ensure_channels, ensure_most};
+use crate::{MAX_DEPTH, ensure, ensure_most};
 pub use mixers::{AfnoMixer, BlockLinear, GlobalFilter};
 
 /// Declares a configuration with the fields that all image classifiers have, and its checks.
@@ -172,7 +172,8 @@ impl VisionBlock {
     /// As [`rfft2`](firefly_ops::fft::rfft2); for patches of another number of channels.
     pub fn try_forward(&self, patches: Tensor<4>) -> Result<Tensor<4>, ArgumentError> {
         let ([_, _, _, channels], [width]) = (patches.dims(), self.norm.gamma.dims());
-        ensure_channels("VisionBlock", "patches", channels, width)?;
+        let (got, expected) = (format!("of {channels} channels"), format!("of {width}"));
+        ensure(channels == width, "VisionBlock", "patches", got, expected)?;
         let normalised = self.mixer_norm.forward(patches.clone());
         let (mixed, residual) = match &self.mixer {
             PatchMixer::Filter(filter) => (filter.try_forward(normalised)?, patches),

@@ -2,16 +2,17 @@
 
 use burn::module::Module;
 use burn::tensor::Device;
+use burn_store::SafetensorsStoreError;
 use firefly_framework::graph::{AnyTensor, Graph, Input, capture};
 use firefly_ops::ArgumentError;
 
 use super::card::FamilyCard;
 use super::error::ZooError;
-use super::family::{AnyFamily, FamilyEntry};
+use super::family::{Family, FamilyEntry};
 use super::settings::Settings;
 use crate::{
     Afno, Butterfly, FNet, Fits, Fno1d, Fno2d, Fno3d, GfNet, Hyena, LearnedWelchPeaks, LogMel, LongConv, MelClassifier,
-    Mfcc, S4d, SpectralDenoiser, TimesNet, WelchPeaks,
+    Mfcc, S4d, SpectralDenoiser, TimesNet, WelchPeaks, weights,
 };
 
 macro_rules! families {
@@ -45,11 +46,32 @@ macro_rules! families {
         )*
 
         impl ZooModel {
-            /// The model, whatever its family.
-            pub(super) fn any(&self) -> &dyn AnyFamily {
-                match self {
-                    $(Self::$family(model) => model),*
-                }
+            /// Card of the model's family.
+            pub fn family(&self) -> FamilyCard {
+                match self { $(Self::$family(_) => $family::CARD),* }
+            }
+
+            /// Every setting of the model's configuration.
+            pub fn settings(&self) -> Settings {
+                match self { $(Self::$family(model) => Settings::of(&Family::config(model))),* }
+            }
+
+            /// Declared inputs of a batch of `batch`: names, shapes and types.
+            pub fn inputs(&self, batch: usize) -> Vec<Input> {
+                match self { $(Self::$family(model) => Family::inputs(model, batch)),* }
+            }
+
+            /// Outputs of `inputs`, in the order of the card.
+            ///
+            /// # Errors
+            /// [`ArgumentError`] for inputs of another number, rank, kind or shape than the card says.
+            pub fn try_forward(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError> {
+                match self { $(Self::$family(model) => Family::apply(model, inputs)),* }
+            }
+
+            /// Parameters as a safetensors file with an entry of metadata.
+            pub(super) fn serialize(&self, entry: (&str, &str)) -> Result<Vec<u8>, SafetensorsStoreError> {
+                match self { $(Self::$family(model) => weights::serialize(model, entry)),* }
             }
         }
 
@@ -98,30 +120,7 @@ families! {
 }
 
 impl ZooModel {
-    /// Card of the model's family.
-    pub fn family(&self) -> FamilyCard {
-        self.any().card()
-    }
-
-    /// Every setting of the model's configuration.
-    pub fn settings(&self) -> Settings {
-        self.any().settings()
-    }
-
-    /// Declared inputs of a batch of `batch`: names, shapes and types.
-    pub fn inputs(&self, batch: usize) -> Vec<Input> {
-        self.any().inputs(batch)
-    }
-
     or_panic! { forward = try_forward(inputs: Vec<AnyTensor>) -> Vec<AnyTensor> }
-
-    /// Outputs of `inputs`, in the order of the card.
-    ///
-    /// # Errors
-    /// [`ArgumentError`] for inputs of another number, rank, kind or shape than the card says.
-    pub fn try_forward(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError> {
-        self.any().apply(inputs)
-    }
 
     /// Graph of the model on a batch of `batch`, recorded without running; for [`Rewriter`] and [`Replay`].
     ///

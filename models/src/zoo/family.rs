@@ -3,14 +3,12 @@
 use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::Device;
-use burn_store::SafetensorsStoreError;
 use firefly_framework::graph::{AnyTensor, Input};
 use firefly_ops::ArgumentError;
 
 use super::card::{Card, FamilyCard};
 use super::error::ZooError;
 use super::settings::Settings;
-use super::store::HEADER;
 use crate::weights::{self, ParameterMismatch};
 
 /// Named configuration of a family.
@@ -106,38 +104,6 @@ pub fn exactly<const N: usize>(
         ArgumentError::new(operation, "inputs", format!("{} tensors", inputs.len()), format!("{N} of them"))
     };
     inputs.try_into().map_err(error)
-}
-
-/// Methods of a family that do not depend on its type.
-pub(super) trait AnyFamily {
-    fn card(&self) -> FamilyCard;
-    fn settings(&self) -> Settings;
-    fn inputs(&self, batch: usize) -> Vec<Input>;
-    fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError>;
-    /// Parameters as a safetensors file whose only entry of metadata is `header`.
-    fn serialize(&self, header: &str) -> Result<Vec<u8>, SafetensorsStoreError>;
-}
-
-impl<F: Family> AnyFamily for F {
-    fn card(&self) -> FamilyCard {
-        F::CARD
-    }
-
-    fn settings(&self) -> Settings {
-        Settings::of(&self.config())
-    }
-
-    fn inputs(&self, batch: usize) -> Vec<Input> {
-        Family::inputs(self, batch)
-    }
-
-    fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError> {
-        Family::apply(self, inputs)
-    }
-
-    fn serialize(&self, header: &str) -> Result<Vec<u8>, SafetensorsStoreError> {
-        weights::serialize(self, (HEADER, header))
-    }
 }
 
 /// Family in the registry: its functions, whatever its type. `M` is the model of any family.

@@ -19,7 +19,7 @@ use crate::weights::ParameterMismatch;
 pub const WEIGHTS_FORMAT: u32 = 1;
 
 /// Name of the metadata entry that describes the model.
-pub(super) const HEADER: &str = "firefly";
+const HEADER: &str = "firefly";
 
 /// Description of a model in its file.
 #[derive(Serialize, Deserialize)]
@@ -75,7 +75,7 @@ impl ZooModel {
         let header = ModelHeader { format: WEIGHTS_FORMAT, family, settings };
         let format = |error: serde_json::Error| ZooError::Format(path.into(), error.to_string());
         let header = serde_json::to_string(&header).map_err(format)?;
-        self.any().serialize(&header).map_err(|error| ZooError::Weights(path.into(), error))
+        self.serialize((HEADER, &header)).map_err(|error| ZooError::Weights(path.into(), error))
     }
 }
 
