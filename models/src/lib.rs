@@ -68,7 +68,37 @@ macro_rules! or_panic {
 /// Checks that fields of a configuration are finite and at least their limits.
 macro_rules! ensure_least {
     ($config:expr, $name:expr, $($field:ident: $least:literal),+ $(,)?) => {
-        $crate::ensure_least($name, [$((stringify!($field), $config.$field as f64, $least)),+])
+        [$((stringify!($field), $config.$field as f64, $least)),+].into_iter().try_for_each(|(field, value, least)| {
+            let holds = value.is_finite() && value >= least;
+            $crate::ensure(holds, $name, field, value, format_args!("at least {least}"))
+        })
+    };
+}
+
+/// Declares a configuration whose fields have a default, a least value and perhaps a greatest one, and the check of these.
+macro_rules! limited_config {
+    (
+        $(#[$doc:meta])* $config:ident;
+        $($(#[$field_doc:meta])* $field:ident: $type:ty = $default:literal, $least:literal $(, $most:literal)?;)*
+    ) => {
+        $(#[$doc])*
+        #[non_exhaustive]
+        #[derive(Config, Debug, PartialEq)]
+        pub struct $config {
+            $(
+                $(#[$field_doc])*
+                #[config(default = $default)]
+                pub $field: $type,
+            )*
+        }
+
+        impl $config {
+            fn ensure_limits(&self) -> Result<(), ArgumentError> {
+                ensure_least!(self, stringify!($config), $($field: $least),*)?;
+                $($($crate::ensure_most(stringify!($config), stringify!($field), self.$field, $most)?;)?)*
+                Ok(())
+            }
+        }
     };
 }
 
@@ -194,20 +224,6 @@ fn ensure(
     expected: impl Display,
 ) -> Result<(), ArgumentError> {
     if holds { Ok(()) } else { Err(ArgumentError::new(operation, argument, got, expected)) }
-}
-
-/// Checks that each field of a configuration is finite and at least its limit: `fields` are name, value and limit.
-///
-/// # Errors
-/// [`ArgumentError`] naming the first field that is not.
-fn ensure_least(
-    config: &'static str,
-    fields: impl IntoIterator<Item = (&'static str, f64, f64)>,
-) -> Result<(), ArgumentError> {
-    match fields.into_iter().find(|(_, value, least)| !(value.is_finite() && value >= least)) {
-        None => Ok(()),
-        Some((field, value, least)) => Err(ArgumentError::new(config, field, value, format!("at least {least}"))),
-    }
 }
 
 /// Largest number of layers or blocks of a model: each of them takes memory and time before the first step.

@@ -155,7 +155,7 @@ impl Inception {
 
     /// The single convolution that is the mean of the convolutions: with the mean of their kernels, the smaller ones with
     /// zeros around them.
-    fn merged(&self) -> MergedConvolution {
+    fn merged(&self) -> impl Fn(Tensor<4>) -> Tensor<4> {
         let reach = self.convolutions.len() - 1;
         let kernel = |(of_kernel, convolution): (usize, &Conv2d)| {
             let around = (reach - of_kernel, reach - of_kernel);
@@ -164,26 +164,12 @@ impl Inception {
         let kernels = self.convolutions.iter().enumerate().map(kernel).collect();
         let biases =
             self.convolutions.iter().filter_map(|convolution| Some(convolution.bias.as_ref()?.val())).collect();
-        MergedConvolution {
-            kernel: Tensor::stack::<5>(kernels, 0).mean_dim(0).squeeze_dim(0),
-            bias: Tensor::stack::<2>(biases, 0).mean_dim(0).squeeze_dim(0),
-            reach,
+        let kernel: Tensor<4> = Tensor::stack::<5>(kernels, 0).mean_dim(0).squeeze_dim(0);
+        let bias: Tensor<1> = Tensor::stack::<2>(biases, 0).mean_dim(0).squeeze_dim(0);
+        move |picture| {
+            let options = ConvOptions::new([1, 1], [reach, reach], [1, 1], 1);
+            conv2d(picture, kernel.clone(), Some(bias.clone()), options)
         }
-    }
-}
-
-/// Convolution of pictures that keeps their size.
-struct MergedConvolution {
-    kernel: Tensor<4>,
-    bias: Tensor<1>,
-    /// Rows and columns of the kernel on each side of its middle.
-    reach: usize,
-}
-
-impl MergedConvolution {
-    fn forward(&self, picture: Tensor<4>) -> Tensor<4> {
-        let options = ConvOptions::new([1, 1], [self.reach, self.reach], [1, 1], 1);
-        conv2d(picture, self.kernel.clone(), Some(self.bias.clone()), options)
     }
 }
 
@@ -237,7 +223,7 @@ impl TimesBlock {
             let rows = samples.div_ceil(period);
             let padded = series.clone().pad([(0, 0), (0, rows * period - samples), (0, 0)], 0.0);
             let picture: Tensor<4> = padded.swap_dims(1, 2).reshape([batch, features, rows, period]);
-            let picture = second.forward(gelu(first.forward(picture)));
+            let picture = second(gelu(first(picture)));
             let result: Tensor<3> = picture.reshape([batch, features, rows * period]);
             let weight: Tensor<3> = periods.weights.clone().narrow(1, place, 1).reshape([batch, 1, 1]);
             sum = sum + result.swap_dims(1, 2).narrow(1, 0, samples) * weight;

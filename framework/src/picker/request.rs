@@ -1,6 +1,6 @@
 //! Request for a strategy, with everything that the selection depends on, and the selection with every candidate.
 
-use std::fmt::{self, Write};
+use std::fmt;
 
 use super::{LearnedSize, PeaksSize, Strategy};
 use crate::profile::DeviceProfile;
@@ -37,20 +37,13 @@ pub struct Selection {
 impl Selection {
     /// The selection, every candidate with its prediction, and the crossover, in one line.
     pub fn explain(&self) -> String {
-        let mut text = self.selected.to_string();
-        let mut separator = " of ";
-        // Writing to a string can't fail.
-        for candidate in &self.considered {
-            let _ = write!(text, "{separator}{candidate}");
-            if let Some(nanoseconds) = candidate.nanoseconds {
-                let _ = write!(text, " {:.1} µs", nanoseconds / 1e3);
-            }
-            separator = ", ";
-        }
-        if let Some(frames) = self.crossover {
-            let _ = write!(text, "; fused from {:.0} frames on", frames.ceil());
-        }
-        text
+        let time = |nanoseconds: f64| format!(" {:.1} µs", nanoseconds / 1e3);
+        let predicted =
+            |candidate: &Candidate| format!("{candidate}{}", candidate.nanoseconds.map(time).unwrap_or_default());
+        let considered: Vec<String> = self.considered.iter().map(predicted).collect();
+        let of = if considered.is_empty() { "" } else { " of " };
+        let crossover = self.crossover.map(|frames| format!("; fused from {:.0} frames on", frames.ceil()));
+        format!("{}{of}{}{}", self.selected, considered.join(", "), crossover.unwrap_or_default())
     }
 }
 

@@ -76,15 +76,10 @@ pub struct FactorizedLayer {
 
 impl FactorizedLayer {
     fn try_forward<const D: usize>(&self, field: Tensor<D>) -> Result<Tensor<D>, ArgumentError> {
-        let mut sum: Option<Tensor<D>> = None;
-        for (weights, dim) in self.spectral.iter().zip(2..) {
-            let convolved = along(field.clone(), dim, |rows| weights.try_forward(rows))?;
-            sum = Some(match sum {
-                Some(sum) => sum + convolved,
-                None => convolved,
-            });
-        }
-        let hidden = relu(self.hidden.forward(sum.unwrap_or(field)));
+        let convolved =
+            |(weights, dim): (&SpectralWeights<3>, usize)| along(field.clone(), dim, |rows| weights.try_forward(rows));
+        let sum = self.spectral.iter().zip(2..).map(convolved).reduce(|sum, next| Ok(sum? + next?));
+        let hidden = relu(self.hidden.forward(sum.transpose()?.unwrap_or(field)));
         Ok(self.output.forward(hidden))
     }
 }

@@ -79,9 +79,7 @@ impl LearnedEstimate {
         shape[D - 1] = self.options.bins();
         let rows: Tensor<2> = signal.reshape([shape[..D - 1].iter().product(), frame]);
         let power = match &self.butterflies {
-            Some(butterflies) => {
-                power_by_butterflies(rows, &self.weights, segment_weights, butterflies, &self.options)?
-            }
+            Some(butterflies) => self.power_by_butterflies(rows, segment_weights, butterflies)?,
             // A gain is linear, and so may be applied to each segment.
             None => {
                 let segments = segments_of_rows(rows, &self.options);
@@ -91,6 +89,58 @@ impl LearnedEstimate {
             }
         };
         Ok(power.reshape(shape))
+    }
+
+    /// Power `[rows, bins]` of frames `[rows, frame]`: every segment through gated butterflies, then the sum over segments
+    /// with `segment_weights` `[segments]`, and the gain.
+    fn power_by_butterflies(
+        &self,
+        signal: Tensor<2>,
+        segment_weights: &Tensor<1>,
+        butterflies: &Butterflies,
+    ) -> Result<Tensor<2>, ArgumentError> {
+        let Self { weights, options, .. } = self;
+        let WelchOptions { n_fft, segments, .. } = *options;
+        let ([rows, _], bins) = (signal.dims(), options.bins());
+        // Detrending and the window, a row per segment.
+        let mut samples = segments_of_rows(signal, options).reshape([rows * segments, n_fft]);
+        if options.detrend == Detrend::Constant {
+            samples = samples.clone() - samples.mean_dim(1);
+        }
+        let samples = samples * weights.window.clone().unsqueeze::<2>();
+        let zeros = Tensor::zeros(samples.dims(), (&samples.device(), samples.dtype()));
+        let Butterflies { twiddles, gates } = butterflies.clone();
+        let (re, im) = butterfly(samples, zeros, twiddles, Some(gates))?;
+        let [re, im] = [re, im].map(|part| part.narrow(1, 0, bins));
+        // The weighted sum over segments, scaled.
+        let scale = scale_of(&weights.window, options.scaling);
+        let sum = |terms: Tensor<2>| -> Tensor<2> {
+            let [_, length] = terms.dims();
+            let terms: Tensor<3> = terms.reshape([rows, segments, length]);
+            let sum: Tensor<2> = (terms * segment_weights.clone().reshape([1, segments, 1])).sum_dim(1).squeeze_dim(1);
+            sum * scale.clone().unsqueeze::<2>()
+        };
+        // Interior bins count twice.
+        let [inner_re, inner_im] = [&re, &im].map(|part| part.clone().narrow(1, 1, bins - 2));
+        let squares = |re: Tensor<2>, im: Tensor<2>| re.powi_scalar(2) + im.powi_scalar(2);
+        let ends = |at: usize| squares(re.clone().narrow(1, at, 1), im.clone().narrow(1, at, 1));
+        let power = sum(Tensor::cat(vec![ends(0), squares(inner_re, inner_im) * 2.0, ends(bins - 1)], 1));
+        let Some(gain) = &weights.gain else { return Ok(power) };
+        // The gain, the spectrum mirrored at its ends.
+        let [_, taps] = gain.dims();
+        let tap = |at: usize| -> Tensor<2> { gain.clone().narrow(1, at, 1).transpose() };
+        let at = |values: &Tensor<2>, first: usize, length: usize| values.clone().narrow(1, first, length);
+        let below = Tensor::cat(vec![at(&power, 1, 1), at(&power, 0, bins - 1)], 1);
+        let above = Tensor::cat(vec![at(&power, 1, bins - 1), at(&power, bins - 2, 1)], 1);
+        let gained = below * tap(0) + power * tap(1) + above * tap(2);
+        if taps == 3 {
+            return Ok(gained);
+        }
+        let shifted = |part: &Tensor<2>, first: usize| part.clone().narrow(1, first, bins - 1);
+        let products = sum((shifted(&re, 0) * shifted(&re, 1) + shifted(&im, 0) * shifted(&im, 1)) * 2.0);
+        let below = Tensor::cat(vec![at(&products, 0, 1), products.clone()], 1);
+        let above = Tensor::cat(vec![products.clone(), at(&products, bins - 2, 1)], 1);
+        Ok(gained + below * tap(3) + above * tap(4))
     }
 }
 
@@ -123,58 +173,6 @@ impl LearnedTransform {
 pub(super) struct Butterflies {
     pub twiddles: Tensor<3>,
     pub gates: Tensor<2>,
-}
-
-/// Power `[rows, bins]` of frames `[rows, frame]`: every segment through gated butterflies, then the sum over segments
-/// with `segment_weights` `[segments]`, and the gain.
-fn power_by_butterflies(
-    signal: Tensor<2>,
-    weights: &WelchWeights,
-    segment_weights: &Tensor<1>,
-    butterflies: &Butterflies,
-    options: &WelchOptions,
-) -> Result<Tensor<2>, ArgumentError> {
-    let WelchOptions { n_fft, segments, .. } = *options;
-    let ([rows, _], bins) = (signal.dims(), options.bins());
-    // Detrending and the window, a row per segment.
-    let mut samples = segments_of_rows(signal, options).reshape([rows * segments, n_fft]);
-    if options.detrend == Detrend::Constant {
-        samples = samples.clone() - samples.mean_dim(1);
-    }
-    let samples = samples * weights.window.clone().unsqueeze::<2>();
-    let zeros = Tensor::zeros(samples.dims(), (&samples.device(), samples.dtype()));
-    let Butterflies { twiddles, gates } = butterflies.clone();
-    let (re, im) = butterfly(samples, zeros, twiddles, Some(gates))?;
-    let [re, im] = [re, im].map(|part| part.narrow(1, 0, bins));
-    // The weighted sum over segments, scaled.
-    let scale = scale_of(&weights.window, options.scaling);
-    let sum = |terms: Tensor<2>| -> Tensor<2> {
-        let [_, length] = terms.dims();
-        let terms: Tensor<3> = terms.reshape([rows, segments, length]);
-        let sum: Tensor<2> = (terms * segment_weights.clone().reshape([1, segments, 1])).sum_dim(1).squeeze_dim(1);
-        sum * scale.clone().unsqueeze::<2>()
-    };
-    // Interior bins count twice.
-    let [inner_re, inner_im] = [&re, &im].map(|part| part.clone().narrow(1, 1, bins - 2));
-    let squares = |re: Tensor<2>, im: Tensor<2>| re.powi_scalar(2) + im.powi_scalar(2);
-    let ends = |at: usize| squares(re.clone().narrow(1, at, 1), im.clone().narrow(1, at, 1));
-    let power = sum(Tensor::cat(vec![ends(0), squares(inner_re, inner_im) * 2.0, ends(bins - 1)], 1));
-    let Some(gain) = &weights.gain else { return Ok(power) };
-    // The gain, the spectrum mirrored at its ends.
-    let [_, taps] = gain.dims();
-    let tap = |at: usize| -> Tensor<2> { gain.clone().narrow(1, at, 1).transpose() };
-    let at = |values: &Tensor<2>, first: usize, length: usize| values.clone().narrow(1, first, length);
-    let below = Tensor::cat(vec![at(&power, 1, 1), at(&power, 0, bins - 1)], 1);
-    let above = Tensor::cat(vec![at(&power, 1, bins - 1), at(&power, bins - 2, 1)], 1);
-    let gained = below * tap(0) + power * tap(1) + above * tap(2);
-    if taps == 3 {
-        return Ok(gained);
-    }
-    let shifted = |part: &Tensor<2>, first: usize| part.clone().narrow(1, first, bins - 1);
-    let products = sum((shifted(&re, 0) * shifted(&re, 1) + shifted(&im, 0) * shifted(&im, 1)) * 2.0);
-    let below = Tensor::cat(vec![at(&products, 0, 1), products.clone()], 1);
-    let above = Tensor::cat(vec![products.clone(), at(&products, bins - 2, 1)], 1);
-    Ok(gained + below * tap(3) + above * tap(4))
 }
 
 /// The segments of frames `[rows, frame]`, `[rows, segments, n_fft]`.

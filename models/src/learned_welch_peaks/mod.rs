@@ -230,9 +230,7 @@ impl LearnedWelchPeaks {
         ensure(given || !learned, NAME, "gates", "of segments alone", "gates of butterflies too")?;
         ensure(learned || !given, NAME, "gates", "of butterflies", "of segments alone: the transform is exact")
     }
-}
 
-impl LearnedWelchPeaks {
     /// Gains from the bin below, the bin itself and the bin above to each bin, `[bins, 3]`, and from the products with
     /// both neighbours if there are any, `[bins, 5]`. With products the gains act on two-sided spectra: those at the ends
     /// of the spectrum, and beside them, are half or twice the parameters.
@@ -254,20 +252,7 @@ impl LearnedWelchPeaks {
         let products = (weights.clone() + (weights.clone().clamp(-1.0, 1.0) - weights).detach()) * largest;
         of_bins(Tensor::cat(vec![power, products], 1)) * two_sided.clone()
     }
-}
 
-/// Factors with which gains on one-sided power and products act on two-sided ones, `[bins, 5]`: the ends of the spectrum
-/// count once in one-sided power, and have one neighbour twice.
-fn two_sided_factors(bins: usize, device: &Device) -> Tensor<2> {
-    let mut factors = vec![[1.0f32; 5]; bins];
-    factors[0] = [0.5, 1.0, 0.5, 0.5, 0.5];
-    factors[bins - 1] = factors[0];
-    factors[1][0] = 2.0;
-    factors[bins - 2][2] = 2.0;
-    Tensor::from_data(TensorData::new(factors.concat(), [bins, 5]), device)
-}
-
-impl LearnedWelchPeaks {
     /// Expected number of open butterflies per frame, `[1]`, differentiable in the logits: expected open segments times
     /// expected open gates.
     pub fn expected_butterflies(&self) -> Tensor<1> {
@@ -338,6 +323,17 @@ impl LearnedWelchPeaks {
             products: self.product_weights.is_some(),
         }
     }
+}
+
+/// Factors with which gains on one-sided power and products act on two-sided ones, `[bins, 5]`: the ends of the spectrum
+/// count once in one-sided power, and have one neighbour twice.
+fn two_sided_factors(bins: usize, device: &Device) -> Tensor<2> {
+    let mut factors = vec![[1.0f32; 5]; bins];
+    factors[0] = [0.5, 1.0, 0.5, 0.5, 0.5];
+    factors[bins - 1] = factors[0];
+    factors[1][0] = 2.0;
+    factors[bins - 2][2] = 2.0;
+    Tensor::from_data(TensorData::new(factors.concat(), [bins, 5]), device)
 }
 
 /// The number in a tensor of one.

@@ -21,34 +21,20 @@ pub use kernels::{DiagonalStateSpace, DirectKernel};
 
 /// Declares a configuration with the fields that all sequence models have, and its checks.
 macro_rules! sequence_config {
-    (
-        $(#[$doc:meta])* $config:ident;
-        $($(#[$field_doc:meta])* $field:ident: $type:ty = $default:literal, $least:literal $(, $most:literal)?;)*
-    ) => {
-        $(#[$doc])*
-        #[non_exhaustive]
-        #[derive(Config, Debug, PartialEq)]
-        pub struct $config {
+    ($(#[$doc:meta])* $config:ident; $($field:tt)*) => {
+        limited_config! {
+            $(#[$doc])* $config;
             /// Channels of the input.
-            #[config(default = 1)]
-            pub in_channels: usize,
+            in_channels: usize = 1, 1.0;
             /// Values of the output.
-            #[config(default = 10)]
-            pub outputs: usize,
+            outputs: usize = 10, 1.0;
             /// Channels of the layers.
-            #[config(default = 64)]
-            pub width: usize,
+            width: usize = 64, 1.0;
             /// Number of layers.
-            #[config(default = 4)]
-            pub layers: usize,
+            layers: usize = 4, 1.0;
             /// Samples of the declared inputs.
-            #[config(default = 1024)]
-            pub length: usize,
-            $(
-                $(#[$field_doc])*
-                #[config(default = $default)]
-                pub $field: $type,
-            )*
+            length: usize = 1024, 2.0;
+            $($field)*
         }
 
         impl $config {
@@ -57,13 +43,8 @@ macro_rules! sequence_config {
             /// # Errors
             /// [`ArgumentError`] naming the first field that is out of range.
             pub fn validate(&self) -> Result<(), ArgumentError> {
-                const NAME: &str = stringify!($config);
-                ensure_least!(
-                    self, NAME,
-                    in_channels: 1.0, outputs: 1.0, width: 1.0, layers: 1.0, length: 2.0 $(, $field: $least)*
-                )?;
-                $($(ensure_most(NAME, stringify!($field), self.$field, $most)?;)?)*
-                ensure_most(NAME, "layers", self.layers, MAX_DEPTH)
+                self.ensure_limits()?;
+                ensure_most(stringify!($config), "layers", self.layers, MAX_DEPTH)
             }
         }
     };
@@ -140,21 +121,14 @@ pub struct SequenceStack {
     pub head: Linear,
 }
 
-/// Sizes that all sequence models have.
-struct SequenceSizes {
-    in_channels: usize,
-    width: usize,
-    layers: usize,
-    outputs: usize,
-}
-
 impl SequenceStack {
-    fn new(sizes: &SequenceSizes, device: &Device, mixer: impl Fn() -> Mixer) -> Self {
+    /// The untrained stack of a block per mixer.
+    fn new([in_channels, width, outputs]: [usize; 3], mixers: impl Iterator<Item = Mixer>, device: &Device) -> Self {
         Self {
-            encoder: ChannelLinear::new(sizes.in_channels, sizes.width, device),
-            blocks: (0..sizes.layers).map(|_| SequenceBlock::new(mixer(), sizes.width, device)).collect(),
-            norm: LayerNormConfig::new(sizes.width).init(device),
-            head: LinearConfig::new(sizes.width, sizes.outputs).init(device),
+            encoder: ChannelLinear::new(in_channels, width, device),
+            blocks: mixers.map(|mixer| SequenceBlock::new(mixer, width, device)).collect(),
+            norm: LayerNormConfig::new(width).init(device),
+            head: LinearConfig::new(width, outputs).init(device),
         }
     }
 
@@ -190,8 +164,8 @@ macro_rules! sequence_model {
             fn new(config: &$config, device: &Device) -> Result<Self, ArgumentError> {
                 let $config { in_channels, width, layers, outputs, .. } = *config;
                 let mixer: fn(&$config, &Device) -> Mixer = $mixer;
-                let sizes = SequenceSizes { in_channels, width, layers, outputs };
-                let stack = SequenceStack::new(&sizes, device, || mixer(config, device));
+                let mixers = (0..layers).map(|_| mixer(config, device));
+                let stack = SequenceStack::new([in_channels, width, outputs], mixers, device);
                 Ok(Self { stack, config: config.clone() })
             }
 

@@ -17,40 +17,24 @@ pub use mixers::{AfnoMixer, BlockLinear, GlobalFilter};
 
 /// Declares a configuration with the fields that all image classifiers have, and its checks.
 macro_rules! vision_config {
-    (
-        $(#[$doc:meta])* $config:ident;
-        $($(#[$field_doc:meta])* $field:ident: $type:ty = $default:literal, $least:literal;)*
-    ) => {
-        $(#[$doc])*
-        #[non_exhaustive]
-        #[derive(Config, Debug, PartialEq)]
-        pub struct $config {
+    ($(#[$doc:meta])* $config:ident; $($field:tt)*) => {
+        limited_config! {
+            $(#[$doc])* $config;
             /// Rows and columns of an image.
-            #[config(default = 224)]
-            pub image: usize,
+            image: usize = 224, 1.0;
             /// Channels of an image.
-            #[config(default = 3)]
-            pub in_channels: usize,
+            in_channels: usize = 3, 1.0;
             /// Rows and columns of a patch, a divisor of those of an image.
-            #[config(default = 16)]
-            pub patch: usize,
+            patch: usize = 16, 1.0;
             /// Values per patch.
-            #[config(default = 256)]
-            pub width: usize,
+            width: usize = 256, 1.0;
             /// Number of blocks.
-            #[config(default = 12)]
-            pub layers: usize,
+            layers: usize = 12, 1.0;
             /// Hidden values of a block's linear layers per value of a patch.
-            #[config(default = 4)]
-            pub expansion: usize,
+            expansion: usize = 4, 1.0;
             /// Number of classes.
-            #[config(default = 1000)]
-            pub classes: usize,
-            $(
-                $(#[$field_doc])*
-                #[config(default = $default)]
-                pub $field: $type,
-            )*
+            classes: usize = 1000, 1.0;
+            $($field)*
         }
 
         impl $config {
@@ -65,11 +49,7 @@ macro_rules! vision_config {
             /// [`ArgumentError`] naming the first field that is out of range.
             pub fn validate(&self) -> Result<(), ArgumentError> {
                 const NAME: &str = stringify!($config);
-                ensure_least!(
-                    self, NAME,
-                    image: 1.0, in_channels: 1.0, patch: 1.0, width: 1.0, layers: 1.0, expansion: 1.0, classes: 1.0
-                    $(, $field: $least)*
-                )?;
+                self.ensure_limits()?;
                 ensure_most(NAME, "layers", self.layers, MAX_DEPTH)?;
                 let expected = format!("a divisor of `image`, {}", self.image);
                 ensure(self.image.is_multiple_of(self.patch), NAME, "patch", self.patch, expected)?;

@@ -1,5 +1,7 @@
 //! Contract of a family, and its entry in the registry.
 
+use std::path::Path;
+
 use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::Device;
@@ -9,7 +11,7 @@ use firefly_ops::ArgumentError;
 use super::card::{Card, FamilyCard};
 use super::error::ZooError;
 use super::settings::Settings;
-use crate::weights::{self, ParameterMismatch};
+use crate::weights;
 
 /// Named configuration of a family.
 pub struct Variant<C> {
@@ -118,14 +120,8 @@ pub(super) struct FamilyEntry<M> {
     pub weights: fn(&str) -> Option<&'static [u8]>,
     /// Untrained model of a variant with overrides.
     pub create: fn(&str, &Settings, &Device) -> Result<M, ZooError>,
-    /// Model of a configuration, with the weights of a safetensors file.
-    pub restore: fn(&Settings, Vec<u8>, &Device) -> Result<M, RestoreError>,
-}
-
-/// Reason why a model can't be restored.
-pub(super) enum RestoreError {
-    Settings(ZooError),
-    Weights(ParameterMismatch),
+    /// Model of a configuration, with the weights of a safetensors file; errors name its path.
+    pub restore: fn(&Path, &Settings, Vec<u8>, &Device) -> Result<M, ZooError>,
 }
 
 impl<M> FamilyEntry<M> {
@@ -180,10 +176,16 @@ fn host() -> Device {
     device
 }
 
-fn restore<M, F: Family + Into<M>>(settings: &Settings, bytes: Vec<u8>, device: &Device) -> Result<M, RestoreError> {
-    let default = variant::<F>(F::CARD.name).map_err(RestoreError::Settings)?.config;
-    let config = settings.applied_to(F::CARD.name, &default).map_err(RestoreError::Settings)?;
-    let mut model = F::from_config(&config, device).map_err(|error| RestoreError::Settings(error.into()))?;
-    weights::apply(&mut model, bytes).map_err(RestoreError::Weights)?;
+fn restore<M, F: Family + Into<M>>(
+    path: &Path,
+    settings: &Settings,
+    bytes: Vec<u8>,
+    device: &Device,
+) -> Result<M, ZooError> {
+    let refused = |error: ZooError| ZooError::Format(path.into(), error.to_string());
+    let default = variant::<F>(F::CARD.name).map_err(refused)?.config;
+    let config = settings.applied_to(F::CARD.name, &default).map_err(refused)?;
+    let mut model = F::from_config(&config, device).map_err(|error| refused(error.into()))?;
+    weights::apply(&mut model, bytes).map_err(|mismatch| ZooError::OtherModel(path.into(), mismatch))?;
     Ok(model.into())
 }

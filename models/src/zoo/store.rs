@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use super::error::ZooError;
 use super::families::{FAMILIES, ZooModel};
-use super::family::RestoreError;
 use super::settings::Settings;
 use crate::checksum::is_intact;
 use crate::weights::ParameterMismatch;
@@ -132,8 +131,5 @@ pub fn from_bytes(path: &Path, bytes: Vec<u8>, device: &Device) -> Result<ZooMod
     }
     let family = FAMILIES.iter().find(|family| family.name == header.family);
     let family = family.ok_or_else(|| refused(format!("there is no family `{}`", header.family)))?;
-    (family.restore)(&header.settings, bytes, device).map_err(|error| match error {
-        RestoreError::Settings(error) => refused(error.to_string()),
-        RestoreError::Weights(mismatch) => ZooError::OtherModel(path.into(), mismatch),
-    })
+    (family.restore)(path, &header.settings, bytes, device)
 }
