@@ -184,6 +184,19 @@ fn groups(batch: usize, channels: usize) -> usize {
     (1..=most).rev().find(|groups| batch.is_multiple_of(*groups)).unwrap_or(1)
 }
 
+/// A measurement on both sets of hourly data, some rows ahead.
+macro_rules! etth {
+    ($model:literal, $rows:literal, $value:literal, $settings:literal) => {
+        Measurement {
+            model: $model,
+            what: concat!("test MSE of ETTh1, ", $rows, " rows ahead; of ETTh2 with data.file=ett/ETTh2.csv"),
+            value: $value,
+            command: concat!("firefly train configs/forecasting-etth1-96.toml --data DATA", $settings),
+            machine: MACHINE,
+        }
+    };
+}
+
 impl Family for Fits {
     configured_by! { FitsConfig }
 
@@ -201,34 +214,10 @@ impl Family for Fits {
             Signature::new("reconstruction", "[batch, look_back, channels]", "the series as the model interpolates it"),
         ],
         results: &[
-            Measurement {
-                model: "fits",
-                what: "test MSE of ETTh1, 96 rows ahead; of ETTh2 with data.file=ett/ETTh2.csv",
-                value: "0.370; 0.272",
-                command: "firefly train configs/forecasting-etth1-96.toml --data DATA",
-                machine: MACHINE,
-            },
-            Measurement {
-                model: "fits_192",
-                what: "test MSE of ETTh1, 192 rows ahead; of ETTh2 with data.file=ett/ETTh2.csv",
-                value: "0.403; 0.332",
-                command: "firefly train configs/forecasting-etth1-96.toml --data DATA --set data.horizon=192",
-                machine: MACHINE,
-            },
-            Measurement {
-                model: "fits_336",
-                what: "test MSE of ETTh1, 336 rows ahead; of ETTh2 with data.file=ett/ETTh2.csv",
-                value: "0.428; 0.356",
-                command: "firefly train configs/forecasting-etth1-96.toml --data DATA --set data.horizon=336",
-                machine: MACHINE,
-            },
-            Measurement {
-                model: "fits_720",
-                what: "test MSE of ETTh1, 720 rows ahead; of ETTh2 with data.file=ett/ETTh2.csv",
-                value: "0.430; 0.384",
-                command: "firefly train configs/forecasting-etth1-96.toml --data DATA --set data.horizon=720",
-                machine: MACHINE,
-            },
+            etth!("fits", "96", "0.370; 0.272", ""),
+            etth!("fits_192", "192", "0.403; 0.332", " --set data.horizon=192"),
+            etth!("fits_336", "336", "0.428; 0.356", " --set data.horizon=336"),
+            etth!("fits_720", "720", "0.430; 0.384", " --set data.horizon=720"),
         ],
     };
 

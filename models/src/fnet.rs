@@ -12,33 +12,27 @@ use firefly_ops::{ArgumentError, Norm};
 use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant, exactly};
 use crate::{MAX_DEPTH, ensure, ensure_most};
 
-/// Configuration of [`FNet`]; the defaults are those of the paper's base model.
-///
-/// ```
-/// use firefly_models::FNetConfig;
-///
-/// let config = FNetConfig::new().with_width(128).with_layers(2);
-/// assert!(config.validate().is_ok());
-/// assert!(config.with_vocabulary(0).validate().unwrap_err().to_string().contains("`vocabulary` is 0"));
-/// ```
-#[non_exhaustive]
-#[derive(Config, Debug, PartialEq)]
-pub struct FNetConfig {
+limited_config! {
+    /// Configuration of [`FNet`]; the defaults are those of the paper's base model.
+    ///
+    /// ```
+    /// use firefly_models::FNetConfig;
+    ///
+    /// let config = FNetConfig::new().with_width(128).with_layers(2);
+    /// assert!(config.validate().is_ok());
+    /// assert!(config.with_vocabulary(0).validate().unwrap_err().to_string().contains("`vocabulary` is 0"));
+    /// ```
+    FNetConfig;
     /// Number of different tokens.
-    #[config(default = 32_000)]
-    pub vocabulary: usize,
+    vocabulary: usize = 32_000, 1.0;
     /// Largest number of tokens of a sequence, and tokens of the declared inputs.
-    #[config(default = 512)]
-    pub length: usize,
+    length: usize = 512, 1.0;
     /// Values per token.
-    #[config(default = 768)]
-    pub width: usize,
+    width: usize = 768, 1.0;
     /// Hidden values of a block's linear layers.
-    #[config(default = 3072)]
-    pub feed_forward: usize,
+    feed_forward: usize = 3072, 1.0;
     /// Number of blocks.
-    #[config(default = 12)]
-    pub layers: usize,
+    layers: usize = 12, 1.0;
 }
 
 impl FNetConfig {
@@ -47,7 +41,7 @@ impl FNetConfig {
     /// # Errors
     /// [`ArgumentError`] naming the first field that is out of range.
     pub fn validate(&self) -> Result<(), ArgumentError> {
-        ensure_least!(self, "FNetConfig", vocabulary: 1.0, length: 1.0, width: 1.0, feed_forward: 1.0, layers: 1.0)?;
+        self.ensure_limits()?;
         ensure_most("FNetConfig", "layers", self.layers, MAX_DEPTH)
     }
 }

@@ -184,6 +184,12 @@ impl MelClassifier {
     }
 }
 
+/// A measurement of `mel_classifier_bearing`.
+const fn bearing(what: &'static str, value: &'static str) -> Measurement {
+    let command = "firefly train configs/classification-bearing.toml --data DATA";
+    Measurement { model: "mel_classifier_bearing", what, value, command, machine: ONE_CORE }
+}
+
 impl Family for MelClassifier {
     configured_by! { MelClassifierConfig }
 
@@ -205,27 +211,12 @@ impl Family for MelClassifier {
                 command: "firefly train configs/classification-digits.toml --data DATA",
                 machine: ONE_CORE,
             },
-            Measurement {
-                model: "mel_classifier_bearing",
-                what: "accuracy of 532 frames of bearings under load 3 without noise, trained under loads 0 to 2",
-                value: "100.0 %",
-                command: "firefly train configs/classification-bearing.toml --data DATA",
-                machine: ONE_CORE,
-            },
-            Measurement {
-                model: "mel_classifier_bearing",
-                what: "accuracy of the same frames with white noise at 0 dB SNR",
-                value: "94.2 %",
-                command: "firefly train configs/classification-bearing.toml --data DATA",
-                machine: ONE_CORE,
-            },
-            Measurement {
-                model: "mel_classifier_bearing",
-                what: "accuracy of the same frames with white noise at -4 dB SNR",
-                value: "90.6 %",
-                command: "firefly train configs/classification-bearing.toml --data DATA",
-                machine: ONE_CORE,
-            },
+            bearing(
+                "accuracy of 532 frames of bearings under load 3 without noise, trained under loads 0 to 2",
+                "100.0 %",
+            ),
+            bearing("accuracy of the same frames with white noise at 0 dB SNR", "94.2 %"),
+            bearing("accuracy of the same frames with white noise at -4 dB SNR", "90.6 %"),
         ],
     };
 

@@ -341,15 +341,6 @@ fn count(sum: Tensor<1>) -> usize {
     sum.into_data().convert::<f64>().iter::<f64>().sum::<f64>() as usize
 }
 
-/// Commands of the measurements, which train the shipped weights.
-const BEARING: &str = "firefly train configs/bearing-256.toml --data DATA";
-const SPEECH: &str = "firefly train configs/speech-256.toml --data DATA";
-
-/// A measurement of recall.
-const fn recall(model: &'static str, what: &'static str, value: &'static str, command: &'static str) -> Measurement {
-    Measurement { model, what, value, command, machine: MACHINE }
-}
-
 impl Family for LearnedWelchPeaks {
     configured_by! { LearnedWelchPeaksConfig }
 
@@ -364,18 +355,20 @@ impl Family for LearnedWelchPeaks {
         inputs: FRAMES,
         outputs: PEAKS,
         results: &[
-            recall(
-                "learned_welch_peaks_bearing",
-                "recall of the 16 strongest bins of eight segments, bearings under load 3 (two exact segments: 0.829)",
-                "0.868",
-                BEARING,
-            ),
-            recall(
-                "learned_welch_peaks_speech",
-                "recall of the 16 strongest bins of eight segments, spoken digits, official test part (two exact segments: 0.707)",
-                "0.858",
-                SPEECH,
-            ),
+            Measurement {
+                model: "learned_welch_peaks_bearing",
+                what: "recall of the 16 strongest bins of eight segments, bearings under load 3 (two exact segments: 0.829)",
+                value: "0.868",
+                command: "firefly train configs/bearing-256.toml --data DATA",
+                machine: MACHINE,
+            },
+            Measurement {
+                model: "learned_welch_peaks_speech",
+                what: "recall of the 16 strongest bins of eight segments, spoken digits, official test part (two exact segments: 0.707)",
+                value: "0.858",
+                command: "firefly train configs/speech-256.toml --data DATA",
+                machine: MACHINE,
+            },
         ],
     };
 
