@@ -1,7 +1,5 @@
 //! Drawings of a graph with the traffic of its nodes: in the DOT language, and as SVG.
 
-use std::fmt::Debug;
-
 use crate::graph::{Graph, Origin};
 use crate::movement::GraphMovement;
 
@@ -39,9 +37,9 @@ impl Picture {
                 Origin::Constant(_) if has_constants && is_read(index) => "constant",
                 _ => continue,
             };
-            sources[index] = Some(picture.add("value", title, text(&value.shape)));
+            sources[index] = Some(picture.add("value", title, format!("{:?}", value.shape)));
         }
-        let shape = |value: usize| text(&graph.values()[value].shape);
+        let shape = |value: usize| format!("{:?}", graph.values()[value].shape);
         for node in &movement.nodes {
             let detail = if node.view { "view".into() } else { format!("{} bytes", node.movement.traffic) };
             let last = picture.add(if node.view { "view" } else { "node" }, &node.operation, detail);
@@ -61,10 +59,6 @@ impl Picture {
         self.boxes.push(PictureBox { class, title: title.into(), detail });
         self.boxes.len() - 1
     }
-}
-
-fn text(shape: &impl Debug) -> String {
-    format!("{shape:?}")
 }
 
 /// The graph in the DOT language of Graphviz: inputs, constants and outputs as ellipses, nodes as boxes with their

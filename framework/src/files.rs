@@ -69,7 +69,8 @@ impl AtomicFile {
             name.push(target.file_name().unwrap_or_default());
             name.push(".partial");
             let partial = folder_of(target).join(name);
-            let file = open_own(&partial).map_err(|error| at(&partial, error))?;
+            let at_path = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", partial.display()));
+            let file = open_own(&partial).map_err(at_path)?;
             Ok(NamedTempFile::from_parts(file, TempPath::try_from_path(partial)?))
         })
     }
@@ -184,11 +185,6 @@ pub fn open_own(path: &Path) -> io::Result<File> {
         return Err(refused("a file of several names"));
     }
     if found.is_file() { Ok(file) } else { Err(refused(name_of(found.file_type()))) }
-}
-
-/// An error with the path that it is about.
-fn at(path: &Path, error: io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 /// Syncs a folder, so that renames in it survive a crash.

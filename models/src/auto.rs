@@ -60,11 +60,6 @@ pub struct AutoWelchPeaksConfig {
 }
 
 impl AutoWelchPeaksConfig {
-    /// Whether a learned model is the only candidate.
-    fn is_learned(&self) -> bool {
-        self.strategies == [Strategy::Learned]
-    }
-
     /// The same configuration with the candidates of a [published name](PublishedStrategy), such as `fused`, or of an
     /// alias.
     ///
@@ -87,7 +82,16 @@ impl AutoWelchPeaksConfig {
     /// # Errors
     /// [`ArgumentError`] naming the first field of the estimate that is out of range.
     pub fn try_init(&self, device: &Device) -> Result<AutoWelchPeaks, ArgumentError> {
-        AutoWelchPeaks::new(self.clone(), device)
+        for &segments in &self.segments {
+            self.peaks.clone().with_segments(segments).validate()?;
+        }
+        let (exact, on_host) = (self.peaks.try_init(device)?, self.peaks.try_init(&Device::flex())?);
+        let (prepared, cache, config) = (PreparedEstimate::default(), Arc::default(), self.clone());
+        let model = AutoWelchPeaks { exact, learned: None, prepared, on_host, config, learned_size: None, cache };
+        if self.strategies != [Strategy::Learned] {
+            return Ok(model);
+        }
+        Ok(model.with_learned(LearnedWelchPeaksConfig::universal_for(&self.peaks).try_init(device)?))
     }
 }
 
@@ -157,20 +161,6 @@ struct SelectionKey {
 }
 
 impl AutoWelchPeaks {
-    fn new(config: AutoWelchPeaksConfig, device: &Device) -> Result<Self, ArgumentError> {
-        for &segments in &config.segments {
-            config.peaks.clone().with_segments(segments).validate()?;
-        }
-        let (exact, on_host) = (config.peaks.try_init(device)?, config.peaks.try_init(&Device::flex())?);
-        let universal = config.is_learned().then(|| LearnedWelchPeaksConfig::universal_for(&config.peaks));
-        let prepared = PreparedEstimate::default();
-        let model = Self { exact, learned: None, prepared, on_host, config, learned_size: None, cache: Arc::default() };
-        match universal {
-            Some(universal) => Ok(model.with_learned(universal.try_init(device)?)),
-            None => Ok(model),
-        }
-    }
-
     /// The same module with a learned model on the same device, which is a candidate where the configuration has the
     /// strategy `Learned`.
     pub fn with_learned(self, learned: LearnedWelchPeaks) -> Self {

@@ -28,47 +28,35 @@ pub fn capture<A: Arguments, O: Outputs>(
     model: impl FnOnce(A, &Device) -> O,
 ) -> Result<Graph, GraphError> {
     let device = Device::capture();
-    let mut outcome = Ok(Vec::new());
+    let (mut outcome, mut panic) = (Ok(Vec::new()), None);
     let captured = device.capture_scope(|scope| {
         let mut source = Source::new(&device, inputs);
         let arguments = A::take(&mut source).and_then(|arguments| Ok((arguments, source.finish()?)));
         let (arguments, ids) = match arguments {
             Ok(taken) => taken,
             Err(error) => {
-                outcome = Err(Failure::Error(error));
+                outcome = Err(error);
                 return scope.complete([], []);
             }
         };
         // Most of Burn's tensor operations have no fallible form: one that can't be recorded panics.
-        let returned = catch_unwind(AssertUnwindSafe(|| model(arguments, &device).ids()));
-        outcome = match returned {
-            Ok(Ok(outputs)) => Ok(outputs),
-            Ok(Err(error)) => Err(Failure::Error(error)),
-            Err(panic) => Err(Failure::Panic(message(panic.as_ref()))),
-        };
+        match catch_unwind(AssertUnwindSafe(|| model(arguments, &device).ids())) {
+            Ok(returned) => outcome = returned,
+            Err(payload) => panic = Some(message(payload.as_ref())),
+        }
         // An output may be returned twice; to capture, it is one.
         let mut returned: Vec<TensorId> = outcome.as_ref().cloned().unwrap_or_default();
         returned.sort_unstable();
         returned.dedup();
         scope.complete(ids, returned)
     });
-    let outputs = match outcome {
-        Ok(outputs) => outputs,
-        Err(Failure::Error(error)) => return Err(error),
-        Err(Failure::Panic(reason)) => {
-            let operations = captured.as_ref().map_or(&[][..], |captured| &captured.graph.operations);
-            return Err(GraphError::CaptureUnsupported { operation: unsupported_action(&reason, operations), reason });
-        }
-    };
+    let outputs = outcome?;
+    if let Some(reason) = panic {
+        let operations = captured.as_ref().map_or(&[][..], |captured| &captured.graph.operations);
+        return Err(GraphError::CaptureUnsupported { operation: unsupported_action(&reason, operations), reason });
+    }
     let captured = captured.map_err(|error| GraphError::Capture(error.to_string()))?;
     translate(inputs, captured.graph, captured.values, &outputs)
-}
-
-/// Reason why a model did not return.
-#[derive(Clone)]
-enum Failure {
-    Error(GraphError),
-    Panic(String),
 }
 
 fn message(panic: &(dyn Any + Send)) -> String {

@@ -85,11 +85,6 @@ impl MovementOptions {
     pub fn with_host_operations(self, host_operations: Vec<String>) -> Self {
         Self { host_operations, ..self }
     }
-
-    /// The same options with the indices of the outputs that the host reads.
-    pub fn with_outputs(self, outputs: Vec<usize>) -> Self {
-        Self { outputs: Some(outputs), ..self }
-    }
 }
 
 /// Data movement of a graph, in total and node by node.

@@ -349,13 +349,8 @@ const DARCY: &[Measurement] = &[
 
 /// A measurement of `fno3d_darcy` on generated Darcy flow.
 const fn darcy_3d(what: &'static str, value: &'static str) -> Measurement {
-    Measurement {
-        model: "fno3d_darcy",
-        what,
-        value,
-        command: "firefly train configs/operator-darcy3d.toml",
-        machine: MACHINE,
-    }
+    let command = "firefly train configs/operator-darcy3d.toml";
+    Measurement { model: "fno3d_darcy", what, value, command, machine: MACHINE }
 }
 
 /// Measured results in three dimensions.

@@ -9,8 +9,6 @@ use firefly_ops::{ArgumentError, Band, Detrend, Scaling, WelchOptions, Window, W
 use crate::welch_peaks::{MAX_MODEL_N_FFT, WelchPeaksConfig};
 use crate::{ensure, ensure_most};
 
-/// Largest number of candidate segments.
-const MAX_SEGMENTS: usize = SegmentSet::MAX_SEGMENTS;
 /// Largest initial logit: a gate with a larger one would never close.
 const MAX_LOGIT: f64 = 50.0;
 /// Initial gains from a neighbour.
@@ -76,13 +74,6 @@ pub struct LearnedWelchPeaksConfig {
     pub learned_transform: bool,
 }
 
-/// Candidate segments of [`LearnedWelchPeaksConfig::universal`].
-const UNIVERSAL_SEGMENTS: usize = 8;
-/// Its open segments.
-const UNIVERSAL_OPEN: [usize; 2] = [2, 5];
-/// Its gain from each neighbour.
-const UNIVERSAL_NEIGHBOUR_GAIN: f64 = 0.3;
-
 impl LearnedWelchPeaksConfig {
     /// An estimate of two segments for signals of any kind, which needs no training. In the mean over nine families of
     /// signals, it finds 3 to 5 of 100 peaks of eight segments more than two segments with a Hann window do.
@@ -103,10 +94,10 @@ impl LearnedWelchPeaksConfig {
     pub fn universal(n_fft: usize) -> Self {
         Self::new()
             .with_n_fft(n_fft)
-            .with_segments(UNIVERSAL_SEGMENTS)
-            .with_open_segments(Some(UNIVERSAL_OPEN.to_vec()))
+            .with_segments(8)
+            .with_open_segments(Some(vec![2, 5]))
             .with_window(Window::Rectangular)
-            .with_neighbour_gain(Some(UNIVERSAL_NEIGHBOUR_GAIN))
+            .with_neighbour_gain(Some(0.3))
             .with_product_weight(Some(-1.0))
             .with_gains(Some(1))
     }
@@ -162,7 +153,7 @@ impl LearnedWelchPeaksConfig {
                 ensure(*segment < self.segments, NAME, "open_segments", segment, expected)?;
             }
         }
-        ensure_most(NAME, "segments", self.segments, MAX_SEGMENTS)?;
+        ensure_most(NAME, "segments", self.segments, SegmentSet::MAX_SEGMENTS)?;
         let bins = options.bins();
         if let Some(gains) = self.gains {
             let expected = format!("from 1 to the number of bins, {bins}");

@@ -29,11 +29,6 @@ impl Segments {
     pub const fn first_dim(&self) -> usize {
         if self.rank > 2 { 2 } else { self.rank.saturating_sub(1) }
     }
-
-    /// Whether they are all samples of a source whose rows have `samples`.
-    pub fn are_whole(&self, samples: usize) -> bool {
-        self.starts == [0] && self.length == samples && self.window.is_none()
-    }
 }
 
 /// Real part of a spectrum, imaginary part, or both: along an axis of parts, or as their sum.

@@ -64,7 +64,8 @@ impl<'a> Interpretation<'a> {
     /// Whether segments are all samples of their source.
     pub fn are_whole(&self, value: &AbstractValue) -> bool {
         let segments = &value.transform.segments;
-        segments.are_whole(self.shape(segments.source).last().copied().unwrap_or(1))
+        let samples = self.shape(segments.source).last().copied().unwrap_or(1);
+        segments.starts == [0] && segments.length == samples && segments.window.is_none()
     }
 
     fn shape(&self, id: ValueId) -> &'a [usize] {
