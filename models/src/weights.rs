@@ -85,10 +85,7 @@ pub fn apply<M: Module>(module: &mut M, bytes: Vec<u8>) -> Result<(), ParameterM
     if let Some(tensor) = applied.unused.into_iter().next() {
         return Err(ParameterMismatch::UnknownTensor(tensor));
     }
-    match first_not_finite(module) {
-        Some(parameter) => Err(ParameterMismatch::NotFinite(parameter)),
-        None => Ok(()),
-    }
+    first_not_finite(module).map_or(Ok(()), |parameter| Err(ParameterMismatch::NotFinite(parameter)))
 }
 
 /// Description of the fault of a parameter.

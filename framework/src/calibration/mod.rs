@@ -85,10 +85,10 @@ pub fn measure_constants(
     let mut adds = |count: usize| {
         median(|| {
             let tensor = std::mem::replace(&mut large, one.clone());
-            wait(device)?;
+            device.sync().map_err(failed)?;
             let start = Instant::now();
             large = (0..count).fold(tensor, |tensor, _| tensor + 1.0);
-            wait(device)?;
+            device.sync().map_err(failed)?;
             Ok(elapsed(start))
         })
     };
@@ -96,7 +96,7 @@ pub fn measure_constants(
     // A result that is computed before the clock starts, and has no other owner either.
     let link = median(|| {
         let result = large.clone() + 1.0;
-        wait(device)?;
+        device.sync().map_err(failed)?;
         let start = Instant::now();
         read(result)?;
         Ok(elapsed(start))
@@ -118,10 +118,6 @@ fn read(tensor: Tensor<1>) -> Result<TensorData, CalibrationError> {
     let data = tensor.try_into_data().map_err(failed)?;
     black_box(data.as_bytes());
     Ok(data)
-}
-
-fn wait(device: &Device) -> Result<(), CalibrationError> {
-    device.sync().map_err(failed)
 }
 
 fn failed(error: impl std::fmt::Debug) -> CalibrationError {

@@ -106,7 +106,7 @@ impl FnoConfig {
         ensure_most(NAME, "layers", self.layers, MAX_DEPTH)?;
         ensure((0.0..=MAX_PADDING_SHARE).contains(&share), NAME, "padding_share", share, "from 0 to 4")?;
         let points = vec![self.points; self.dims()];
-        self.validate_points(NAME, "modes", &points)
+        self.validate_points(NAME, &points)
     }
 
     /// Zeros behind a field along a dimension of `points`.
@@ -123,18 +123,13 @@ impl FnoConfig {
         if is_half { padded / 2 + 1 } else { padded }
     }
 
-    /// Checks that a field of `points` has the modes; `argument` is what the error names.
-    fn validate_points(
-        &self,
-        operation: &'static str,
-        argument: &'static str,
-        points: &[usize],
-    ) -> Result<(), ArgumentError> {
+    /// Checks that a field of `points` has the modes.
+    fn validate_points(&self, operation: &'static str, points: &[usize]) -> Result<(), ArgumentError> {
         for (dim, (&modes, &points)) in self.modes.iter().zip(points).enumerate() {
             let most = self.most_modes(dim, points);
             let got = format!("{modes} along dimension {dim}");
             let expected = format!("from 1 to {most} modes for {points} points");
-            ensure((1..=most).contains(&modes), operation, argument, got, expected)?;
+            ensure((1..=most).contains(&modes), operation, "modes", got, expected)?;
         }
         Ok(())
     }
@@ -240,7 +235,7 @@ impl<const D: usize> Fno<D> {
         let dims = field.dims();
         let expected = format!("[batch, {in_channels}, …]");
         ensure(dims[1] == in_channels, NAME, "field", format_args!("{dims:?}"), expected)?;
-        self.config.validate_points(NAME, "modes", &dims[2..])?;
+        self.config.validate_points(NAME, &dims[2..])?;
         let input = if coordinates { with_coordinates(field, endpoint) } else { field };
         let mut hidden = chained(&self.lifting, input);
         let behind: [(usize, usize); D] =

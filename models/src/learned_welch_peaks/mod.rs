@@ -104,10 +104,8 @@ impl LearnedWelchPeaks {
         let log_gain = [neighbour - total, -total, neighbour - total].map(|gain| gain as f32).repeat(gains);
         let product_weights =
             config.product_weight.map(|weight| Param::from_tensor(Tensor::full([gains, 2], weight, device)));
-        let transform = match config.learned_transform {
-            true => Some(LearnedTransform::new(&options, config.open_logit, device)?),
-            false => None,
-        };
+        let learned = || LearnedTransform::new(&options, config.open_logit, device);
+        let transform = config.learned_transform.then(learned).transpose()?;
         let segment_logits: Vec<f32> = (0..config.segments)
             .map(|segment| {
                 let open = config.open_segments.as_ref().is_none_or(|open| open.contains(&segment));
