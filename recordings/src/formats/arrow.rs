@@ -7,11 +7,8 @@ use std::path::Path;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, DurationMicrosecondType,
-    DurationMillisecondType, DurationNanosecondType, DurationSecondType, Float16Type, Float32Type, Float64Type,
-    Int8Type, Int16Type, Int32Type, Int64Type, Time32MillisecondType, Time32SecondType, Time64MicrosecondType,
-    Time64NanosecondType, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
-    TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Decimal32Type, Decimal64Type, Decimal128Type, Float16Type, Float32Type, Float64Type, Int8Type,
+    Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Schema, TimeUnit};
@@ -115,15 +112,8 @@ impl TableReader {
             check.rows(batch, first.num_rows()).map_err(|reason| self.format.problem(reason))?;
         }
         let is_wide = |column: &usize| {
-            !matches!(
-                schema.field(*column).data_type(),
-                DataType::Float32
-                    | DataType::Float16
-                    | DataType::Int8
-                    | DataType::Int16
-                    | DataType::UInt8
-                    | DataType::UInt16
-            )
+            let kind = schema.field(*column).data_type();
+            *kind != DataType::Float32 && kind.primitive_width().is_none_or(|bytes| bytes > 2)
         };
         self.layout.is_wide = channels.iter().any(is_wide);
         self.layout.channels = channels.len();
@@ -249,26 +239,7 @@ fn pandas_index(schema: &Schema) -> Vec<usize> {
 }
 
 fn is_number(kind: &DataType) -> bool {
-    use DataType::{
-        Decimal32, Decimal64, Decimal128, Float16, Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32,
-        UInt64,
-    };
-    matches!(
-        kind,
-        Int8 | Int16
-            | Int32
-            | Int64
-            | UInt8
-            | UInt16
-            | UInt32
-            | UInt64
-            | Float16
-            | Float32
-            | Float64
-            | Decimal32(..)
-            | Decimal64(..)
-            | Decimal128(..)
-    )
+    kind.is_numeric() && !matches!(kind, DataType::Decimal256(..))
 }
 
 /// Seconds of the unit of a type of times.
@@ -336,31 +307,16 @@ fn each<'a, A: ArrowPrimitiveType, T: SampleValue + 'a>(
 
 /// The base of a column of times, the first of them unless given, and the times relative to it.
 fn times_of(column: &dyn Array, base: Option<i64>) -> (i64, Vec<f64>) {
-    fn of<A: ArrowPrimitiveType>(column: &dyn Array, base: Option<i64>) -> (i64, Vec<f64>)
-    where
-        A::Native: Into<i64>,
-    {
-        let values = || column.as_primitive::<A>().iter().map(|value| value.map(Into::into));
-        let base = base.or_else(|| values().flatten().next()).unwrap_or(0);
-        let relative = |value: Option<i64>| value.map_or(f64::NAN, |value| value.wrapping_sub(base) as f64);
-        (base, values().map(relative).collect())
-    }
-    match column.data_type() {
-        DataType::Timestamp(TimeUnit::Second, _) => of::<TimestampSecondType>(column, base),
-        DataType::Timestamp(TimeUnit::Millisecond, _) => of::<TimestampMillisecondType>(column, base),
-        DataType::Timestamp(TimeUnit::Microsecond, _) => of::<TimestampMicrosecondType>(column, base),
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => of::<TimestampNanosecondType>(column, base),
-        DataType::Duration(TimeUnit::Second) => of::<DurationSecondType>(column, base),
-        DataType::Duration(TimeUnit::Millisecond) => of::<DurationMillisecondType>(column, base),
-        DataType::Duration(TimeUnit::Microsecond) => of::<DurationMicrosecondType>(column, base),
-        DataType::Duration(TimeUnit::Nanosecond) => of::<DurationNanosecondType>(column, base),
-        DataType::Time32(TimeUnit::Second) => of::<Time32SecondType>(column, base),
-        DataType::Time32(_) => of::<Time32MillisecondType>(column, base),
-        DataType::Time64(TimeUnit::Microsecond) => of::<Time64MicrosecondType>(column, base),
-        DataType::Time64(_) => of::<Time64NanosecondType>(column, base),
-        DataType::Date32 => of::<Date32Type>(column, base),
-        _ => of::<Date64Type>(column, base),
-    }
+    let data = column.to_data();
+    // Times are integers of 32 or 64 bits.
+    let numbers: Vec<i64> = match column.data_type().primitive_width() {
+        Some(4) => data.buffer::<i32>(0).iter().copied().map(i64::from).collect(),
+        _ => data.buffer::<i64>(0).to_vec(),
+    };
+    let values = || (0..data.len()).map(|row| data.is_valid(row).then(|| numbers[row]));
+    let base = base.or_else(|| values().flatten().next()).unwrap_or(0);
+    let relative = |value: Option<i64>| value.map_or(f64::NAN, |value| value.wrapping_sub(base) as f64);
+    (base, values().map(relative).collect())
 }
 
 /// The result of a call of the parser, which panics at some damaged files and returns errors for others.
