@@ -206,5 +206,286 @@ fn checked((rate, channels): Channels) -> Result<Channels, RecordingProblem> {
 }
 
 #[cfg(test)]
-#[path = "recording_tests.rs"]
-mod tests;
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use hound::{SampleFormat, WavSpec, WavWriter};
+    use proptest::prelude::*;
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn spec(channels: u16, bits: u16, format: SampleFormat) -> WavSpec {
+        WavSpec { channels, sample_rate: 12_345, bits_per_sample: bits, sample_format: format }
+    }
+
+    fn write<S: hound::Sample + Copy>(folder: &TempDir, spec: WavSpec, samples: &[S]) -> PathBuf {
+        let path = folder.path().join("x.wav");
+        let mut writer = WavWriter::create(&path, spec).unwrap();
+        for &sample in samples {
+            writer.write_sample(sample).unwrap();
+        }
+        writer.finalize().unwrap();
+        path
+    }
+
+    fn problem(path: &Path) -> RecordingProblem {
+        match read_recording(path).expect_err("the file should be refused") {
+            RecordingError::Recording { path: named, problem } => {
+                assert_eq!(named, path);
+                problem
+            }
+            other => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn integers_are_divided_by_full_scale() {
+        let folder = TempDir::new().unwrap();
+        for bits in [16u16, 24, 32] {
+            let full = 1i64 << (bits - 1);
+            let integers: Vec<i32> = [0, 1, -1, full / 2, -full / 4, full - 1, -full].map(|v| v as i32).to_vec();
+            let path = write(&folder, spec(1, bits, SampleFormat::Int), &integers);
+            let recordings = read_recording(&path).unwrap();
+            assert_eq!(recordings.len(), 1);
+            let recording = &recordings[0];
+            assert_eq!((recording.channel, recording.sample_rate), (0, 12_345));
+            assert_eq!(&*recording.path, path);
+            for (sample, integer) in recording.samples.iter().zip(&integers) {
+                let exact = f64::from(*integer) / full as f64;
+                assert!((f64::from(*sample) - exact).abs() <= exact.abs() * 1e-7, "{bits} bits");
+                assert!((-1.0..1.0).contains(sample), "{bits} bits: {sample}");
+            }
+            assert_eq!(recording.samples.len(), integers.len());
+            assert_eq!(recording.samples[3..5], [0.5, -0.25]);
+            assert_eq!(recording.samples[6], -1.0);
+        }
+    }
+
+    #[test]
+    fn floats_are_kept_to_the_bit() {
+        let folder = TempDir::new().unwrap();
+        let floats = [0.0f32, -0.0, 1.5, -317.25, 1e-40, f32::MAX];
+        let path = write(&folder, spec(1, 32, SampleFormat::Float), &floats);
+        let read = read_recording(&path).unwrap();
+        let bits = |x: &[f32]| x.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(&read[0].samples), bits(&floats));
+    }
+
+    #[test]
+    fn every_channel_is_a_recording() {
+        let folder = TempDir::new().unwrap();
+        let interleaved: Vec<i32> = (0..3000).map(|v| (v % 3) * 1000 + v / 3).collect();
+        let path = write(&folder, spec(3, 24, SampleFormat::Int), &interleaved);
+        let recordings = read_recording(&path).unwrap();
+        assert_eq!(recordings.len(), 3);
+        for (channel, recording) in recordings.iter().enumerate() {
+            assert_eq!(recording.channel, channel);
+            let back: Vec<i32> = recording.samples.iter().map(|v| (v * 8_388_608.0) as i32).collect();
+            let wrote: Vec<i32> = (0..1000).map(|v| channel as i32 * 1000 + v).collect();
+            assert_eq!(back, wrote);
+        }
+    }
+
+    #[test]
+    fn a_file_cut_short_says_how_much_is_there() {
+        let folder = TempDir::new().unwrap();
+        let path = write(&folder, spec(2, 16, SampleFormat::Int), &[7i16; 200]);
+        let whole = fs::read(&path).unwrap();
+        // 4 bytes per pair of samples: 50 pairs are gone, and the last one left is torn.
+        fs::write(&path, &whole[..whole.len() - 201]).unwrap();
+        let found = problem(&path);
+        assert!(found.to_string().contains("announces 100 samples per channel, the file holds 49"), "{found}");
+        for cut in 4..44 {
+            fs::write(&path, &whole[..cut]).unwrap();
+            let found = problem(&path);
+            assert!(matches!(found, RecordingProblem::TruncatedHeader), "{cut} bytes: {found}");
+        }
+    }
+
+    #[test]
+    fn other_kinds_of_files_are_named_as_such() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("x.wav");
+        for bytes in [&b""[..], b"RI", b"hello, this is text", b"RIFF\x04\0\0\0AVI LIST"] {
+            fs::write(&path, bytes).unwrap();
+            let found = problem(&path);
+            assert!(matches!(found, RecordingProblem::NotWav), "{bytes:?}: {found}");
+        }
+        fs::remove_file(&path).unwrap();
+        assert!(matches!(problem(&path), RecordingProblem::Io(_)));
+        let text = read_recording(&path).unwrap_err().to_string();
+        assert!(text.contains("x.wav"), "{text}");
+    }
+
+    #[test]
+    fn a_header_that_announces_gigabytes_allocates_none() {
+        let folder = TempDir::new().unwrap();
+        let path = write(&folder, spec(1, 16, SampleFormat::Int), &[7i16; 100]);
+        let mut bytes = fs::read(&path).unwrap();
+        let length = bytes.len() - 200 - 4;
+        bytes[length..length + 4].copy_from_slice(&0xf000_0000_u32.to_le_bytes());
+        fs::write(&path, &bytes).unwrap();
+        assert!(problem(&path).to_string().contains("the file holds 100"));
+    }
+
+    #[test]
+    fn unread_formats_are_refused() {
+        let folder = TempDir::new().unwrap();
+        // Format tag 17 is ADPCM.
+        let path = write(&folder, spec(1, 16, SampleFormat::Int), &[7i16; 100]);
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[20] = 17;
+        fs::write(&path, &bytes).unwrap();
+        let text = problem(&path).to_string();
+        assert!(text.contains("ADPCM (accepted: PCM of 1 to 32 bits"), "{text}");
+    }
+
+    #[test]
+    fn samples_at_the_low_end_of_wider_containers_are_scaled() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("x.wav");
+        let wide = hound::WavSpecEx { spec: spec(1, 24, SampleFormat::Int), bytes_per_sample: 4 };
+        let mut writer = WavWriter::new_with_spec_ex(fs::File::create(&path).unwrap(), wide).unwrap();
+        for sample in -25..25i32 {
+            writer.write_sample(sample).unwrap();
+        }
+        writer.finalize().unwrap();
+        let expected: Vec<f32> = (-25..25).map(|sample| sample as f32 / 8_388_608.0).collect();
+        assert_eq!(read_recording(&path).unwrap()[0].samples[..], expected);
+    }
+
+    #[test]
+    fn no_samples_is_an_error() {
+        let folder = TempDir::new().unwrap();
+        let path = write::<i16>(&folder, spec(1, 16, SampleFormat::Int), &[]);
+        assert!(matches!(problem(&path), RecordingProblem::NoSamples));
+    }
+
+    #[test]
+    fn a_sample_that_is_no_number_is_named() {
+        let folder = TempDir::new().unwrap();
+        let mut samples = [0.5f32; 40];
+        samples[2 * 13 + 1] = f32::NAN;
+        let path = write(&folder, spec(2, 32, SampleFormat::Float), &samples);
+        let found = problem(&path);
+        assert!(matches!(found, RecordingProblem::NonFinite { channel: 1, index: 13, .. }), "{found}");
+    }
+
+    /// Bytes of a small WAV file: two channels of 60 samples.
+    fn small_wav(float: bool) -> Vec<u8> {
+        let folder = TempDir::new().unwrap();
+        let path = if float {
+            write(&folder, spec(2, 32, SampleFormat::Float), &[0.5f32; 120])
+        } else {
+            write(&folder, spec(2, 24, SampleFormat::Int), &[5i32; 120])
+        };
+        fs::read(path).unwrap()
+    }
+
+    /// Reads bytes as a file; what is accepted has channels of one length of at least one finite sample.
+    fn assert_refused_or_whole(bytes: &[u8]) -> Result<(), TestCaseError> {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("x.wav");
+        fs::write(&path, bytes).unwrap();
+        if let Ok(channels) = read_recording(&path) {
+            let length = channels[0].samples.len();
+            prop_assert!(length > 0 && channels[0].sample_rate > 0);
+            prop_assert!(channels.iter().all(|channel| channel.samples.len() == length));
+            prop_assert!(channels.iter().flat_map(|channel| channel.samples.iter()).all(|sample| sample.is_finite()));
+        }
+        Ok(())
+    }
+
+    /// Header fields that break a division or an allocation.
+    const EXTREMES: [u32; 5] = [0, 1, 2, 0x7fff_ffff, u32::MAX];
+    /// Names of a WAV file's chunks.
+    const CHUNKS: [[u8; 4]; 4] = [*b"fmt ", *b"data", *b"LIST", *b"fact"];
+
+    fn content() -> impl Strategy<Value = Vec<u8>> {
+        prop::collection::vec(any::<u8>(), 0..50)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(3000))]
+
+        #[test]
+        fn damaged_headers_never_panic(
+            damage in prop::collection::vec((0usize..68, any::<u8>()), 1..6),
+            keep in 1usize..500,
+            float in any::<bool>(),
+        ) {
+            let mut bytes = small_wav(float);
+            for (at, value) in damage {
+                bytes[at] = value;
+            }
+            bytes.truncate(keep);
+            assert_refused_or_whole(&bytes)?;
+        }
+
+        #[test]
+        fn extreme_header_fields_never_panic(
+            fields in prop::collection::vec((0usize..17, prop::sample::select(EXTREMES.to_vec())), 1..4),
+            halves in any::<bool>(),
+            float in any::<bool>(),
+        ) {
+            let mut bytes = small_wav(float);
+            for (word, value) in fields {
+                let at = 4 * word;
+                let width = if halves { 2 } else { 4 };
+                bytes[at..at + width].copy_from_slice(&value.to_le_bytes()[..width]);
+            }
+            assert_refused_or_whole(&bytes)?;
+        }
+
+        #[test]
+        fn arbitrary_chunks_never_panic(
+            chunks in prop::collection::vec((prop::sample::select(CHUNKS.to_vec()), 0u32..50, content()), 0..6),
+        ) {
+            let mut bytes = b"RIFF\xff\xff\0\0WAVE".to_vec();
+            for (id, length, content) in chunks {
+                bytes.extend(id);
+                bytes.extend(length.to_le_bytes());
+                bytes.extend(content);
+            }
+            assert_refused_or_whole(&bytes)?;
+        }
+    }
+
+    #[test]
+    fn a_recording_that_is_kept_in_a_file_is_the_same() {
+        let folder = TempDir::new().unwrap();
+        let samples: Vec<i32> = (0..6 * BLOCK as i32 + 3).collect();
+        let wav = write(&folder, spec(3, 24, SampleFormat::Int), &samples);
+        let table = folder.path().join("x.csv");
+        let rows: String = (0..2 * BLOCK + 5).map(|row| format!("{},{}\n", row % 7, -(row as f64) / 4.0)).collect();
+        fs::write(&table, rows).unwrap();
+        for path in [wav, table] {
+            let expected = read_recording(&path).unwrap();
+            let found = recordings(&path, read_into_file(&path)).unwrap();
+            assert_eq!(found.len(), expected.len());
+            for (found, expected) in found.iter().zip(&expected) {
+                assert_eq!((found.channel, found.sample_rate), (expected.channel, expected.sample_rate));
+                assert!(found.samples[..] == expected.samples[..], "{}", path.display());
+            }
+        }
+    }
+
+    #[test]
+    fn rows_of_a_table_are_the_same_in_memory_and_in_a_file() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("table.csv");
+        let lines =
+            |last: &str| (0..500).map(|row| format!("{},{}\n", 499 - row, row * row)).collect::<String>() + last;
+        fs::write(&path, lines("")).unwrap();
+        let [whole, in_file] = [u64::MAX, 1000].map(|left| rows_within(&path, SampleMemory { left }).unwrap());
+        assert_eq!((whole.0, whole.1.len(), &whole.1[998..]), (2, 1000, &[0.0, 249_001.0][..]));
+        assert!(in_file.1.is_in_file() && !whole.1.is_in_file() && in_file == whole);
+        fs::write(&path, lines("7,nan\n")).unwrap();
+        let error = rows_within(&path, SampleMemory { left: 1000 }).unwrap_err();
+        let RecordingError::Recording { path: named, problem } = error else { panic!("{error}") };
+        assert_eq!(named, path);
+        assert!(matches!(problem, RecordingProblem::NonFinite { channel: 1, index: 500, .. }), "{problem}");
+    }
+}
