@@ -51,7 +51,7 @@ pub fn available_memory() -> Option<u64> {
 
 /// Bytes under a name in a text with lines such as `VmSize:  2048 kB`.
 fn kibibytes(text: &str, name: &str) -> Option<u64> {
-    let value = value_under(text, name)?.split_whitespace().next()?;
+    let value = text.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?;
     value.parse::<u64>().ok()?.checked_mul(1024)
 }
 
@@ -119,11 +119,6 @@ fn control_groups(membership: &str) -> Vec<ControlGroup> {
             ancestors.into_iter().map(move |folder| ControlGroup { folder, files })
         })
         .collect()
-}
-
-fn value_under<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    let (_, value) = text.lines().find(|line| line.starts_with(name))?.split_once(':')?;
-    Some(value.trim())
 }
 
 #[cfg(test)]

@@ -145,10 +145,9 @@ impl Sources {
     /// # Errors
     /// If it can't be opened.
     pub fn is_complex(&self, source: &RecordingSource) -> Result<bool, RecordingProblem> {
-        match (&source.path, self.raw) {
-            (_, Some((numbers, _))) => Ok(numbers.is_complex() || self.options.is_complex),
-            (Some(_), None) => Ok(self.reader(source)?.layout().is_complex),
-            (None, None) => Err(RecordingProblem::UnknownFormat),
+        match self.raw {
+            Some((numbers, _)) => Ok(numbers.is_complex() || self.options.is_complex),
+            None => Ok(self.reader(source)?.layout().is_complex),
         }
     }
 
@@ -188,10 +187,7 @@ impl Sources {
 
 impl RecordingSource {
     fn file(path: PathBuf, name: String) -> Result<Self, RecordingError> {
-        let metadata = match fs::metadata(&path) {
-            Ok(metadata) => metadata,
-            Err(source) => return Err(RecordingError::Path { path, source }),
-        };
+        let metadata = fs::metadata(&path).map_err(|source| RecordingError::Path { path: path.clone(), source })?;
         let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         let modified = modified.map_or(0, |time| time.as_nanos());
         Ok(Self { name, path: Some(path), bytes: metadata.len(), modified })

@@ -1,12 +1,12 @@
 //! BrainVision recordings of EEG: a header of text, and a file of samples (BrainVision Core Data Format 1.0).
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufReader, Seek, SeekFrom};
 use std::path::Path;
 
 use super::parts::{Calibration, Part, PartsReader};
 use super::raw::NumberFormat;
-use super::{Format, RecordingLayout, open_file};
+use super::{Format, RecordingLayout, open_data, read_header};
 use crate::error::RecordingProblem;
 
 /// Microseconds of a second, in which the header gives the distance of samples.
@@ -19,18 +19,15 @@ const MOST_CHANNELS: usize = 1 << 16;
 /// Opens the recording that a `.vhdr` file describes.
 pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
     let problem = |reason: String| Format::BrainVision.problem(reason);
-    if open_file(path)?.metadata()?.len() > MOST_BYTES {
-        return Err(problem("its header is too long for one".into()));
-    }
-    let bytes = fs::read(path)?;
+    let bytes = read_header(path, MOST_BYTES, Format::BrainVision)?;
     // Older programs write the code page of Western Europe, whose characters have the numbers of Unicode.
     let text =
         String::from_utf8(bytes).unwrap_or_else(|error| error.as_bytes().iter().copied().map(char::from).collect());
     if !text.trim_start_matches('\u{feff}').starts_with("Brain") {
         return Err(problem("it does not begin with the format's name".into()));
     }
-    let header = Header { text: &text };
-    let required = |section, key| header.value(section, key).ok_or_else(|| problem(format!("its header has no {key}")));
+    let value = |section: &str, key: &str| value(&text, section, key);
+    let required = |section, key| value(section, key).ok_or_else(|| problem(format!("its header has no {key}")));
     if required("Common Infos", "DataFormat")? != "BINARY" {
         return Err(problem("its samples are text (DataFormat): BINARY is read".into()));
     }
@@ -47,8 +44,7 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
             return Err(problem(format!("its samples are {other} (accepted: INT_16, INT_32, IEEE_FLOAT_32 and _64)")));
         }
     };
-    let is_big_endian = header.value("Binary Infos", "UseBigEndianOrder").is_some_and(|value| value == "YES");
-    let numbers = if is_big_endian { numbers.big_endian() } else { numbers };
+    let numbers = numbers.in_order(value("Binary Infos", "UseBigEndianOrder") == Some("YES"));
     let mut layout = RecordingLayout {
         rate: interval.filter(|interval| *interval > 0.0).map(|us| MICROSECONDS / us),
         ..RecordingLayout::default()
@@ -56,7 +52,7 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
     let mut calibrations = Vec::with_capacity(channels);
     for channel in 1..=channels {
         // Name, reference, resolution and unit; \1 stands for a comma.
-        let text = header.value("Channel Infos", &format!("Ch{channel}")).unwrap_or_default();
+        let text = value("Channel Infos", &format!("Ch{channel}")).unwrap_or_default();
         let fields: Vec<String> = text.split(',').map(|field| field.trim().replace("\\1", ",")).collect();
         let field = |place: usize| fields.get(place).map_or("", String::as_str);
         let gain = match field(2) {
@@ -68,24 +64,18 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
         layout.units.push(if field(3).is_empty() { "µV".to_owned() } else { field(3).to_owned() });
     }
     let name = required("Common Infos", "DataFile")?.replace("$b", &crate::folder::stem(path));
-    // A name, not a path: it can't lead out of the folder.
-    let data = path.with_file_name(Path::new(&name).file_name().unwrap_or_default());
-    let opened = || open_file(&data).map_err(|error| problem(format!("{}: {error}", data.display())));
+    let opened = || open_data(path, &name, Format::BrainVision);
     let bytes = opened()?.metadata()?.len();
     let length = bytes / (channels * numbers.bytes()) as u64;
-    let announced = header.value("Common Infos", "DataPoints").and_then(|points| points.parse::<u64>().ok());
+    let announced = value("Common Infos", "DataPoints").and_then(|points| points.parse::<u64>().ok());
     match announced {
-        Some(announced) if announced > length => {
-            layout.lost(format!(
-                "truncated: the header announces {announced} samples per channel, the file holds {length}"
-            ));
-        }
+        Some(announced) if announced > length => layout.truncated(announced, length),
         _ if !bytes.is_multiple_of((channels * numbers.bytes()) as u64) => {
             layout.remark("bytes at its end are not a sample of every channel and are left out");
         }
         _ => {}
     }
-    if header.value("Common Infos", "SegmentDataPoints").is_some_and(|points| points != "0") {
+    if value("Common Infos", "SegmentDataPoints").is_some_and(|points| points != "0") {
         layout.remark("its segments are read as if they followed each other");
     }
     let part =
@@ -109,30 +99,25 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
     PartsReader::new(Format::BrainVision, parts, announced.map_or(length, |announced| announced.min(length)), layout)
 }
 
-/// Text of sections with lines `key=value`.
-struct Header<'a> {
-    text: &'a str,
-}
-
-impl<'a> Header<'a> {
-    /// The value of a key in a section, if it is there and not empty.
-    fn value(&self, section: &str, key: &str) -> Option<&'a str> {
-        let mut is_inside = false;
-        for line in self.text.lines().map(str::trim) {
-            if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
-                is_inside = name.eq_ignore_ascii_case(section);
-            } else if let Some((found, value)) = line.split_once('=').filter(|_| is_inside && !line.starts_with(';'))
-                && found.trim().eq_ignore_ascii_case(key)
-            {
-                return Some(value.trim()).filter(|value| !value.is_empty());
-            }
+/// The value of a key in a section of a text with lines `key=value`, if it is there and not empty.
+fn value<'a>(text: &'a str, section: &str, key: &str) -> Option<&'a str> {
+    let mut is_inside = false;
+    for line in text.lines().map(str::trim) {
+        if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            is_inside = name.eq_ignore_ascii_case(section);
+        } else if let Some((found, value)) = line.split_once('=').filter(|_| is_inside && !line.starts_with(';'))
+            && found.trim().eq_ignore_ascii_case(key)
+        {
+            return Some(value.trim()).filter(|value| !value.is_empty());
         }
-        None
     }
+    None
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::super::SampleReader;
     use super::super::tests::{assert_holds, problem, values};
     use super::*;

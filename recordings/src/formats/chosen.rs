@@ -4,7 +4,7 @@ use super::{ReadOptions, RecordingLayout, SampleReader};
 use crate::error::RecordingProblem;
 
 /// Reader of some channels of another reader, in the order in which they were named.
-pub(super) struct ChosenReader {
+struct ChosenReader {
     inner: Box<dyn SampleReader>,
     channels: Vec<usize>,
     layout: RecordingLayout,
@@ -12,48 +12,47 @@ pub(super) struct ChosenReader {
     known: usize,
 }
 
-impl ChosenReader {
-    /// The recording that the options choose from another.
-    ///
-    /// # Errors
-    /// For a channel that is not there, and for channels that are not pairs.
-    pub(super) fn of(
-        inner: Box<dyn SampleReader>,
-        options: &ReadOptions,
-    ) -> Result<Box<dyn SampleReader>, RecordingProblem> {
-        let mut layout = inner.layout().clone();
-        let known = layout.notes.len();
-        let is_plain = options.channels.is_empty() && options.rate.is_none() && !options.is_complex;
-        if is_plain {
-            return Ok(inner);
-        }
-        if options.is_complex && !layout.is_complex {
-            if layout.channels % 2 == 1 {
-                return Err(RecordingProblem::OddChannels(layout.channels));
-            }
-            layout.is_complex = true;
-            (layout.titles, layout.units) = (Vec::new(), Vec::new());
-        }
-        let parts = if layout.is_complex { 2 } else { 1 };
-        let chosen = options.channels.iter().map(|name| number_of(name, &layout.titles, layout.channels / parts));
-        let mut channels = chosen.collect::<Result<Vec<_>, _>>()?;
-        if channels.is_empty() {
-            channels = (0..layout.channels / parts).collect();
-        }
-        let pick = |texts: &[String]| channels.iter().filter_map(|channel| texts.get(*channel).cloned()).collect();
-        (layout.titles, layout.units) = (pick(&layout.titles), pick(&layout.units));
-        let channels: Vec<usize> =
-            channels.iter().flat_map(|channel| (0..parts).map(move |part| channel * parts + part)).collect();
-        layout.channels = channels.len();
-        if let Some(rate) = options.rate {
-            if let Some(own) = layout.rate.filter(|own| *own != rate) {
-                layout.remark(format!("its rate of {own} Hz is replaced by --rate {rate}"));
-            }
-            layout.rate = Some(rate);
-        }
-        Ok(Box::new(Self { inner, channels, layout, known }))
+/// The recording that the options choose from another: its channels, its rate, and whether it is complex.
+///
+/// # Errors
+/// For a channel that is not there, and for channels that are not pairs.
+pub(crate) fn choose(
+    inner: Box<dyn SampleReader>,
+    options: &ReadOptions,
+) -> Result<Box<dyn SampleReader>, RecordingProblem> {
+    let mut layout = inner.layout().clone();
+    let known = layout.notes.len();
+    if options.channels.is_empty() && options.rate.is_none() && !options.is_complex {
+        return Ok(inner);
     }
+    if options.is_complex && !layout.is_complex {
+        if layout.channels % 2 == 1 {
+            return Err(RecordingProblem::OddChannels(layout.channels));
+        }
+        layout.is_complex = true;
+        (layout.titles, layout.units) = (Vec::new(), Vec::new());
+    }
+    let parts = if layout.is_complex { 2 } else { 1 };
+    let chosen = options.channels.iter().map(|name| number_of(name, &layout.titles, layout.channels / parts));
+    let mut channels = chosen.collect::<Result<Vec<_>, _>>()?;
+    if channels.is_empty() {
+        channels = (0..layout.channels / parts).collect();
+    }
+    let pick = |texts: &[String]| channels.iter().filter_map(|channel| texts.get(*channel).cloned()).collect();
+    (layout.titles, layout.units) = (pick(&layout.titles), pick(&layout.units));
+    let channels: Vec<usize> =
+        channels.iter().flat_map(|channel| (0..parts).map(move |part| channel * parts + part)).collect();
+    layout.channels = channels.len();
+    if let Some(rate) = options.rate {
+        if let Some(own) = layout.rate.filter(|own| *own != rate) {
+            layout.remark(format!("its rate of {own} Hz is replaced by --rate {rate}"));
+        }
+        layout.rate = Some(rate);
+    }
+    Ok(Box::new(ChosenReader { inner, channels, layout, known }))
+}
 
+impl ChosenReader {
     /// Appends the chosen channels of interleaved samples.
     fn pick<T: Copy>(&self, all: &[T], block: &mut Vec<T>) {
         for row in all.chunks(self.inner.layout().channels) {

@@ -14,6 +14,9 @@ use symphonia::core::io::{MediaSource, MediaSourceStream};
 use super::{Format, RecordingLayout, SampleReader};
 use crate::error::RecordingProblem;
 
+/// Bytes of an ID3v1 tag.
+const TAG_BYTES: u64 = 128;
+
 /// File without the ID3v1 tag at its end, before which Symphonia (0.6) loses the last frame of FLAC.
 struct Untagged {
     file: File,
@@ -40,9 +43,8 @@ impl Untagged {
 
 impl Read for Untagged {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let left = usize::try_from(self.bytes.saturating_sub(self.position)).unwrap_or(usize::MAX);
-        let count = left.min(bytes.len());
-        let read = self.file.read(&mut bytes[..count])?;
+        let left = self.bytes.saturating_sub(self.position);
+        let read = (&self.file).take(left).read(bytes)?;
         self.position += read as u64;
         Ok(read)
     }
@@ -68,9 +70,6 @@ impl MediaSource for Untagged {
         Some(self.bytes)
     }
 }
-
-/// Bytes of an ID3v1 tag.
-const TAG_BYTES: u64 = 128;
 
 /// First audio track of a file. Samples are within [-1, 1]; those that a damaged file lacks are NaN.
 pub(super) struct CompressedReader {

@@ -120,11 +120,7 @@ impl EdfReader {
         match fixed.number(236..244, "number of records")? {
             // A recording that was interrupted announces −1 records.
             announced if announced < 0.0 => {}
-            announced if announced as u64 > held => layout.lost(format!(
-                "truncated: the header announces {} samples per channel, the file holds {}",
-                samples(announced as u64),
-                samples(held)
-            )),
+            announced if announced as u64 > held => layout.truncated(samples(announced as u64), samples(held)),
             announced if (announced as u64) < held => {
                 layout.remark(format!("its header announces {announced} records, all {held} of the file are read"));
             }
@@ -225,34 +221,29 @@ impl SampleReader for EdfReader {
     decoded_reads!();
 
     fn skip(&mut self, count: u64) -> Result<u64, RecordingProblem> {
+        let samples = self.samples_per_record as u64;
         let mut passed = 0;
-        // Where a gap may be, each record has to be looked at.
-        while self.onsets.is_some() && passed < count {
-            if self.used == self.samples_per_record && !self.next_record()? {
-                return Ok(passed);
+        while passed < count {
+            if self.used == self.samples_per_record {
+                // Where a gap may be, each record has to be looked at.
+                if self.onsets.is_none() {
+                    let records = ((count - passed) / samples).min(self.records_left);
+                    self.file.seek(SeekFrom::Current((records * self.record.len() as u64) as i64))?;
+                    self.records_left -= records;
+                    passed += records * samples;
+                }
+                if passed == count || !self.next_record()? {
+                    break;
+                }
             }
             let missing = self.missing.min(count - passed);
             self.missing -= missing;
             passed += missing;
-            let in_record = ((self.samples_per_record - self.used) as u64).min(count - passed);
+            let in_record = (samples - self.used as u64).min(count - passed);
             self.used += in_record as usize;
             passed += in_record;
         }
-        if self.onsets.is_some() {
-            return Ok(passed);
-        }
-        let in_record = ((self.samples_per_record - self.used) as u64).min(count);
-        self.used += in_record as usize;
-        let records = ((count - in_record) / self.samples_per_record as u64).min(self.records_left);
-        self.file.seek(SeekFrom::Current((records * self.record.len() as u64) as i64))?;
-        self.records_left -= records;
-        let mut skipped = in_record + records * self.samples_per_record as u64;
-        if skipped < count && self.next_record()? {
-            let rest = (count - skipped).min(self.samples_per_record as u64);
-            self.used = rest as usize;
-            skipped += rest;
-        }
-        Ok(skipped)
+        Ok(passed)
     }
 }
 
@@ -272,12 +263,12 @@ impl Text {
     }
 
     /// A field without the spaces, or the zeros of some programs, that it is filled up with.
-    fn text(&self, field: std::ops::Range<usize>) -> String {
+    fn text(&self, field: Range<usize>) -> String {
         let text = String::from_utf8_lossy(&self.bytes[field]);
         text.trim_matches(|letter: char| letter == '\0' || letter.is_whitespace()).to_owned()
     }
 
-    fn number(&self, field: std::ops::Range<usize>, name: &str) -> Result<f64, RecordingProblem> {
+    fn number(&self, field: Range<usize>, name: &str) -> Result<f64, RecordingProblem> {
         let text = self.text(field);
         let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
         number.ok_or_else(|| self.format.problem(format!("its {name} is `{text}`, not a number")))
@@ -301,7 +292,7 @@ struct Channels {
 
 impl SignalTable {
     /// Place of a signal's field of so many bytes, which so many bytes of other fields stand before, per signal.
-    fn field(&self, before: usize, bytes: usize, signal: usize) -> std::ops::Range<usize> {
+    fn field(&self, before: usize, bytes: usize, signal: usize) -> Range<usize> {
         let start = before * self.count + signal * bytes;
         start..start + bytes
     }
@@ -361,15 +352,11 @@ impl SignalTable {
             is_kept
         });
         if !slower.is_empty() {
-            let reason =
-                format!("signals of lower rates are left out: {}; --channel NAME reads them", slower.join(", "));
+            let slower = slower.join(", ");
             if is_chosen {
-                return Err(self
-                    .text
-                    .format
-                    .problem(format!("the channels have different rates: {}", slower.join(", "))));
+                return Err(self.text.format.problem(format!("the channels have different rates: {slower}")));
             }
-            layout.remark(reason);
+            layout.remark(format!("signals of lower rates are left out: {slower}; --channel NAME reads them"));
         }
         layout.channels = signals.len();
         layout.titles = signals.iter().map(|(signal, _)| labels[*signal].clone()).collect();

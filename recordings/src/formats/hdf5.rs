@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::io::{self, Cursor, Read};
 use std::path::Path;
 
-use hdf5_pure::{AttrValue, DType, Dataset, Datatype, DatatypeByteOrder, Error, File, Group};
+use hdf5_pure::{AttrValue, Dataset, Datatype, DatatypeByteOrder, Error, File, Group};
 
 use super::named_arrays::is_rate;
-use super::parts::{Calibration, Part, PartsReader};
-use super::raw::NumberFormat;
+use super::parts::{Calibration, Chunks, Part, PartsReader, array_titles};
+use super::raw::{NumberFormat, positive};
 use super::{Format, RecordingLayout, open_file};
 use crate::error::RecordingProblem;
 use crate::memory::SampleMemory;
@@ -63,10 +63,7 @@ pub(super) fn open(path: &Path, format: Format, wanted: &[String]) -> Result<Par
     }
     let (mut parts, mut memory) = (Vec::new(), SampleMemory::default());
     for set in sets {
-        layout.titles.extend((0..set.channels).map(|channel| match set.channels {
-            1 => set.name.clone(),
-            _ => format!("{} {channel}", set.name),
-        }));
+        layout.titles.extend(array_titles(&set.name, set.channels));
         layout.units.extend((0..set.channels).map(|_| set.unit.clone()));
         parts.extend(set.parts(&mut memory, format)?);
     }
@@ -79,8 +76,12 @@ impl DataSet {
         let width = self.channels * self.numbers.bytes() as u64;
         let part = |stream: Box<dyn Read + Send>, channels| Part { stream, numbers: self.numbers, channels };
         if self.is_by_time {
-            let rows = (ROWS_BYTES / width).max(1);
-            let stream = Rows { set: self.set, next: 0, rows, held: Cursor::new(Vec::new()) };
+            let (rows, mut next) = ((ROWS_BYTES / width).max(1), 0);
+            let stream = Chunks::new(move || {
+                let read = self.set.read_raw_rows(next, rows).map_err(io::Error::other)?;
+                next += rows;
+                Ok(read)
+            });
             return Ok(vec![part(Box::new(stream), vec![Calibration::NONE; self.channels as usize])]);
         }
         // Memory is counted in samples of 32 bits.
@@ -98,25 +99,6 @@ impl DataSet {
             Ok(part(Box::new(Cursor::new(bytes)), vec![Calibration::NONE]))
         };
         (0..self.channels).map(row).collect()
-    }
-}
-
-/// Rows of a data set, read a few at a time.
-struct Rows {
-    set: Dataset,
-    next: u64,
-    rows: u64,
-    held: Cursor<Vec<u8>>,
-}
-
-impl Read for Rows {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        if self.held.position() == self.held.get_ref().len() as u64 {
-            let rows = self.set.read_raw_rows(self.next, self.rows).map_err(io::Error::other)?;
-            self.next += self.rows;
-            self.held = Cursor::new(rows);
-        }
-        self.held.read(bytes)
     }
 }
 
@@ -162,9 +144,7 @@ impl Found {
             return Ok(());
         };
         if length == 1 && is_rate(name.rsplit('/').next().unwrap_or_default()) {
-            let mut value = Vec::<f64>::new();
-            numbers.decode(&set.read_raw()?, &mut value);
-            self.rate = value.first().copied().filter(|rate| rate.is_finite() && *rate > 0.0);
+            self.rate = positive(numbers.first(&set.read_raw()?));
             return Ok(());
         }
         self.rate = self.rate.or_else(|| rate_of(&attributes));
@@ -176,26 +156,20 @@ impl Found {
 
 /// Format of the numbers of a data set; none for other values.
 fn number_format(set: &Dataset) -> Result<Option<NumberFormat>, Error> {
-    let numbers = match set.dtype()? {
-        DType::I8 => NumberFormat::signed(1),
-        DType::I16 => NumberFormat::signed(2),
-        DType::I32 => NumberFormat::signed(4),
-        DType::I64 => NumberFormat::signed(8),
-        DType::U8 => NumberFormat::unsigned(1),
-        DType::U16 => NumberFormat::unsigned(2),
-        DType::U32 => NumberFormat::unsigned(4),
-        DType::U64 => NumberFormat::unsigned(8),
-        DType::F32 => NumberFormat::float(4),
-        DType::F64 => NumberFormat::float(8),
+    let (numbers, order) = match set.datatype()? {
+        Datatype::FixedPoint { size: size @ (1 | 2 | 4 | 8), byte_order, layout } => (
+            if layout.signed { NumberFormat::signed(size as u8) } else { NumberFormat::unsigned(size as u8) },
+            byte_order,
+        ),
+        Datatype::FloatingPoint { size: size @ (4 | 8), byte_order, .. } => {
+            (NumberFormat::float(size as u8), byte_order)
+        }
         _ => return Ok(None),
     };
-    Ok(match set.datatype()? {
-        Datatype::FixedPoint { byte_order, .. } | Datatype::FloatingPoint { byte_order, .. } => match byte_order {
-            DatatypeByteOrder::LittleEndian => Some(numbers),
-            DatatypeByteOrder::BigEndian => Some(numbers.big_endian()),
-            DatatypeByteOrder::Vax => None,
-        },
-        _ => None,
+    Ok(match order {
+        DatatypeByteOrder::LittleEndian => Some(numbers),
+        DatatypeByteOrder::BigEndian => Some(numbers.in_order(true)),
+        DatatypeByteOrder::Vax => None,
     })
 }
 
@@ -203,7 +177,7 @@ fn number_format(set: &Dataset) -> Result<Option<NumberFormat>, Error> {
 fn rate_of(attributes: &HashMap<String, AttrValue>) -> Option<f64> {
     let (_, value) = attributes.iter().find(|(name, _)| is_rate(name))?;
     let rate = value.as_f64().or_else(|| Some(value.as_i64()? as f64));
-    rate.filter(|rate| rate.is_finite() && *rate > 0.0)
+    rate.and_then(positive)
 }
 
 #[cfg(test)]

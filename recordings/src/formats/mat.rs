@@ -7,8 +7,8 @@ use std::path::Path;
 use flate2::read::ZlibDecoder;
 
 use super::named_arrays::is_rate;
-use super::parts::{Calibration, Part, PartsReader};
-use super::raw::{NumberFormat, read_full};
+use super::parts::{Calibration, Part, PartsReader, array_titles};
+use super::raw::{NumberFormat, little_endian, positive, read_full};
 use super::{Format, RecordingLayout, open_file};
 use crate::error::RecordingProblem;
 
@@ -47,11 +47,9 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
     let arrays = arrays(path)?;
     let mut layout = RecordingLayout::default();
     for array in arrays.iter().filter(|array| is_rate(&array.name) && array.count() == 1) {
-        let (mut stream, mut value) = (array.stream(path, 0)?, Vec::<f64>::new());
         let mut bytes = vec![0; array.numbers.bytes()];
-        stream.read_exact(&mut bytes)?;
-        array.numbers.decode(&bytes, &mut value);
-        layout.rate = value.first().copied().filter(|rate| rate.is_finite() && *rate > 0.0);
+        array.stream(path, 0)?.read_exact(&mut bytes)?;
+        layout.rate = positive(array.numbers.first(&bytes));
     }
     let length = arrays.iter().map(MatArray::length).max().unwrap_or(0);
     let (kept, others): (Vec<_>, Vec<_>) = arrays.iter().partition(|array| array.length() == length);
@@ -83,11 +81,7 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
                 return Err(problem(format!("it has more than {MOST_PARTS} columns of samples")));
             }
         }
-        let channels = count * together;
-        layout.titles.extend((0..channels).map(|channel| match channels {
-            1 => array.name.clone(),
-            _ => format!("{} {channel}", array.name),
-        }));
+        layout.titles.extend(array_titles(&array.name, count * together));
     }
     PartsReader::new(Format::Mat, parts, length, layout)
 }
@@ -206,7 +200,7 @@ fn old_arrays(file: &mut File, file_bytes: u64) -> Result<Vec<MatArray>, Recordi
         // Others are text and sparse matrices.
         if kind.is_multiple_of(10) {
             let name = String::from_utf8_lossy(&text).trim_end_matches('\0').to_owned();
-            let numbers = if big_endian { numbers.big_endian() } else { numbers };
+            let numbers = numbers.in_order(big_endian);
             let (rows, columns, is_complex) = (rows.into(), columns.into(), imaginary == 1);
             arrays.push(MatArray { name, numbers, rows, columns, is_complex, start, offset: 0, is_compressed: false });
         }
@@ -238,8 +232,7 @@ impl Element<'_> {
     }
 
     fn word_of(&self, bytes: &[u8]) -> u32 {
-        let word = [bytes[0], bytes[1], bytes[2], bytes[3]];
-        if self.big_endian { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) }
+        u32::from_le_bytes(little_endian(bytes.as_chunks().0[0], self.big_endian))
     }
 
     /// Type and bytes of the element that follows, and whether its data stand in the tag.
@@ -288,7 +281,7 @@ impl Element<'_> {
         if rows.saturating_mul(*columns).saturating_mul(numbers.bytes() as u64) != bytes as u64 {
             return Err(Format::Mat.problem(format!("array {name} of {rows} by {columns} numbers has {bytes} bytes")));
         }
-        let numbers = if self.big_endian { numbers.big_endian() } else { numbers };
+        let numbers = numbers.in_order(self.big_endian);
         let (rows, columns, is_complex) = (*rows, *columns, flags & COMPLEX > 0);
         Ok(Some(MatArray { name, numbers, rows, columns, is_complex, start, offset: self.read, is_compressed }))
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::parts::{Calibration, Part, PartsReader};
-use super::raw::{NumberFormat, read_full};
+use super::raw::{NumberFormat, little_endian, read_full};
 use super::{Format, RecordingLayout, open_file};
 use crate::error::RecordingProblem;
 
@@ -139,7 +139,7 @@ impl SeedRecord {
             5 => NumberFormat::float(8),
             other => return Err(problem(format!("its samples have encoding {other} (accepted: 1 to 5, 10 and 11)"))),
         };
-        let numbers = if self.big_endian { numbers.big_endian() } else { numbers };
+        let numbers = numbers.in_order(self.big_endian);
         let data =
             data.get(..self.count * numbers.bytes()).ok_or_else(|| problem("its samples are not all there".into()))?;
         let mut samples = Vec::with_capacity(self.count);
@@ -154,10 +154,7 @@ fn steim(data: &[u8], count: usize, is_second: bool, big_endian: bool) -> Option
     let mut samples: Vec<i32> = Vec::with_capacity(count);
     let (mut first, mut last) = (0, 0);
     for (frame, words) in data.as_chunks::<64>().0.iter().enumerate() {
-        let word = |place: usize| {
-            let bytes = [words[4 * place], words[4 * place + 1], words[4 * place + 2], words[4 * place + 3]];
-            if big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
-        };
+        let word = |place: usize| u32::from_le_bytes(little_endian(words.as_chunks().0[place], big_endian));
         for place in 1..16 {
             let value = word(place);
             match (frame, place) {
@@ -246,12 +243,8 @@ struct Head<'a> {
 }
 
 impl Head<'_> {
-    fn array<const N: usize>(&self, at: usize, big_endian: bool) -> Option<[u8; N]> {
-        let mut bytes: [u8; N] = self.bytes.get(at..at + N)?.try_into().ok()?;
-        if !big_endian {
-            bytes.reverse();
-        }
-        Some(bytes)
+    fn array<const N: usize>(&self, at: usize) -> Option<[u8; N]> {
+        self.bytes.get(at..at + N)?.try_into().ok()
     }
 
     fn text(&self, at: usize, count: usize) -> Option<String> {
@@ -275,23 +268,24 @@ impl Head<'_> {
             return None;
         }
         // The byte order is that in which the year is one.
-        let big_endian = (1900..2200).contains(&u16::from_be_bytes(self.array(20, true)?));
-        let u16_at = |at: usize| Some(u16::from_be_bytes(self.array(at, big_endian)?));
-        let i16_at = |at: usize| Some(f64::from(i16::from_be_bytes(self.array(at, big_endian)?)));
+        let big_endian = (1900..2200).contains(&u16::from_be_bytes(self.array(20)?));
+        let u16_at = |at: usize| Some(u16::from_le_bytes(little_endian(self.array(at)?, big_endian)));
+        let u32_at = |at: usize| Some(u32::from_le_bytes(little_endian(self.array(at)?, big_endian)));
+        let i16_at = |at: usize| Some(f64::from(u16_at(at)?.cast_signed()));
         let (factor, multiplier) = (i16_at(32)?, i16_at(34)?);
         let part = |number: f64| if number < 0.0 { -1.0 / number } else { number };
         let mut rate = part(factor) * part(multiplier);
         let mut nanoseconds = i64::from(u16_at(28)?) * 100_000;
         // A correction of the time that is not yet applied.
         if self.bytes[36] & 2 == 0 {
-            nanoseconds += i64::from(i32::from_be_bytes(self.array(40, big_endian)?)) * 100_000;
+            nanoseconds += i64::from(u32_at(40)?.cast_signed()) * 100_000;
         }
         let (mut blockette, mut format) = (usize::from(u16_at(46)?), None);
         while blockette >= FIXED_BYTES {
             let next = usize::from(u16_at(blockette + 2)?);
             match u16_at(blockette)? {
-                100 => rate = f32::from_be_bytes(self.array(blockette + 4, big_endian)?).into(),
-                1000 => format = Some(self.array::<3>(blockette + 4, true)?),
+                100 => rate = f32::from_bits(u32_at(blockette + 4)?).into(),
+                1000 => format = Some(self.array::<3>(blockette + 4)?),
                 1001 => nanoseconds += i64::from(self.bytes.get(blockette + 5)?.cast_signed()) * 1000,
                 _ => {}
             }
@@ -316,7 +310,7 @@ impl Head<'_> {
 
     /// Nanoseconds since 1970 of a year, a day of it from 1, and hour, minute and second in three bytes.
     fn time(&self, year: u16, day: u16, at: usize) -> Option<i64> {
-        let [hour, minute, second] = self.array::<3>(at, true)?.map(i64::from);
+        let [hour, minute, second] = self.array::<3>(at)?.map(i64::from);
         let years = i64::from(year) - 1;
         let days = 365 * years + years / 4 - years / 100 + years / 400 + i64::from(day) - 1 - 719_162;
         let is_time =

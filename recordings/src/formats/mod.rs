@@ -35,6 +35,7 @@ use std::path::Path;
 use serde::Serialize;
 
 pub use array::Array;
+pub(crate) use chosen::choose;
 pub use npy::npy_header;
 pub use raw::{NumberFormat, RawReader, UnknownNumberFormat};
 
@@ -80,6 +81,11 @@ impl RecordingLayout {
     /// Adds a note that samples are lost.
     fn lost(&mut self, text: impl Into<String>) {
         self.notes.push(Note::Loss(text.into()));
+    }
+
+    /// Adds a note that a file holds fewer samples per channel than its header announces.
+    fn truncated(&mut self, announced: u64, held: u64) {
+        self.lost(format!("truncated: the header announces {announced} samples per channel, the file holds {held}"));
     }
 }
 
@@ -213,20 +219,26 @@ pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Box<dyn SampleRea
     choose(reader, options)
 }
 
-/// The recording that the caller chooses from another: its channels, its rate, and whether it is complex.
-pub(crate) fn choose(
-    reader: Box<dyn SampleReader>,
-    options: &ReadOptions,
-) -> Result<Box<dyn SampleReader>, RecordingProblem> {
-    chosen::ChosenReader::of(reader, options)
-}
-
 /// Opens a file. Opening a pipe would wait for a writer, and a device has no end.
 fn open_file(path: &Path) -> Result<File, RecordingProblem> {
     if !fs::metadata(path)?.is_file() {
         return Err(RecordingProblem::NotAFile);
     }
     Ok(File::open(path)?)
+}
+
+/// Bytes of a header in a file of its own, which is no longer than `most`.
+fn read_header(path: &Path, most: u64, format: Format) -> Result<Vec<u8>, RecordingProblem> {
+    if open_file(path)?.metadata()?.len() > most {
+        return Err(format.problem("its header is too long for one"));
+    }
+    Ok(fs::read(path)?)
+}
+
+/// Opens the file of samples that a header names. It is a name, not a path: it can't lead out of the header's folder.
+fn open_data(header: &Path, name: impl AsRef<Path>, format: Format) -> Result<File, RecordingProblem> {
+    let data = header.with_file_name(name.as_ref().file_name().unwrap_or_default());
+    open_file(&data).map_err(|error| format.problem(format!("{}: {error}", data.display())))
 }
 
 /// File format of recordings.

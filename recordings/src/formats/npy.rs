@@ -43,11 +43,7 @@ fn number_format(name: &str) -> Option<NumberFormat> {
         "c16" => NumberFormat::float(8).complex(),
         _ => return None,
     };
-    match order {
-        "<" | "|" | "=" => Some(numbers),
-        ">" => Some(numbers.big_endian()),
-        _ => None,
-    }
+    "<|=>".contains(order).then(|| numbers.in_order(order == ">"))
 }
 
 /// Dimensions of an array of samples.
@@ -192,9 +188,7 @@ impl ArrayHeader {
     pub(super) fn number(&self, input: &mut impl Read) -> Result<f64, RecordingProblem> {
         let mut bytes = vec![0; self.numbers.bytes()];
         input.read_exact(&mut bytes)?;
-        let mut value = Vec::new();
-        self.numbers.decode(&bytes, &mut value);
-        Ok(value.first().copied().unwrap_or(f64::NAN))
+        Ok(self.numbers.first(&bytes))
     }
 }
 

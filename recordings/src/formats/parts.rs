@@ -1,7 +1,7 @@
 //! Channels whose numbers stand in streams: columns of arrays, ranges of files, interleaved samples of several files.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 use super::raw::{NumberFormat, SampleValue, decoded_reads, read_full};
@@ -31,6 +31,11 @@ impl Calibration {
     fn value(&self, number: f64) -> f64 {
         if self.missing == Some(number) { f64::NAN } else { self.gain * number + self.offset }
     }
+}
+
+/// Titles of the channels of an array: its name, with the number of the channel if it has several.
+pub(super) fn array_titles(name: &str, channels: u64) -> impl Iterator<Item = String> {
+    (0..channels).map(move |channel| if channels == 1 { name.to_owned() } else { format!("{name} {channel}") })
 }
 
 /// Recording of which each channel is in one of several streams.
@@ -94,6 +99,27 @@ impl PartsReader {
 
 impl SampleReader for PartsReader {
     decoded_reads!();
+}
+
+/// Stream of the bytes that a function returns, chunk by chunk; an empty one is the end.
+pub(super) struct Chunks<F> {
+    next: F,
+    held: Cursor<Vec<u8>>,
+}
+
+impl<F: FnMut() -> io::Result<Vec<u8>>> Chunks<F> {
+    pub(super) fn new(next: F) -> Self {
+        Self { next, held: Cursor::default() }
+    }
+}
+
+impl<F: FnMut() -> io::Result<Vec<u8>>> Read for Chunks<F> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        if self.held.position() == self.held.get_ref().len() as u64 {
+            self.held = Cursor::new((self.next)()?);
+        }
+        self.held.read(bytes)
+    }
 }
 
 /// Ranges of a file that are read one after the other. Several readers may share the file.

@@ -84,7 +84,9 @@ impl<R: Read + Send> SampleReader for RawReader<R> {
 }
 
 /// Type that numbers are decoded to.
-pub(super) trait SampleValue: Copy + Default + PartialOrd + Sub<Output = Self> + Div<Output = Self> {
+pub(super) trait SampleValue:
+    Copy + Default + PartialOrd + Into<f64> + Sub<Output = Self> + Div<Output = Self>
+{
     /// Largest value below 1 that integers of full scale are limited to.
     const BELOW_ONE: Self;
     fn of_i32(value: i32) -> Self;
@@ -196,9 +198,9 @@ impl NumberFormat {
         Self::new(NumberKind::MuLaw)
     }
 
-    /// The same format in big-endian byte order.
-    pub(super) const fn big_endian(self) -> Self {
-        Self { big_endian: true, ..self }
+    /// The same format in big-endian or little-endian byte order.
+    pub(super) const fn in_order(self, big_endian: bool) -> Self {
+        Self { big_endian, ..self }
     }
 
     /// Complex samples whose two parts have this format.
@@ -255,16 +257,20 @@ impl NumberFormat {
         }
     }
 
+    /// The first number in `bytes`; NaN if there is none.
+    pub(super) fn first(self, bytes: &[u8]) -> f64 {
+        let mut numbers = Vec::new();
+        self.decode(bytes, &mut numbers);
+        numbers.first().copied().unwrap_or(f64::NAN)
+    }
+
     /// Place and value of the first finite number in `bytes` that its decoded value is not.
     pub(super) fn first_beyond_f32(self, bytes: &[u8], decoded: &[f32]) -> Option<(usize, f64)> {
         if self.kind != NumberKind::Float(8) {
             return None;
         }
         let (numbers, _) = bytes.as_chunks::<8>();
-        let number = |place: usize| match self.big_endian {
-            true => f64::from_be_bytes(numbers[place]),
-            false => f64::from_le_bytes(numbers[place]),
-        };
+        let number = |place: usize| f64::from_le_bytes(little_endian(numbers[place], self.big_endian));
         let is_lost = |(place, number): &(usize, f64)| number.is_finite() && !decoded[*place].is_finite();
         (0..decoded.len()).map(|place| (place, number(place))).find(is_lost)
     }
@@ -291,19 +297,28 @@ impl NumberFormat {
     fn each<T, const N: usize>(self, bytes: &[u8], out: &mut Vec<T>, number: impl Fn([u8; N]) -> T) {
         let (numbers, _) = bytes.as_chunks::<N>();
         if self.big_endian {
-            out.extend(numbers.iter().map(|raw| {
-                let mut raw = *raw;
-                raw.reverse();
-                number(raw)
-            }));
+            out.extend(numbers.iter().map(|raw| number(little_endian(*raw, true))));
         } else {
             out.extend(numbers.iter().map(|raw| number(*raw)));
         }
     }
 }
 
+/// A sample rate or a time step, if it can be one.
+pub(super) fn positive(value: f64) -> Option<f64> {
+    (value.is_finite() && value > 0.0).then_some(value)
+}
+
+/// Bytes of a number in little-endian order.
+pub(super) fn little_endian<const N: usize>(mut bytes: [u8; N], big_endian: bool) -> [u8; N] {
+    if big_endian {
+        bytes.reverse();
+    }
+    bytes
+}
+
 /// A 24-bit integer.
-pub(super) fn i24([low, middle, high]: [u8; 3]) -> i32 {
+fn i24([low, middle, high]: [u8; 3]) -> i32 {
     i32::from_le_bytes([0, low, middle, high]) >> 8
 }
 
@@ -345,7 +360,7 @@ impl FromStr for NumberFormat {
             ("f64", _) => Self::float(8),
             _ => return Err(UnknownNumberFormat(text.to_owned())),
         };
-        let format = if big_endian { format.big_endian() } else { format };
+        let format = format.in_order(big_endian);
         Ok(if real.is_some() { format.complex() } else { format })
     }
 }

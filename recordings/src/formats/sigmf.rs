@@ -1,13 +1,13 @@
 //! SigMF recordings of radio signals: a file of samples, and one of JSON that describes it (Signal Metadata Format 1.2).
 
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::parts::Ranges;
 use super::raw::{NumberFormat, RawReader};
-use super::{Format, SampleReader, open_file};
+use super::{Format, SampleReader, open_data, open_file};
 use crate::error::RecordingProblem;
 
 /// Largest description that is read.
@@ -25,12 +25,8 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn SampleReader>, RecordingProble
         number_format(name).ok_or_else(|| problem(format!("its samples are {name}, which is no type of SigMF")))?;
     let channels = global["core:num_channels"].as_u64().unwrap_or(1).clamp(1, 1 << 16) as usize;
     let rate = global["core:sample_rate"].as_f64();
-    let data = match global["core:dataset"].as_str() {
-        // A name, not a path: it can't lead out of the folder.
-        Some(name) => path.with_file_name(Path::new(name).file_name().unwrap_or_default()),
-        None => path.with_extension("sigmf-data"),
-    };
-    let file = open_file(&data).map_err(|error| problem(format!("{}: {error}", data.display())))?;
+    let data = global["core:dataset"].as_str().map_or_else(|| path.with_extension("sigmf-data"), PathBuf::from);
+    let file = open_data(path, data, Format::SigMf)?;
     let trailing = global["core:trailing_bytes"].as_u64().unwrap_or(0);
     let bytes = file.metadata()?.len().saturating_sub(trailing);
     let width = (numbers.bytes() * numbers.parts() * channels) as u64;
@@ -84,11 +80,7 @@ fn number_format(name: &str) -> Option<NumberFormat> {
         "u8" => NumberFormat::unsigned(1),
         _ => return None,
     };
-    let numbers = match order {
-        "le" => numbers,
-        "be" => numbers.big_endian(),
-        _ => return None,
-    };
+    let numbers = matches!(order, "le" | "be").then(|| numbers.in_order(order == "be"))?;
     match real.as_bytes()[0] {
         b'c' => Some(numbers.complex()),
         b'r' => Some(numbers),

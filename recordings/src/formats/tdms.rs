@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::parts::{Calibration, Part, PartsReader, Ranges};
-use super::raw::{NumberFormat, read_full};
+use super::raw::{NumberFormat, little_endian, positive, read_full};
 use super::{Format, RecordingLayout, open_file};
 use crate::error::RecordingProblem;
 
@@ -37,12 +37,10 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
     scan.run(open_file(path)?)?;
     let Scan { objects, mut layout, .. } = scan;
     let channels: Vec<Object> = objects.into_iter().filter(|object| object.length > 0).collect();
-    let readable = channels.iter().filter(|object| object.format().is_some() && object.calibration().is_some());
-    let longest = readable.max_by_key(|object| object.length);
+    let longest = channels.iter().filter(|object| object.numbers().is_some()).max_by_key(|object| object.length);
     let (length, rate) = longest.map_or((0, None), |object| (object.length, object.rate()));
-    let (kept, others): (Vec<_>, Vec<_>) = channels.iter().partition(|object| {
-        object.length == length && object.rate() == rate && object.format().is_some() && object.calibration().is_some()
-    });
+    let is_kept = |object: &&Object| object.length == length && object.rate() == rate && object.numbers().is_some();
+    let (kept, others): (Vec<_>, Vec<_>) = channels.iter().partition(is_kept);
     let names = |objects: &[&Object]| objects.iter().map(|object| object.name()).collect::<Vec<_>>().join(", ");
     if !others.is_empty() {
         layout.remark(format!("channels of other lengths, rates, types or scales are left out: {}", names(&others)));
@@ -54,8 +52,7 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
     let file = Arc::new(open_file(path)?);
     let mut parts = Vec::new();
     for object in kept {
-        let Some((numbers, calibration)) = object.format().zip(object.calibration()) else { continue };
-        let numbers = if object.is_big_endian { numbers.big_endian() } else { numbers };
+        let Some((numbers, calibration)) = object.numbers() else { continue };
         let ranges = Ranges::new(file.clone(), object.ranges.clone());
         let stream = Box::new(BufReader::with_capacity(1 << 16, ranges));
         parts.push(Part { stream, numbers, channels: vec![calibration] });
@@ -63,6 +60,23 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
         layout.units.push(object.texts.get("unit_string").cloned().unwrap_or_default());
     }
     PartsReader::new(Format::Tdms, parts, length, layout)
+}
+
+/// Format of numbers of a type; none of other values.
+fn number_format(kind: u32) -> Option<NumberFormat> {
+    Some(match kind {
+        1 => NumberFormat::signed(1),
+        2 => NumberFormat::signed(2),
+        3 => NumberFormat::signed(4),
+        4 => NumberFormat::signed(8),
+        5 => NumberFormat::unsigned(1),
+        6 => NumberFormat::unsigned(2),
+        7 => NumberFormat::unsigned(4),
+        8 => NumberFormat::unsigned(8),
+        9 | 0x19 => NumberFormat::float(4),
+        10 | 0x1a => NumberFormat::float(8),
+        _ => return None,
+    })
 }
 
 /// Object of a file: a channel, a group, or the file itself.
@@ -83,20 +97,9 @@ struct Object {
 }
 
 impl Object {
-    fn format(&self) -> Option<NumberFormat> {
-        Some(match self.kind {
-            1 => NumberFormat::signed(1),
-            2 => NumberFormat::signed(2),
-            3 => NumberFormat::signed(4),
-            4 => NumberFormat::signed(8),
-            5 => NumberFormat::unsigned(1),
-            6 => NumberFormat::unsigned(2),
-            7 => NumberFormat::unsigned(4),
-            8 => NumberFormat::unsigned(8),
-            9 | 0x19 => NumberFormat::float(4),
-            10 | 0x1a => NumberFormat::float(8),
-            _ => return None,
-        })
+    /// Format of its numbers and their scale; none of those that are not read.
+    fn numbers(&self) -> Option<(NumberFormat, Calibration)> {
+        number_format(self.kind).map(|numbers| numbers.in_order(self.is_big_endian)).zip(self.calibration())
     }
 
     /// Bytes of a value; none for text.
@@ -104,13 +107,13 @@ impl Object {
         match self.kind {
             FLAG => Some(1),
             TIME => Some(16),
-            _ => self.format().map(|format| format.bytes() as u64),
+            kind => number_format(kind).map(|numbers| numbers.bytes() as u64),
         }
     }
 
     /// Samples per second, by the time from one to the next.
     fn rate(&self) -> Option<f64> {
-        let step = self.values.get("wf_increment").copied().filter(|step| *step > 0.0 && step.is_finite());
+        let step = self.values.get("wf_increment").copied().and_then(positive);
         step.map(|step| 1.0 / step)
             .map(|rate| if (rate - rate.round()).abs() < 1e-9 * rate { rate.round() } else { rate })
     }
@@ -281,23 +284,23 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
-    fn bytes<const N: usize>(&mut self) -> Result<[u8; N], RecordingProblem> {
-        let mut bytes = [0; N];
-        if read_full(&mut self.input, &mut bytes)? < N {
-            return Err(Format::Tdms.problem("it ends inside the description of a segment"));
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), RecordingProblem> {
+        match read_full(&mut self.input, bytes)? {
+            read if read == bytes.len() => Ok(()),
+            _ => Err(Format::Tdms.problem("it ends inside the description of a segment")),
         }
-        if self.big_endian {
-            bytes.reverse();
-        }
-        Ok(bytes)
     }
 
     fn u32(&mut self) -> Result<u32, RecordingProblem> {
-        Ok(u32::from_le_bytes(self.bytes()?))
+        let mut bytes = [0; 4];
+        self.fill(&mut bytes)?;
+        Ok(u32::from_le_bytes(little_endian(bytes, self.big_endian)))
     }
 
     fn u64(&mut self) -> Result<u64, RecordingProblem> {
-        Ok(u64::from_le_bytes(self.bytes()?))
+        let mut bytes = [0; 8];
+        self.fill(&mut bytes)?;
+        Ok(u64::from_le_bytes(little_endian(bytes, self.big_endian)))
     }
 
     /// A number of items.
@@ -320,23 +323,14 @@ impl Words<'_> {
 
     /// A value of a type as a number; 0 for a time.
     fn number(&mut self, kind: u32) -> Result<f64, RecordingProblem> {
-        Ok(match kind {
-            1 => f64::from(i8::from_le_bytes(self.bytes()?)),
-            2 => f64::from(i16::from_le_bytes(self.bytes()?)),
-            3 => f64::from(i32::from_le_bytes(self.bytes()?)),
-            4 => i64::from_le_bytes(self.bytes()?) as f64,
-            5 | FLAG => f64::from(u8::from_le_bytes(self.bytes()?)),
-            6 => f64::from(u16::from_le_bytes(self.bytes()?)),
-            7 => f64::from(self.u32()?),
-            8 => self.u64()? as f64,
-            9 | 0x19 => f64::from(f32::from_le_bytes(self.bytes()?)),
-            10 | 0x1a => f64::from_le_bytes(self.bytes()?),
-            TIME => {
-                self.bytes::<16>()?;
-                0.0
-            }
-            other => return Err(Format::Tdms.problem(format!("a property has type {other}"))),
-        })
+        let numbers = match kind {
+            FLAG => NumberFormat::unsigned(1),
+            TIME => return self.fill(&mut [0; 16]).map(|()| 0.0),
+            _ => number_format(kind).ok_or_else(|| Format::Tdms.problem(format!("a property has type {kind}")))?,
+        };
+        let mut bytes = vec![0; numbers.bytes()];
+        self.fill(&mut bytes)?;
+        Ok(numbers.in_order(self.big_endian).first(&bytes))
     }
 }
 

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::path::Path;
 
-use super::raw::{NumberFormat, SampleValue, read_full};
-use super::{Format, Note, RecordingLayout, SampleReader};
+use super::raw::{NumberFormat, SampleValue, decoded_reads, little_endian, read_full};
+use super::{Format, RecordingLayout, SampleReader};
 use crate::error::RecordingProblem;
 
 /// Length of a chunk that stands in the `ds64` chunk instead.
@@ -70,7 +70,7 @@ impl WavSamples {
             ..RecordingLayout::of(channels.into())
         };
         let width = (numbers.bytes() * usize::from(channels)) as u64;
-        let data_bytes = header.bytes_of_samples(&mut file, file_bytes, width, &mut layout.notes)?;
+        let data_bytes = header.bytes_of_samples(&mut file, file_bytes, width, &mut layout)?;
         let length = data_bytes / width;
         if length == 0 {
             return Err(RecordingProblem::NoSamples);
@@ -85,10 +85,9 @@ impl WavSamples {
             let container = 8 * numbers.bytes() as u32;
             if stand_at_low_end(numbers, &inspected[..read], bits) {
                 gain = 2f64.powi((container - bits) as i32);
-                let text = format!(
+                layout.remark(format!(
                     "its samples of {bits} bits stand at the low end of their {container}, as hound writes them"
-                );
-                layout.remark(text);
+                ));
             }
         }
         Ok(Self { file, numbers, gain, layout, left: length, bytes: Vec::new() })
@@ -98,18 +97,20 @@ impl WavSamples {
         self.numbers.bytes() * self.layout.channels
     }
 
-    /// A sample at the low end of its container as one of full scale; some programs do not extend its sign.
-    fn extended(&self, sample: f64) -> f64 {
-        let sample = sample * self.gain;
-        if sample >= 1.0 { sample - 2.0 } else { sample }
-    }
-
     fn read_as<T: SampleValue>(&mut self, block: &mut Vec<T>, count: usize) -> Result<usize, RecordingProblem> {
-        let width = self.width();
+        let (width, first) = (self.width(), block.len());
         let count = usize::try_from(self.left).unwrap_or(usize::MAX).min(count);
         self.bytes.resize(count * width, 0);
         let read = read_full(&mut self.file, &mut self.bytes)? / width;
         self.numbers.decode_samples(&self.bytes[..read * width], block);
+        if self.gain != 1.0 {
+            for sample in &mut block[first..] {
+                let value: f64 = (*sample).into();
+                let value = value * self.gain;
+                // Some programs do not extend the sign of a sample at the low end of its container.
+                *sample = T::of_f64(if value >= 1.0 { value - 2.0 } else { value });
+            }
+        }
         self.left -= read as u64;
         if read < count {
             self.layout.lost(format!("{} samples per channel were cut off while it was read", self.left));
@@ -120,27 +121,7 @@ impl WavSamples {
 }
 
 impl SampleReader for WavSamples {
-    fn layout(&self) -> &RecordingLayout {
-        &self.layout
-    }
-
-    fn read(&mut self, block: &mut Vec<f32>, count: usize) -> Result<usize, RecordingProblem> {
-        let first = block.len();
-        let read = self.read_as(block, count)?;
-        if self.gain != 1.0 {
-            block[first..].iter_mut().for_each(|sample| *sample = self.extended(f64::from(*sample)) as f32);
-        }
-        Ok(read)
-    }
-
-    fn read_wide(&mut self, block: &mut Vec<f64>, count: usize) -> Result<usize, RecordingProblem> {
-        let first = block.len();
-        let read = self.read_as(block, count)?;
-        if self.gain != 1.0 {
-            block[first..].iter_mut().for_each(|sample| *sample = self.extended(*sample));
-        }
-        Ok(read)
-    }
+    decoded_reads!();
 
     fn skip(&mut self, count: u64) -> Result<u64, RecordingProblem> {
         let count = count.min(self.left);
@@ -167,8 +148,7 @@ impl WavHeader {
         let mut encoding = None;
         loop {
             let chunk: [u8; 8] = array(file)?;
-            let length = [chunk[4], chunk[5], chunk[6], chunk[7]];
-            let length = if big_endian { u32::from_be_bytes(length) } else { u32::from_le_bytes(length) };
+            let length = u32::from_le_bytes(little_endian(chunk.as_chunks().0[1], big_endian));
             let (length, start) = (u64::from(length), file.stream_position()?);
             match &chunk[..4] {
                 b"ds64" if is_64_bit => {
@@ -213,39 +193,34 @@ impl WavHeader {
         file: &mut File,
         file_bytes: u64,
         width: u64,
-        notes: &mut Vec<Note>,
+        layout: &mut RecordingLayout,
     ) -> Result<u64, RecordingProblem> {
         let (announced, available) = (self.data_bytes, file_bytes.saturating_sub(self.data_start));
         let is_unknown = |known: &u64| announced.abs_diff(*known) <= HEADER_BYTES;
         let without_length = announced == 0 || UNKNOWN_LENGTHS.iter().any(is_unknown);
         if !self.is_long && without_length && (announced > available || announced == 0) {
             if announced != IN_DS64 && available > 0 {
-                notes.push(Note::Remark(format!("its header has no length ({announced:#x}): it is read to its end")));
+                layout.remark(format!("its header has no length ({announced:#x}): it is read to its end"));
             }
             return Ok(available);
         }
         if announced > available {
-            notes.push(Note::Loss(format!(
-                "truncated: the header announces {} samples per channel, the file holds {}",
-                announced / width,
-                available / width
-            )));
+            layout.truncated(announced / width, available / width);
             return Ok(available);
         }
         let rest = available - announced;
         if !self.is_long && rest >= WRAP {
             let wrapped = rest / WRAP * WRAP;
-            notes.push(Note::Remark(format!(
+            layout.remark(format!(
                 "it is longer than the {announced} bytes of samples that its header of 32 bits can say: {} are read",
                 announced + wrapped
-            )));
+            ));
             return Ok(announced + wrapped);
         }
         let end = self.data_start + announced;
         if rest > 1 && !is_followed_by_chunk(file, end)? {
-            notes.push(Note::Loss(format!(
-                "{rest} bytes behind the {announced} of samples that its header announces are not read"
-            )));
+            layout
+                .lost(format!("{rest} bytes behind the {announced} of samples that its header announces are not read"));
         }
         Ok(announced)
     }
@@ -282,12 +257,8 @@ impl Encoding {
             return Err(Format::Wav.problem(format!("its format chunk has {length} bytes, not 16 or more")));
         }
         let fields: [u8; 16] = array(file)?;
-        let short = |bytes: &[u8], at: usize| {
-            let pair = [bytes[at], bytes[at + 1]];
-            if big_endian { u16::from_be_bytes(pair) } else { u16::from_le_bytes(pair) }
-        };
-        let rate = [fields[4], fields[5], fields[6], fields[7]];
-        let rate = if big_endian { u32::from_be_bytes(rate) } else { u32::from_le_bytes(rate) };
+        let short = |bytes: &[u8], at: usize| u16::from_le_bytes(little_endian([bytes[at], bytes[at + 1]], big_endian));
+        let rate = u32::from_le_bytes(little_endian(fields.as_chunks().0[1], big_endian));
         let (channels, block, bits) = (short(&fields, 2), short(&fields, 12), short(&fields, 14));
         if channels == 0 || rate == 0 {
             return Err(Format::Wav.problem(format!("it has {channels} channels at {rate} Hz")));
@@ -330,7 +301,7 @@ impl Encoding {
             return Err(Format::Wav.problem(reason));
         }
         let valid_bits = (tag == PCM && container > 1 && usize::from(valid) < 8 * container).then(|| valid.into());
-        Ok(Self { numbers: if big_endian { numbers.big_endian() } else { numbers }, valid_bits, channels, rate })
+        Ok(Self { numbers: numbers.in_order(big_endian), valid_bits, channels, rate })
     }
 }
 

@@ -1,12 +1,11 @@
 //! WFDB records of PhysioNet: a header of text, and files of signals (WFDB Applications Guide, header(5) and signal(5)).
 
-use std::fs;
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use super::parts::{Calibration, Part, PartsReader};
+use super::parts::{Calibration, Chunks, Part, PartsReader};
 use super::raw::{NumberFormat, read_full};
-use super::{Format, RecordingLayout, open_file};
+use super::{Format, RecordingLayout, open_data, read_header};
 use crate::error::RecordingProblem;
 
 /// Sample rate of a record that states none, and units per millivolt of a signal that is not calibrated.
@@ -15,6 +14,8 @@ const DEFAULT_GAIN: f64 = 200.0;
 /// Largest header that is read, in bytes, and largest number of signals.
 const MOST_BYTES: u64 = 1 << 22;
 const MOST_SIGNALS: usize = 4096;
+/// Bytes of packed samples that are read at a time.
+const PACKED_BYTES: usize = 3 << 12;
 
 /// Signal of a record, as its line of the header says.
 struct Signal<'a> {
@@ -29,10 +30,7 @@ struct Signal<'a> {
 /// Opens the record that a `.hea` file describes.
 pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
     let problem = |reason: String| Format::Wfdb.problem(reason);
-    if open_file(path)?.metadata()?.len() > MOST_BYTES {
-        return Err(problem("its header is too long for one".into()));
-    }
-    let text = String::from_utf8_lossy(&fs::read(path)?).into_owned();
+    let text = String::from_utf8_lossy(&read_header(path, MOST_BYTES, Format::Wfdb)?).into_owned();
     let mut lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
     let record: Vec<&str> = lines.next().unwrap_or_default().split_whitespace().collect();
     let field = |place: usize| record.get(place).copied();
@@ -54,7 +52,7 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
     for group in signals.chunk_by(|a, b| a.file == b.file) {
         let (numbers, bits) = match group[0].format {
             16 => (NumberFormat::signed(2), 16),
-            61 => (NumberFormat::signed(2).big_endian(), 16),
+            61 => (NumberFormat::signed(2).in_order(true), 16),
             24 => (NumberFormat::signed(3), 24),
             32 => (NumberFormat::signed(4), 32),
             80 => (NumberFormat::unsigned(1), 8),
@@ -69,9 +67,7 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
         if group.iter().any(|signal| signal.format != group[0].format) {
             return Err(problem(format!("signals of {} have several formats", group[0].file)));
         }
-        // A name, not a path: it can't lead out of the folder.
-        let data = path.with_file_name(Path::new(group[0].file).file_name().unwrap_or_default());
-        let mut file = open_file(&data).map_err(|error| problem(format!("{}: {error}", data.display())))?;
+        let mut file = open_data(path, group[0].file, Format::Wfdb)?;
         let bytes = file.metadata()?.len().saturating_sub(group[0].byte_offset);
         file.seek(SeekFrom::Start(group[0].byte_offset))?;
         // Two samples of 12 bits take three bytes; of an odd one at the end, two.
@@ -86,7 +82,7 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
             Calibration { gain, offset: offset - zero * gain, missing: Some(least) }
         };
         parts.push(Part {
-            stream: if group[0].format == 212 { Box::new(Unpacked::of(file)) } else { Box::new(file) },
+            stream: if group[0].format == 212 { Box::new(unpacked(file)) } else { Box::new(file) },
             numbers,
             channels: group.iter().map(channel).collect(),
         });
@@ -131,48 +127,28 @@ fn signal(line: &str) -> Result<Signal<'_>, String> {
 }
 
 /// Samples of 12 bits, of which two are packed into three bytes, as ones of 16 bits.
-struct Unpacked<R> {
-    input: R,
-    /// Bytes of the last two samples, and the number of those that were read.
-    pair: [u8; 4],
-    used: usize,
-    filled: usize,
-}
-
-impl<R: Read> Unpacked<R> {
-    fn of(input: R) -> Self {
-        Self { input, pair: [0; 4], used: 0, filled: 0 }
-    }
-}
-
-impl<R: Read> Read for Unpacked<R> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let mut written = 0;
-        while written < bytes.len() {
-            if self.used == self.filled {
-                let mut packed = [0; 3];
-                let read = read_full(&mut self.input, &mut packed)?;
-                let sample = |low: u8, high: u8| ((i16::from_le_bytes([low, high]) << 4) >> 4).to_le_bytes();
-                let [first, second] = [sample(packed[0], packed[1] & 15), sample(packed[2], packed[1] >> 4)];
-                self.pair = [first[0], first[1], second[0], second[1]];
-                (self.used, self.filled) = (
-                    0,
-                    match read {
-                        3 => 4,
-                        2 => 2,
-                        _ => break,
-                    },
-                );
+fn unpacked(mut input: impl Read) -> impl Read {
+    Chunks::new(move || {
+        let mut packed = vec![0; PACKED_BYTES];
+        let read = read_full(&mut input, &mut packed)?;
+        let sample = |low: u8, high: u8| ((i16::from_le_bytes([low, high]) << 4) >> 4).to_le_bytes();
+        let mut samples = Vec::with_capacity(2 * packed.len());
+        for bytes in packed[..read].chunks(3) {
+            if let [low, middle, ..] = *bytes {
+                samples.extend(sample(low, middle & 15));
             }
-            bytes[written] = self.pair[self.used];
-            (written, self.used) = (written + 1, self.used + 1);
+            if let [_, middle, second] = *bytes {
+                samples.extend(sample(second, middle >> 4));
+            }
         }
-        Ok(written)
-    }
+        Ok(samples)
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::super::SampleReader;
     use super::super::tests::{assert_holds, problem};
     use super::*;
