@@ -53,21 +53,15 @@ impl<'a> Document<'a> {
 <style>{STYLE}</style>
 </head>
 <body>
-{body}{scripts}</body>
+<header><p class="kind">{kind}</p><h1>{title}</h1></header>
+<main>
+{sections}</main>
+{scripts}</body>
 </html>
 "#,
+            kind = escape(self.kind),
             title = escape(self.title),
-            body = self.body(),
-        )
-    }
-
-    /// Heading and sections.
-    fn body(&self) -> String {
-        format!(
-            "<header><p class=\"kind\">{}</p><h1>{}</h1></header>\n<main>\n{}</main>\n",
-            escape(self.kind),
-            escape(self.title),
-            self.sections
+            sections = self.sections,
         )
     }
 }

@@ -50,17 +50,17 @@ impl Figure {
 
     /// A heat map over the width of the page, with the notes on its rows in a table below.
     pub fn heat_map(title: &str, map: &HeatMap, note: &str) -> Self {
-        let [x, y] = map.axes();
-        let mut drawing = drawing(&format!("{y} down, {x} across"), map.height(), map);
-        let [low, high] = map.ends();
+        let [x, y] = [&map.x.label, &map.y.label];
+        let mut drawing = drawing(&format!("{y} down, {x} across"), 22 * map.rows.len() + 90, map);
+        let has_gaps = map.rows.iter().flat_map(|row| &row.values).any(Option::is_none);
         let _ = write!(
             drawing,
             r#"<p class="caption">{}<span class="ramp"></span>{}{}</p>"#,
-            escape(low),
-            escape(high),
-            if map.has_gaps() { r#"<span class="missing">■</span>n/a"# } else { "" },
+            escape(&map.ends[0]),
+            escape(&map.ends[1]),
+            if has_gaps { r#"<span class="missing">■</span>n/a"# } else { "" },
         );
-        let rows = map.notes().map(|(name, note)| HtmlRow::new(name, vec![note.to_owned()]));
+        let rows = map.rows.iter().map(|row| HtmlRow::new(&row.name, vec![row.note.clone()]));
         let table =
             HtmlTable { caption: title.to_owned(), columns: vec![y.to_owned(), note.to_owned()], rows: rows.collect() };
         Self { title: title.to_owned(), drawing, values: folded(&table), caption: String::new(), wide: true }

@@ -8,30 +8,30 @@ const MAX_COLUMNS: usize = 512;
 /// Heat map specification: plain data that a page embeds as JSON and `charts.js` draws.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HeatMap {
-    x: Label,
-    y: Label,
+    pub(super) x: Label,
+    pub(super) y: Label,
     /// Columns of the values that the map was made of.
     columns: usize,
     /// Columns of the values in one column drawn.
     pooled: usize,
-    rows: Vec<HeatMapRow>,
-    /// Meanings of the ends of the colour scale.
+    pub(super) rows: Vec<HeatMapRow>,
+    /// Meanings of the ends of the colour scale, 0 and 1.
     #[serde(skip)]
-    ends: [String; 2],
+    pub(super) ends: [String; 2],
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-struct Label {
-    label: String,
+pub(super) struct Label {
+    pub(super) label: String,
 }
 
 /// A row: name on the left, note on the right, and the mean of every column drawn; `None` when no value of it is
 /// finite.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-struct HeatMapRow {
-    name: String,
-    note: String,
-    values: Vec<Option<f32>>,
+pub(super) struct HeatMapRow {
+    pub(super) name: String,
+    pub(super) note: String,
+    pub(super) values: Vec<Option<f32>>,
 }
 
 impl HeatMap {
@@ -50,31 +50,6 @@ impl HeatMap {
     /// Values in one column drawn.
     pub fn pooled(&self) -> usize {
         self.pooled
-    }
-
-    /// Height of the drawing in pixels.
-    pub(super) fn height(&self) -> usize {
-        22 * self.rows.len() + 90
-    }
-
-    /// Meanings of 0 and 1.
-    pub(super) fn ends(&self) -> [&str; 2] {
-        self.ends.each_ref().map(String::as_str)
-    }
-
-    /// Whether any cell has no finite value.
-    pub(super) fn has_gaps(&self) -> bool {
-        self.rows.iter().flat_map(|row| &row.values).any(Option::is_none)
-    }
-
-    /// Name and note of every row, and the names of these columns.
-    pub(super) fn notes(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.rows.iter().map(|row| (row.name.as_str(), row.note.as_str()))
-    }
-
-    /// Names of the horizontal and the vertical axis.
-    pub(super) fn axes(&self) -> [&str; 2] {
-        [&self.x.label, &self.y.label]
     }
 }
 

@@ -9,7 +9,6 @@ pub mod document;
 pub mod figure;
 pub mod heat_map;
 pub mod html_table;
-mod point;
 #[cfg(test)]
 mod tests;
 
