@@ -219,23 +219,14 @@ impl DeviceName {
     }
 
     /// Whether the kind has a device that is not the processor: a graphics API may offer one that emulates a GPU.
+    #[allow(clippy::match_single_binding, reason = "which kinds are left depends on the features")]
     fn is_hardware(self) -> bool {
-        #[cfg(any(feature = "wgpu", feature = "vulkan"))]
-        let offered = self.graphics_api().is_none_or(offers_hardware);
-        #[cfg(not(any(feature = "wgpu", feature = "vulkan")))]
-        let offered = true;
-        offered && !self.kind().is_host()
-    }
-
-    /// The graphics API that may offer a processor as a device.
-    #[cfg(any(feature = "wgpu", feature = "vulkan"))]
-    fn graphics_api(self) -> Option<DeviceType> {
         match self.kind() {
             #[cfg(feature = "wgpu")]
-            DeviceKind::Wgpu => Some(DeviceType::Wgpu),
+            DeviceKind::Wgpu => offers_hardware(DeviceType::Wgpu),
             #[cfg(feature = "vulkan")]
-            DeviceKind::Vulkan => Some(DeviceType::Vulkan),
-            _ => None,
+            DeviceKind::Vulkan => offers_hardware(DeviceType::Vulkan),
+            kind => !kind.is_host(),
         }
     }
 
@@ -273,10 +264,7 @@ impl FromStr for DeviceName {
             let (server, index) = place.map_err(|reason| DeviceError::Address { name: text.to_string(), reason })?;
             return Ok(Self(DeviceId::remote(&server, index)));
         }
-        let (name, index) = match text.split_once(':') {
-            Some((name, index)) => (name, Some(index)),
-            None => (text, None),
-        };
+        let (name, index) = text.split_once(':').map_or((text, None), |(name, index)| (name, Some(index)));
         let kind =
             DeviceKind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| DeviceError::Unknown {
                 name: text.to_string(),

@@ -9,10 +9,7 @@ pub fn fixed(value: f64, decimals: usize) -> String {
         return NOT_AVAILABLE.to_owned();
     }
     let text = format!("{:.decimals$}", value.abs());
-    let (whole, fraction) = match text.split_once('.') {
-        Some((whole, fraction)) => (whole, Some(fraction)),
-        None => (text.as_str(), None),
-    };
+    let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
     let mut grouped = String::new();
     let is_zero = text.bytes().all(|byte| matches!(byte, b'0' | b'.'));
     if value < 0.0 && !is_zero {
@@ -24,11 +21,7 @@ pub fn fixed(value: f64, decimals: usize) -> String {
         }
         grouped.push(digit);
     }
-    if let Some(fraction) = fraction {
-        grouped.push('.');
-        grouped.push_str(fraction);
-    }
-    grouped
+    grouped + fraction
 }
 
 /// A whole number with thousands separated by commas.

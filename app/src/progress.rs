@@ -19,32 +19,30 @@ pub enum StepProgress {
 impl StepProgress {
     /// Progress over `steps` steps, in the form that suits the error stream.
     pub fn new(quiet: bool, steps: usize) -> Self {
+        Self::with_template(quiet, steps as u64, "{bar:24} {pos}/{len} {wide_msg}")
+    }
+
+    /// Progress over `total` units of work, such as bytes, with the share done and the time left.
+    pub fn with_time_left(quiet: bool, total: u64) -> Self {
+        Self::with_template(quiet, total, "{bar:24} {percent:>3} %, {eta} left  {wide_msg}")
+    }
+
+    fn with_template(quiet: bool, total: u64, template: &str) -> Self {
         if quiet {
             return Self::Quiet;
         }
         if !stderr().is_terminal() {
             return Self::Lines;
         }
-        let bar = ProgressBar::new(steps as u64);
+        let bar = ProgressBar::new(total);
         // On a terminal without cursor movement (TERM=dumb) a bar would show nothing.
         if bar.is_hidden() {
             return Self::Lines;
         }
-        if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} {wide_msg}") {
+        if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
         Self::Bar(bar)
-    }
-
-    /// Progress over `total` units of work, such as bytes, with the share done and the time left.
-    pub fn with_time_left(quiet: bool, total: u64) -> Self {
-        let progress = Self::new(quiet, usize::try_from(total).unwrap_or(usize::MAX));
-        if let Self::Bar(bar) = &progress
-            && let Ok(style) = ProgressStyle::with_template("{bar:24} {percent:>3} %, {eta} left  {wide_msg}")
-        {
-            bar.set_style(style);
-        }
-        progress
     }
 
     /// Shows a message next to a bar; not shown where there is no bar.
