@@ -4,7 +4,8 @@ mod npy;
 mod parquet;
 mod text;
 
-use std::io;
+use std::io::{self, BufWriter};
+use std::iter::repeat_n;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -43,22 +44,56 @@ impl ColumnValues {
         Self::Text(vec![(text.clone(), rows)])
     }
 
-    /// The text of each row; none for a column of numbers.
-    fn texts(&self) -> Vec<&str> {
-        let Self::Text(runs) = self else { return Vec::new() };
-        runs.iter().flat_map(|(text, rows)| std::iter::repeat_n(&**text, *rows)).collect()
-    }
-
     /// Number of values.
     pub fn len(&self) -> usize {
         match self {
             Self::Text(runs) => runs.iter().map(|(_, rows)| rows).sum(),
             Self::Int32(values) => values.len(),
             Self::Int64(values) => values.len(),
-            Self::Power(values) => values.len(),
-            Self::Double(values) => values.len(),
+            Self::Power(values) | Self::Double(values) => values.len(),
         }
     }
+}
+
+/// Value of a column in one row.
+enum Cell<'a> {
+    Text(&'a str),
+    Int32(i32),
+    Int64(i64),
+    Power(f64),
+    Double(f64),
+}
+
+/// Calls `write` with the place of each column and its value, row by row.
+fn each_cell(rows: &[TableColumn], mut write: impl FnMut(usize, Cell<'_>) -> io::Result<()>) -> io::Result<()> {
+    let texts = rows.iter().map(|column| match &column.values {
+        ColumnValues::Text(runs) => runs.iter().flat_map(|(text, rows)| repeat_n(&**text, *rows)).collect(),
+        _ => Vec::new(),
+    });
+    let texts: Vec<Vec<&str>> = texts.collect();
+    for row in 0..row_count(rows) {
+        for (place, column) in rows.iter().enumerate() {
+            let cell = match &column.values {
+                ColumnValues::Text(_) => Cell::Text(texts[place][row]),
+                ColumnValues::Int32(values) => Cell::Int32(values[row]),
+                ColumnValues::Int64(values) => Cell::Int64(values[row]),
+                ColumnValues::Power(values) => Cell::Power(values[row]),
+                ColumnValues::Double(values) => Cell::Double(values[row]),
+            };
+            write(place, cell)?;
+        }
+    }
+    Ok(())
+}
+
+/// Number of rows of a part of a table.
+fn row_count(rows: &[TableColumn]) -> usize {
+    rows.first().map_or(0, |column| column.values.len())
+}
+
+/// Writes what is buffered, and moves the file to its place.
+pub fn commit(out: BufWriter<AtomicFile>) -> io::Result<()> {
+    out.into_inner().map_err(io::IntoInnerError::into_error)?.commit()
 }
 
 /// Writer of a table.

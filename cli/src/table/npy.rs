@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use firefly_app::files::AtomicFile;
 use firefly_recordings::npy_header;
 
-use super::{ColumnValues, TableColumn, TableWriter};
+use super::{Cell, ColumnValues, TableColumn, TableWriter, commit, each_cell, row_count};
 
 /// Bytes of the header: room for every column and for the number of rows, which is written last.
 const HEADER_BYTES: usize = 1024;
@@ -52,33 +52,25 @@ impl TableWriter for NpyTable {
                 ColumnValues::Text(_) => format!("|S{width}"),
                 ColumnValues::Int32(_) => "<i4".to_owned(),
                 ColumnValues::Int64(_) => "<i8".to_owned(),
-                ColumnValues::Power(_) => "<f8".to_owned(),
-                ColumnValues::Double(_) => "<f8".to_owned(),
+                ColumnValues::Power(_) | ColumnValues::Double(_) => "<f8".to_owned(),
             };
             let columns = rows.iter().zip(&self.widths);
             let name = |(column, width): (&TableColumn, &usize)| (column.name, kind(&column.values, *width));
             self.types = columns.map(name).map(|(name, kind)| format!("('{name}', '{kind}')")).collect();
             self.out.write_all(&self.header())?;
         }
-        let count = rows.first().map_or(0, |column| column.values.len());
-        let texts: Vec<Vec<&str>> = rows.iter().map(|column| column.values.texts()).collect();
-        for row in 0..count {
-            for (place, column) in rows.iter().enumerate() {
-                match &column.values {
-                    ColumnValues::Text(_) => {
-                        let (text, width) = (texts[place][row], self.widths[place]);
-                        let mut padded = text.as_bytes()[..text.floor_char_boundary(width)].to_vec();
-                        padded.resize(width, 0);
-                        self.out.write_all(&padded)?;
-                    }
-                    ColumnValues::Int32(values) => self.out.write_all(&values[row].to_le_bytes())?,
-                    ColumnValues::Int64(values) => self.out.write_all(&values[row].to_le_bytes())?,
-                    ColumnValues::Power(values) => self.out.write_all(&values[row].to_le_bytes())?,
-                    ColumnValues::Double(values) => self.out.write_all(&values[row].to_le_bytes())?,
-                }
+        each_cell(rows, |place, cell| match cell {
+            Cell::Text(text) => {
+                let width = self.widths[place];
+                let mut padded = text.as_bytes()[..text.floor_char_boundary(width)].to_vec();
+                padded.resize(width, 0);
+                self.out.write_all(&padded)
             }
-        }
-        self.rows += count as u64;
+            Cell::Int32(value) => self.out.write_all(&value.to_le_bytes()),
+            Cell::Int64(value) => self.out.write_all(&value.to_le_bytes()),
+            Cell::Power(value) | Cell::Double(value) => self.out.write_all(&value.to_le_bytes()),
+        })?;
+        self.rows += row_count(rows) as u64;
         Ok(())
     }
 
@@ -86,6 +78,6 @@ impl TableWriter for NpyTable {
         self.out.seek(SeekFrom::Start(0))?;
         let header = self.header();
         self.out.write_all(&header)?;
-        self.out.into_inner().map_err(io::IntoInnerError::into_error)?.commit()
+        commit(self.out)
     }
 }

@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, Write};
 use firefly_app::files::{AtomicFile, csv_cell};
 use serde::Serialize;
 
-use super::{ColumnValues, TableColumn, TableWriter};
+use super::{Cell, TableColumn, TableWriter, commit, each_cell};
 
 /// Writer of CSV after RFC 4180, with line feeds. Numbers that are not finite are empty.
 pub(super) struct CsvTable {
@@ -22,35 +22,27 @@ impl CsvTable {
 
 impl TableWriter for CsvTable {
     fn write(&mut self, rows: &[TableColumn]) -> io::Result<()> {
+        let out = &mut self.out;
         if !self.has_titles {
             let titles: Vec<&str> = rows.iter().map(|column| column.name).collect();
-            writeln!(self.out, "{}", titles.join(","))?;
+            writeln!(out, "{}", titles.join(","))?;
             self.has_titles = true;
         }
-        let texts: Vec<Vec<&str>> = rows.iter().map(|column| column.values.texts()).collect();
-        for row in 0..rows.first().map_or(0, |column| column.values.len()) {
-            for (index, column) in rows.iter().enumerate() {
-                if index > 0 {
-                    self.out.write_all(b",")?;
-                }
-                match &column.values {
-                    ColumnValues::Text(_) => self.out.write_all(csv_cell(texts[index][row]).as_bytes())?,
-                    ColumnValues::Int32(values) => write!(self.out, "{}", values[row])?,
-                    ColumnValues::Int64(values) => write!(self.out, "{}", values[row])?,
-                    ColumnValues::Power(values) if values[row].is_finite() => {
-                        write!(self.out, "{}", PowerText(values[row]))?;
-                    }
-                    ColumnValues::Double(values) if values[row].is_finite() => write!(self.out, "{}", values[row])?,
-                    ColumnValues::Power(_) | ColumnValues::Double(_) => {}
-                }
+        each_cell(rows, |place, cell| {
+            match cell {
+                Cell::Text(text) => out.write_all(csv_cell(text).as_bytes())?,
+                Cell::Int32(value) => write!(out, "{value}")?,
+                Cell::Int64(value) => write!(out, "{value}")?,
+                Cell::Power(value) if value.is_finite() => write!(out, "{}", PowerText(value))?,
+                Cell::Double(value) if value.is_finite() => write!(out, "{value}")?,
+                Cell::Power(_) | Cell::Double(_) => {}
             }
-            self.out.write_all(b"\n")?;
-        }
-        Ok(())
+            out.write_all(if place + 1 == rows.len() { b"\n" } else { b"," })
+        })
     }
 
     fn finish(self: Box<Self>) -> io::Result<()> {
-        self.out.into_inner().map_err(io::IntoInnerError::into_error)?.commit()
+        commit(self.out)
     }
 }
 
@@ -81,28 +73,20 @@ impl JsonLines {
 
 impl TableWriter for JsonLines {
     fn write(&mut self, rows: &[TableColumn]) -> io::Result<()> {
-        let texts: Vec<Vec<&str>> = rows.iter().map(|column| column.values.texts()).collect();
-        for row in 0..rows.first().map_or(0, |column| column.values.len()) {
-            for (index, column) in rows.iter().enumerate() {
-                self.out.write_all(if index > 0 { b"," } else { b"{" })?;
-                write!(self.out, "\"{}\":", column.name)?;
-                match &column.values {
-                    ColumnValues::Text(_) => self.value(Some(texts[index][row]).filter(|text| !text.is_empty()))?,
-                    ColumnValues::Int32(values) => self.value(values[row])?,
-                    ColumnValues::Int64(values) => self.value(values[row])?,
-                    ColumnValues::Power(values) if values[row].is_finite() => {
-                        write!(self.out, "{}", PowerText(values[row]))?;
-                    }
-                    ColumnValues::Power(_) => self.out.write_all(b"null")?,
-                    ColumnValues::Double(values) => self.value(values[row])?,
-                }
+        each_cell(rows, |place, cell| {
+            write!(self.out, "{}\"{}\":", if place > 0 { "," } else { "{" }, rows[place].name)?;
+            match cell {
+                Cell::Text(text) => self.value(Some(text).filter(|text| !text.is_empty()))?,
+                Cell::Int32(value) => self.value(value)?,
+                Cell::Int64(value) => self.value(value)?,
+                Cell::Power(value) if value.is_finite() => write!(self.out, "{}", PowerText(value))?,
+                Cell::Power(value) | Cell::Double(value) => self.value(value)?,
             }
-            self.out.write_all(b"}\n")?;
-        }
-        Ok(())
+            if place + 1 == rows.len() { self.out.write_all(b"}\n") } else { Ok(()) }
+        })
     }
 
     fn finish(self: Box<Self>) -> io::Result<()> {
-        self.out.into_inner().map_err(io::IntoInnerError::into_error)?.commit()
+        commit(self.out)
     }
 }

@@ -1,11 +1,13 @@
 //! Output of a spectrogram as a NumPy array.
 
-use std::io::{self, BufWriter, IntoInnerError, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use anyhow::{Result, ensure};
 use firefly_app::files::AtomicFile;
 use firefly_recordings::npy_header;
+
+use crate::table::commit;
 
 /// Bytes of the header, which is as long however many rows there are.
 const HEADER_BYTES: usize = 128;
@@ -25,7 +27,6 @@ pub struct NpyMatrix {
     out: BufWriter<AtomicFile>,
     columns: usize,
     rows: u64,
-    bytes: Vec<u8>,
 }
 
 impl NpyMatrix {
@@ -36,7 +37,7 @@ impl NpyMatrix {
     /// If the file can't be written.
     pub fn create(path: &Path, columns: usize, locked: bool) -> io::Result<Self> {
         let file = if locked { AtomicFile::continue_locked(path)? } else { AtomicFile::create(path)? };
-        let mut matrix = Self { out: BufWriter::with_capacity(1 << 16, file), columns, rows: 0, bytes: Vec::new() };
+        let mut matrix = Self { out: BufWriter::with_capacity(1 << 16, file), columns, rows: 0 };
         // The number of rows is known last.
         matrix.out.write_all(&matrix.header())?;
         matrix.out.flush()?;
@@ -54,13 +55,12 @@ impl NpyMatrix {
     /// If the file can't be read.
     pub fn read(&mut self, rows: usize, checksum: u32) -> io::Result<Option<Vec<f32>>> {
         let length = rows.saturating_mul(self.columns).saturating_mul(4);
-        self.bytes.clear();
-        let file = self.out.get_mut();
-        (&mut *file).take(length as u64).read_to_end(&mut self.bytes)?;
-        let is_whole = self.bytes.len() == length && crc32fast::hash(&self.bytes) == checksum;
+        let (file, mut bytes) = (self.out.get_mut(), Vec::new());
+        (&mut *file).take(length as u64).read_to_end(&mut bytes)?;
+        let is_whole = bytes.len() == length && crc32fast::hash(&bytes) == checksum;
         self.rows += if is_whole { rows as u64 } else { 0 };
         file.seek(SeekFrom::Start(HEADER_BYTES as u64 + self.rows * self.columns as u64 * 4))?;
-        let values = || self.bytes.as_chunks().0.iter().map(|raw| f32::from_le_bytes(*raw)).collect();
+        let values = || bytes.as_chunks().0.iter().map(|raw| f32::from_le_bytes(*raw)).collect();
         Ok(is_whole.then(values))
     }
 
@@ -69,10 +69,8 @@ impl NpyMatrix {
     /// # Errors
     /// If the file can't be written.
     pub fn write(&mut self, power: &[f32]) -> io::Result<()> {
-        self.bytes.resize(4 * power.len(), 0);
-        little_endian(power, &mut self.bytes);
         self.rows += (power.len() / self.columns) as u64;
-        self.out.write_all(&self.bytes)
+        self.out.write_all(&little_endian(power))
     }
 
     /// Completes the file and moves it to its place.
@@ -86,24 +84,20 @@ impl NpyMatrix {
         let header = self.header();
         self.out.seek(SeekFrom::Start(0))?;
         self.out.write_all(&header)?;
-        self.out.into_inner().map_err(IntoInnerError::into_error)?.commit()
+        commit(self.out)
     }
 }
 
 /// Checksum of rows as they are in the file.
 pub fn checksum(power: &[f32]) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
-    let mut bytes = [0; 4096];
-    for values in power.chunks(bytes.len() / 4) {
-        little_endian(values, &mut bytes);
-        hasher.update(&bytes[..4 * values.len()]);
-    }
-    hasher.finalize()
+    crc32fast::hash(&little_endian(power))
 }
 
-/// Writes values as they are in the file.
-fn little_endian(values: &[f32], bytes: &mut [u8]) {
-    for (raw, value) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(values) {
+/// Bytes of values as they are in the file.
+fn little_endian(values: &[f32]) -> Vec<u8> {
+    let mut bytes = vec![0; 4 * values.len()];
+    for (raw, value) in bytes.as_chunks_mut().0.iter_mut().zip(values) {
         *raw = value.to_le_bytes();
     }
+    bytes
 }
