@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 use crate::journal::{Journal, JournalEntry, LockedJournal, Payload};
 use crate::labels::LabelBook;
-use crate::pipeline::{self, Compute, Message, Start};
+use crate::model::ModelRequest;
+use crate::pipeline::{self, Compute, OpenRecording, Start};
 
 /// Recordings, and how they are cut into frames.
 pub struct Job<'a> {
@@ -49,7 +50,13 @@ pub fn complete(journal: Option<Journal>, computed: Result<()>, commit: impl FnO
     computed
 }
 
-impl Job<'_> {
+impl<'a> Job<'a> {
+    /// A job of the frames of a request, one every `step` samples; `options` are those that its values depend on.
+    pub fn new(sources: &'a Sources, request: &ModelRequest, step: usize, options: Value, quiet: bool) -> Self {
+        let framing = Framing { is_centred: request.is_centred, ..Framing::new(request.frame, step) };
+        Self { sources, framing, options, quiet, labels: LabelBook::default() }
+    }
+
     /// Computes all blocks and hands them to `take`: first those of the journal, until `take` returns false for one
     /// that it can't continue from, then those that are computed: each by the next of `computations`, one
     /// per device, which take the blocks in turn.
@@ -64,13 +71,9 @@ impl Job<'_> {
     ) -> Result<Option<Journal>> {
         let (mut start, mut frames) = ((0, None), 0);
         let replay = |entry| {
-            let position = self.behind(&entry);
-            let count = match &entry {
-                JournalEntry::Block(_, block) => block.count,
-                JournalEntry::End(..) => 0,
-            };
-            let taken = position.is_some() && take(entry)?;
-            if let (true, Some(position)) = (taken, position) {
+            let Some((position, count)) = self.behind(&entry) else { return Ok(false) };
+            let taken = take(entry)?;
+            if taken {
                 (start, frames) = (position, frames + count);
             }
             Ok(taken)
@@ -81,16 +84,7 @@ impl Job<'_> {
         }
         // A stream has no end that progress could be shown towards.
         let progress = StepProgress::with_time_left(self.quiet || !self.sources.can_resume(), self.sources.bytes());
-        let mut failure = None;
-        let outcome = pipeline::run(self, start, &progress, computations, |message| {
-            let entry = match message {
-                Message::Block(recording, block) => JournalEntry::Block(recording, block),
-                Message::End(recording) => JournalEntry::End(recording, failure.take()),
-                Message::Failed(error) => {
-                    failure = Some(format!("{error:#}"));
-                    return Ok(());
-                }
-            };
+        let outcome = pipeline::run(self, start, &progress, computations, |entry| {
             if let Some(journal) = &mut journal {
                 journal.append(&entry).context("writing the journal")?;
             }
@@ -117,16 +111,15 @@ impl Job<'_> {
         statement.to_string()
     }
 
-    /// Position behind an entry; `None` for one that is none of the job's.
-    fn behind<T>(&self, entry: &JournalEntry<T>) -> Option<Start> {
-        let (JournalEntry::Block(recording, _) | JournalEntry::End(recording, _)) = entry;
-        let known = recording.source < self.sources.list.len();
+    /// Position behind an entry, and its frames; `None` for one that is none of the job's.
+    fn behind<T>(&self, entry: &JournalEntry<T>) -> Option<(Start, usize)> {
+        let known = |recording: &OpenRecording| recording.source < self.sources.list.len();
         match entry {
-            JournalEntry::Block(_, block) => {
+            JournalEntry::Block(recording, block) => {
                 let next = block.first.checked_add(block.count as u64)?;
-                (known && recording.channels > 0).then_some((recording.source, Some(next)))
+                (known(recording) && recording.channels > 0).then_some(((recording.source, Some(next)), block.count))
             }
-            JournalEntry::End(..) => known.then_some((recording.source + 1, None)),
+            JournalEntry::End(recording, _) => known(recording).then_some(((recording.source + 1, None), 0)),
         }
     }
 }

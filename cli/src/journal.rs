@@ -31,12 +31,12 @@ pub trait Payload: Sized {
     fn decode(bytes: &[u8]) -> Option<Self>;
 }
 
-/// Entry of a journal.
+/// Entry of a journal, which the threads of the pipeline pass on.
 #[derive(Debug, Clone, PartialEq)]
 pub enum JournalEntry<T> {
-    /// Values of a block of a recording.
+    /// Samples of a block of a recording, or the values computed from them.
     Block(OpenRecording, Block<T>),
-    /// End of a recording, with the reason if it is an error.
+    /// End of a recording, with the reason if it is an error; one that could not be opened has no channels.
     End(OpenRecording, Option<String>),
 }
 
@@ -50,7 +50,6 @@ pub struct LockedJournal {
 pub struct Journal {
     path: PathBuf,
     out: BufWriter<File>,
-    payload: Vec<u8>,
     /// Checksum of the payloads so far.
     checksum: Hasher,
 }
@@ -112,7 +111,7 @@ impl LockedJournal {
             Ok(out)
         };
         let out = continued().with_context(|| format!("writing the journal {}", self.path.display()))?;
-        Ok(Journal { path: self.path, out, payload: Vec::new(), checksum })
+        Ok(Journal { path: self.path, out, checksum })
     }
 }
 
@@ -122,12 +121,12 @@ impl Journal {
     /// # Errors
     /// If it can't be written.
     pub fn append<T: Payload>(&mut self, entry: &JournalEntry<T>) -> io::Result<()> {
-        self.payload.clear();
-        encode(entry, &mut self.payload);
-        self.checksum.update(&self.payload);
-        self.out.write_all(&(self.payload.len() as u32).to_le_bytes())?;
+        let mut payload = Vec::new();
+        encode(entry, &mut payload);
+        self.checksum.update(&payload);
+        self.out.write_all(&(payload.len() as u32).to_le_bytes())?;
         self.out.write_all(&self.checksum.clone().finalize().to_le_bytes())?;
-        self.out.write_all(&self.payload)?;
+        self.out.write_all(&payload)?;
         self.out.flush()
     }
 

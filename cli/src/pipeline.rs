@@ -14,6 +14,7 @@ use firefly_app::streams::note;
 use firefly_recordings::{Block, FrameReader, Note, RecordingProblem};
 
 use crate::job::Job;
+use crate::journal::JournalEntry;
 
 /// Blocks that wait between two threads.
 const WAITING: usize = 2;
@@ -70,16 +71,6 @@ impl OpenRecording {
     }
 }
 
-/// Message from one thread of the pipeline to the next.
-pub enum Message<T> {
-    /// Frames of a recording, or their results.
-    Block(OpenRecording, Block<T>),
-    /// A recording has been read to its end; it has `channels` 0 if it could not be opened.
-    End(OpenRecording),
-    /// A recording can't be opened or read to its end. Its [`End`](Self::End) follows.
-    Failed(anyhow::Error),
-}
-
 /// Position to begin at: a recording, and its frame.
 pub type Start = (usize, Option<u64>);
 
@@ -92,13 +83,13 @@ impl<T, F: FnMut(OpenRecording, Vec<f32>) -> Result<T> + Send> Compute<T> for F 
 /// `computations`, one at least, takes the next block in turn.
 ///
 /// # Errors
-/// The first error of a computation or `write`, or the message of a computation's panic; errors of recordings are messages.
+/// The first error of a computation or `write`, or the message of a computation's panic; errors of recordings are entries.
 pub fn run<T: Send>(
     job: &Job<'_>,
     start: Start,
     progress: &StepProgress,
     computations: Vec<impl Compute<T>>,
-    mut write: impl FnMut(Message<T>) -> Result<()>,
+    mut write: impl FnMut(JournalEntry<T>) -> Result<()>,
 ) -> Result<()> {
     thread::scope(|scope| {
         let (mut frames, mut computed, mut computing) = (Vec::new(), Vec::new(), Vec::new());
@@ -137,28 +128,28 @@ impl<E> Turns<E> {
         Self { ends, next: 0 }
     }
 
-    /// The end that a message takes: the next, whose turn is over with a block.
-    fn of_message<T>(&mut self, message: &Message<T>) -> &E {
+    /// The end that an entry takes: the next, whose turn is over with a block.
+    fn of_entry<T>(&mut self, entry: &JournalEntry<T>) -> &E {
         let end = &self.ends[self.next];
-        if matches!(message, Message::Block(..)) {
+        if matches!(entry, JournalEntry::Block(..)) {
             self.next = (self.next + 1) % self.ends.len();
         }
         end
     }
 }
 
-impl<T> Turns<SyncSender<Message<T>>> {
-    fn send(&mut self, message: Message<T>) -> Result<(), SendError<Message<T>>> {
-        self.of_message(&message).send(message)
+impl<T> Turns<SyncSender<JournalEntry<T>>> {
+    fn send(&mut self, entry: JournalEntry<T>) -> Result<(), SendError<JournalEntry<T>>> {
+        self.of_entry(&entry).send(entry)
     }
 }
 
-impl<T> Turns<Receiver<Message<T>>> {
-    /// Takes all messages; ends early when the device whose turn it is has failed.
-    fn receive_all(mut self, write: &mut impl FnMut(Message<T>) -> Result<()>) -> Result<()> {
-        while let Ok(message) = self.ends[self.next].recv() {
-            self.of_message(&message);
-            write(message)?;
+impl<T> Turns<Receiver<JournalEntry<T>>> {
+    /// Takes all entries; ends early when the device whose turn it is has failed.
+    fn receive_all(mut self, write: &mut impl FnMut(JournalEntry<T>) -> Result<()>) -> Result<()> {
+        while let Ok(entry) = self.ends[self.next].recv() {
+            self.of_entry(&entry);
+            write(entry)?;
         }
         Ok(())
     }
@@ -169,7 +160,7 @@ fn read(
     job: &Job<'_>,
     (first, mut frame): Start,
     progress: &StepProgress,
-    out: &mut Turns<SyncSender<Message<Vec<f32>>>>,
+    out: &mut Turns<SyncSender<JournalEntry<Vec<f32>>>>,
 ) {
     let sources = job.sources;
     let mut remarks = Remarks { is_quiet: job.quiet, ..Remarks::default() };
@@ -200,7 +191,7 @@ fn read(
                 let Some(frames) = frames? else { break };
                 let share = reader.share_read().unwrap_or(0.0);
                 progress.set_position(bytes + (share * source.bytes as f64) as u64);
-                if out.send(Message::Block(recording, frames)).is_err() {
+                if out.send(JournalEntry::Block(recording, frames)).is_err() {
                     return Ok(false);
                 }
             }
@@ -208,12 +199,12 @@ fn read(
         };
         let received = blocks();
         let losses = remarks.losses();
-        let outcome = received.and_then(|received| losses.map(|()| received));
-        let gone = match outcome {
-            Ok(received) => !received,
-            Err(error) => out.send(Message::Failed(error)).is_err(),
+        let failure = match received.and_then(|received| losses.map(|()| received)) {
+            Ok(true) => None,
+            Ok(false) => return,
+            Err(error) => Some(format!("{error:#}")),
         };
-        if gone || out.send(Message::End(recording)).is_err() {
+        if out.send(JournalEntry::End(recording, failure)).is_err() {
             return;
         }
         bytes += source.bytes;
@@ -257,19 +248,18 @@ impl Remarks {
 }
 
 fn compute_all<T>(
-    frames: &Receiver<Message<Vec<f32>>>,
-    out: &SyncSender<Message<T>>,
+    frames: &Receiver<JournalEntry<Vec<f32>>>,
+    out: &SyncSender<JournalEntry<T>>,
     compute: &mut impl Compute<T>,
 ) -> Result<()> {
-    for message in frames {
-        let message = match message {
-            Message::Block(recording, Block { first, count, values }) => {
-                Message::Block(recording, Block { first, count, values: compute(recording, values)? })
+    for entry in frames {
+        let entry = match entry {
+            JournalEntry::Block(recording, Block { first, count, values }) => {
+                JournalEntry::Block(recording, Block { first, count, values: compute(recording, values)? })
             }
-            Message::End(recording) => Message::End(recording),
-            Message::Failed(error) => Message::Failed(error),
+            JournalEntry::End(recording, failure) => JournalEntry::End(recording, failure),
         };
-        if out.send(message).is_err() {
+        if out.send(entry).is_err() {
             return Ok(());
         }
     }
@@ -303,19 +293,19 @@ mod tests {
         Sources::find(folder).unwrap()
     }
 
-    /// What reaches the writer: blocks by recording, first frame and samples, ends, and failures.
+    /// What reaches the writer: blocks by recording, first frame and samples, and ends, of failures too.
     fn messages(sources: &Sources, computations: Vec<impl Compute<f32>>) -> (Vec<String>, Result<()>) {
         let mut seen = Vec::new();
         let framing = Framing::new(1 << 10, 1 << 10);
         let job = Job { sources, framing, options: serde_json::Value::Null, quiet: true, labels: LabelBook::default() };
         let outcome =
-            run(&job, (0, None), &StepProgress::with_time_left(true, sources.bytes()), computations, |message| {
-                seen.push(match message {
-                    Message::Block(recording, block) => {
+            run(&job, (0, None), &StepProgress::with_time_left(true, sources.bytes()), computations, |entry| {
+                seen.push(match entry {
+                    JournalEntry::Block(recording, block) => {
                         format!("{} {} {}", recording.source, block.first, block.values)
                     }
-                    Message::End(recording) => format!("{} end", recording.source),
-                    Message::Failed(_) => "failed".to_owned(),
+                    JournalEntry::End(recording, None) => format!("{} end", recording.source),
+                    JournalEntry::End(_, Some(_)) => "failed, end".to_owned(),
                 });
                 Ok(())
             });
@@ -339,7 +329,7 @@ mod tests {
             seen
         };
         let one = of(&[0]);
-        assert_eq!(one.len(), 4 + 1 + 1 + 3 + 1 + 7 + 1);
+        assert_eq!(one.len(), 4 + 1 + 1 + 3 + 1 + 7);
         assert_eq!(one.iter().filter(|message| message.ends_with("end")).count(), 7);
         for delays in [&[0, 0][..], &[20, 0], &[0, 20], &[0, 10, 3]] {
             assert_eq!(of(delays), one, "{delays:?}");
