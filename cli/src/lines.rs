@@ -118,7 +118,7 @@ impl SpectralLine {
 }
 
 /// Places in an order of bins whose power is above that of both neighbours; of equal neighbours the first.
-fn maxima<'a>(order: &'a [usize], power: &'a [f64]) -> impl Iterator<Item = usize> + 'a {
+pub fn maxima<'a>(order: &'a [usize], power: &'a [f64]) -> impl Iterator<Item = usize> + 'a {
     let at = |place: Option<usize>| place.and_then(|place| order.get(place)).map_or(0.0, |bin| power[*bin]);
     (0..order.len()).filter(move |&place| {
         let here = at(Some(place));

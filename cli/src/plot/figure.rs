@@ -143,34 +143,21 @@ impl<DB: DrawingBackend> Figure<'_, DB> {
         Ok(chart)
     }
 
-    /// Draws ticks, their labels and those of the axes, and the grid if wanted.
+    /// Draws ticks, their labels and those of the axes, and the grid if wanted. A horizontal axis without a label, as of a
+    /// colour scale, is not drawn.
     pub fn axes(&self, chart: &mut Chart<DB>, [x, y]: [&Axis; 2], has_grid: bool) -> Result<(), DrawError<DB>> {
         let mut mesh = chart.configure_mesh();
         if !has_grid {
             mesh.disable_mesh();
         }
+        if x.label.is_empty() {
+            mesh.disable_x_axis();
+        } else {
+            mesh.x_labels(2 * TICKS).x_label_formatter(&number).x_desc(&x.label);
+        }
         mesh.max_light_lines(0)
-            .x_labels(2 * TICKS)
             .y_labels(TICKS)
             .bold_line_style(self.line(GRID, 1.0))
-            .axis_style(self.line(INK, 1.0))
-            .label_style(self.text(12.0))
-            .axis_desc_style(self.text(13.0))
-            .x_label_formatter(&number)
-            .y_label_formatter(&number)
-            .x_desc(&x.label)
-            .y_desc(&y.label)
-            .set_all_tick_mark_size(self.pixels(4.0))
-            .draw()
-    }
-
-    /// Draws the labels of the vertical axis of a colour scale, and a border.
-    pub fn scale_axis(&self, chart: &mut Chart<DB>, y: &Axis) -> Result<(), DrawError<DB>> {
-        chart
-            .configure_mesh()
-            .disable_mesh()
-            .disable_x_axis()
-            .y_labels(TICKS)
             .axis_style(self.line(INK, 1.0))
             .label_style(self.text(12.0))
             .axis_desc_style(self.text(13.0))

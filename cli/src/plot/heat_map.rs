@@ -4,6 +4,7 @@ use plotters::prelude::*;
 
 use super::figure::{Axis, DrawError, Figure};
 use super::picture::Picture;
+use crate::lines;
 
 /// Colours from the least to the greatest power, at equal distances; between them they are mixed.
 const COLOURS: [[u8; 3]; 6] =
@@ -44,7 +45,7 @@ impl SpectrogramPlot {
         mut figure: Figure<DB>,
     ) -> Result<(), DrawError<DB>> {
         let columns = self.picture.columns();
-        let rows = self.picture.rows();
+        let rows = self.picture.rows;
         let greatest = columns.iter().flat_map(|(_, power)| power).copied().fold(0.0, f64::max);
         let ends: Vec<f64> = columns
             .iter()
@@ -56,7 +57,7 @@ impl SpectrogramPlot {
         let (map, bar) = figure.area.split_horizontally(figure.area.dim_in_pixel().0 as i32 - figure.pixels(BAR_WIDTH));
         // A row is as high as its bins are wide, half of the first of them below 0.
         let half = self.hertz_per_bin / 2.0;
-        let end = self.first_hertz + self.picture.bins() as f64 * self.hertz_per_bin;
+        let end = self.first_hertz + self.picture.bins as f64 * self.hertz_per_bin;
         let (time, mut frequency) = (Axis::time(self.seconds), Axis::frequency(self.first_hertz..end));
         let half = half / frequency.unit;
         frequency.range = frequency.range.start - half..frequency.range.end - half;
@@ -105,7 +106,7 @@ impl SpectrogramPlot {
             let row = |y: u32| vec![(share(y) * f64::from(LEVELS - 1)).round() as u8; width as usize];
             (0..height).flat_map(row).collect()
         })?;
-        figure.scale_axis(&mut bar, &axes[1])
+        figure.axes(&mut bar, [&axes[0], &axes[1]], false)
     }
 }
 
@@ -160,12 +161,8 @@ fn tracks(columns: &[&[f64]], count: usize) -> Vec<Vec<(usize, usize)>> {
 
 /// Rows of the strongest local maxima, strongest first.
 fn maxima(power: &[f64], count: usize) -> Vec<usize> {
-    let is_maximum = |row: &usize| {
-        let neighbour = |row: Option<usize>| row.and_then(|row| power.get(row)).copied().unwrap_or(0.0);
-        let (below, above) = (neighbour(row.checked_sub(1)), neighbour(Some(row + 1)));
-        power[*row] > below && power[*row] >= above
-    };
-    let mut rows: Vec<usize> = (0..power.len()).filter(is_maximum).collect();
+    let order: Vec<usize> = (0..power.len()).collect();
+    let mut rows: Vec<usize> = lines::maxima(&order, power).collect();
     rows.sort_by(|a, b| power[*b].total_cmp(&power[*a]).then(a.cmp(b)));
     rows.truncate(count);
     rows

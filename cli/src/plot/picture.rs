@@ -8,8 +8,9 @@ const MAX_ROWS: usize = 256;
 /// Mean power of columns of frames, of bounded size however many frames there are.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Picture {
-    bins: usize,
-    rows: usize,
+    pub(super) bins: usize,
+    /// Rows, by rising frequency.
+    pub(super) rows: usize,
     /// Sums of power per whole column, `[columns, rows]`.
     columns: Vec<f64>,
     /// Sums of the column that is not whole, and its frames.
@@ -56,16 +57,6 @@ impl Picture {
         self.frames_per_column *= 2;
     }
 
-    /// Number of bins.
-    pub fn bins(&self) -> usize {
-        self.bins
-    }
-
-    /// Number of rows, from frequency 0 to half the sample rate.
-    pub fn rows(&self) -> usize {
-        self.rows
-    }
-
     /// Mean power of each column, with its share of the time, which is 1 together.
     pub fn columns(&self) -> Vec<(f64, Vec<f64>)> {
         let whole = self.columns.chunks(self.rows).map(|sums| (self.frames_per_column, sums));
@@ -102,6 +93,6 @@ mod tests {
         power[1024] = 5.0;
         picture.add(&power);
         let columns = picture.columns();
-        assert_eq!((picture.rows(), columns[0].1[255], columns[0].1[254]), (256, 5.0, 0.0));
+        assert_eq!((picture.rows, columns[0].1[255], columns[0].1[254]), (256, 5.0, 0.0));
     }
 }
