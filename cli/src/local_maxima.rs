@@ -45,8 +45,7 @@ impl LocalMaximaArgs {
         if !self.local_maxima {
             return Ok(None);
         }
-        if let Some(Level::Decibels(prominence)) = self.prominence {
-            let given = Level::Decibels(prominence);
+        if let Some(given @ Level::Decibels(prominence)) = self.prominence {
             ensure!(
                 (0.0..=MOST_DECIBELS).contains(&prominence),
                 "--prominence {given}: accepted are 0dB to {MOST_DECIBELS}dB, which single precision resolves"

@@ -111,8 +111,8 @@ pub struct EstimateOptions {
     #[arg(long)]
     pub scaling: Option<ScalingName>,
     /// What is subtracted from each segment: none or constant (its mean) [default: none]
-    #[arg(long)]
-    pub detrend: Option<DetrendName>,
+    #[arg(long, value_parser = detrend)]
+    pub detrend: Option<Detrend>,
 }
 
 impl EstimateOptions {
@@ -138,7 +138,7 @@ impl EstimateOptions {
 
     /// Detrending of a segment.
     pub fn detrend(&self) -> Detrend {
-        self.detrend.unwrap_or_default().0
+        self.detrend.unwrap_or(Detrend::None)
     }
 
     /// Configuration of the exact estimate of these segments at a sample rate.
@@ -196,9 +196,7 @@ impl ScalingName {
             Self::Density => Scaling::Density { sample_rate },
         }
     }
-}
 
-impl ScalingName {
     /// Unit of power in decibels, of samples in a unit, which may be empty.
     pub fn decibels(self, unit: &str) -> String {
         let space = if unit.is_empty() { "" } else { " " };
@@ -219,12 +217,8 @@ impl FromStr for ScalingName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "power" => Ok(Self::Power),
-            "spectrum" => Ok(Self::Spectrum),
-            "density" => Ok(Self::Density),
-            _ => Err(unknown("scaling", text, &["power", "spectrum", "density"])),
-        }
+        let found = [Self::Power, Self::Spectrum, Self::Density].into_iter().find(|name| name.to_string() == text);
+        found.ok_or_else(|| unknown("scaling", text, &["power", "spectrum", "density"]))
     }
 }
 
@@ -238,19 +232,11 @@ impl fmt::Display for ScalingName {
     }
 }
 
-/// Detrending by its name.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct DetrendName(pub Detrend);
-
-impl FromStr for DetrendName {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "none" => Ok(Self(Detrend::None)),
-            "constant" => Ok(Self(Detrend::Constant)),
-            _ => Err(unknown("detrending", text, &["none", "constant"])),
-        }
+fn detrend(text: &str) -> Result<Detrend, String> {
+    match text {
+        "none" => Ok(Detrend::None),
+        "constant" => Ok(Detrend::Constant),
+        _ => Err(unknown("detrending", text, &["none", "constant"])),
     }
 }
 
