@@ -4,31 +4,40 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use firefly_recordings::{RecordingLayout, Sources};
+use serde::{Serialize, Serializer};
 
 use crate::pipeline::OpenRecording;
 
-/// Label and unit of a channel; empty where the recording has none.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Label and unit of a channel; empty where the recording has none, which is null in JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct ChannelLabel {
     /// Label.
+    #[serde(rename = "label", serialize_with = "null_if_empty")]
     pub title: Arc<str>,
     /// Unit.
+    #[serde(serialize_with = "null_if_empty")]
     pub unit: Arc<str>,
 }
 
-impl Default for ChannelLabel {
-    fn default() -> Self {
-        Self { title: "".into(), unit: "".into() }
-    }
+fn null_if_empty<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    if text.is_empty() { serializer.serialize_none() } else { serializer.serialize_some(text) }
 }
 
 impl ChannelLabel {
     /// Name of a channel of a recording: its label, or its number where it has none, if there are several.
-    pub fn name(&self, channel: usize, channels: usize) -> String {
+    fn name(&self, channel: usize, channels: usize) -> String {
         match (&*self.title, channels) {
             ("", 1) => String::new(),
             ("", _) => format!("channel {channel}"),
             (title, _) => title.to_owned(),
+        }
+    }
+
+    /// Name of a recording, with that of the channel if it has one.
+    pub fn full_name(&self, recording: &str, channel: usize, channels: usize) -> String {
+        match self.name(channel, channels) {
+            name if name.is_empty() => recording.to_owned(),
+            name => format!("{recording}, {name}"),
         }
     }
 

@@ -20,7 +20,7 @@ use firefly_ops::{ArgumentError, Band, WelchOptions, WindowSymmetry, top_k, welc
 use serde::Serialize;
 
 use crate::local_maxima::LocalMaximaSearch;
-use crate::options::EstimateOptions;
+use crate::options::{EstimateOptions, ScalingName};
 use crate::peak_values::{PeakValues, read};
 use crate::pipeline::OpenRecording;
 use crate::row_scales::RowScales;
@@ -224,6 +224,11 @@ impl ModelRequest {
     pub fn power(options: &EstimateOptions, segments: usize) -> Result<Self> {
         let model = ModelOptions { model: None, segments: Some(FrameSegments::adjacent(segments)), spread: None };
         Self::new(&model, options, &SearchOptions { k: Some(1), ..SearchOptions::default() }, &Device::flex())
+    }
+
+    /// Scaling of power.
+    pub fn scaling(&self) -> ScalingName {
+        self.options.scaling()
     }
 
     /// The bins among which peaks are searched at a sample rate; all if `None`.

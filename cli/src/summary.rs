@@ -37,10 +37,9 @@ pub struct ChannelReport {
     pub recording: String,
     /// Number of the channel, from 0.
     pub channel: usize,
-    /// Its label, and its unit; none where the recording has none.
-    pub label: Option<String>,
-    /// See `label`.
-    pub unit: Option<String>,
+    /// Its label and unit.
+    #[serde(flatten)]
+    pub label: ChannelLabel,
     /// Samples per second.
     pub rate_hz: f64,
     /// Frames, or segments of a spectrum.
@@ -50,9 +49,9 @@ pub struct ChannelReport {
     /// Mean power of all bins by rising frequency, of a spectrum.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub spectrum: Option<SpectrumReport>,
-    /// Name of the channel, empty for the only one without a label.
+    /// Names of the recording and the channel.
     #[serde(skip)]
-    name: String,
+    title: String,
     /// Greatest power of neighbouring bins by rising frequency, and the frequencies of the first and the last bin.
     #[serde(skip)]
     columns: Vec<f64>,
@@ -115,19 +114,17 @@ impl Summary {
         let by_frequency = recording.by_frequency(means);
         let first_hz = recording.first_hertz(self.n_fft);
         let bin_hz = recording.rate / self.n_fft as f64;
-        let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         self.reports.push(ChannelReport {
             recording: name.to_owned(),
             channel,
-            label: some(&label.title),
-            unit: some(&label.unit),
+            label: label.clone(),
             rate_hz: recording.rate,
             frames,
             lines,
             columns: pooled(&by_frequency, MAX_COLUMNS),
             ends: [first_hz, first_hz + by_frequency.len().saturating_sub(1) as f64 * bin_hz],
             centre: recording.centre.unwrap_or(0.0),
-            name: label.name(channel, recording.channels),
+            title: label.full_name(name, channel, recording.channels),
             spectrum: self.is_whole.then_some(SpectrumReport { first_hz, bin_hz, power: by_frequency }),
         });
     }
@@ -160,10 +157,9 @@ impl Summary {
 
     /// Line above a channel's table.
     fn heading(&self, report: &ChannelReport, width: usize) -> String {
-        let ChannelReport { recording, name, rate_hz, frames, .. } = report;
-        let separator = if name.is_empty() { "" } else { ", " };
+        let ChannelReport { title, rate_hz, frames, .. } = report;
         let bin = significant(rate_hz / self.n_fft as f64, 0.0);
-        let text = format!("{recording}{separator}{name}: {rate_hz} Hz, {frames} {}, {bin} Hz per bin", self.frames);
+        let text = format!("{title}: {rate_hz} Hz, {frames} {}, {bin} Hz per bin", self.frames);
         wrapped(&printable(&text), width).join("\n") + "\n"
     }
 
@@ -189,7 +185,10 @@ impl Summary {
                 let mut cells = match has_names {
                     true => vec![
                         shortened(&report.recording),
-                        report.label.clone().unwrap_or_else(|| report.channel.to_string()),
+                        match &*report.label.title {
+                            "" => report.channel.to_string(),
+                            title => title.to_owned(),
+                        },
                         format!("{} Hz", report.rate_hz),
                         report.frames.to_string(),
                     ],
@@ -207,7 +206,7 @@ impl Summary {
 
     /// Frequency, power and share of a line as text.
     fn cells(&self, report: &ChannelReport, line: &SpectralLine) -> Vec<String> {
-        let unit = self.scaling.decibels(report.unit.as_deref().unwrap_or_default());
+        let unit = self.scaling.decibels(&report.label.unit);
         let frequency = format!("{} Hz", significant(line.frequency_hz, report.centre));
         let share = line.share.map(percent);
         [frequency, format!("{:.1} {unit}", line.power_db)].into_iter().chain(share).collect()
@@ -219,9 +218,7 @@ impl Summary {
         let share = has_shares.then(|| format!("in {}", self.frames));
         let columns = ["channel", "frequency", "power"].into_iter().map(str::to_owned).chain(share).collect();
         let rows = self.reports.iter().flat_map(|report| {
-            let names = [report.recording.as_str(), &report.name];
-            let name = names.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join(", ");
-            report.lines.iter().map(move |line| HtmlRow::new(&name, self.cells(report, line)))
+            report.lines.iter().map(move |line| HtmlRow::new(&report.title, self.cells(report, line)))
         });
         HtmlTable { caption: "Lines".to_owned(), columns, rows: rows.collect() }
     }

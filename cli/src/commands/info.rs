@@ -45,7 +45,7 @@ struct Description {
     recording: String,
     format: &'static str,
     is_complex: bool,
-    channels: Vec<ChannelDescription>,
+    channels: Vec<ChannelLabel>,
     /// Samples per channel.
     samples: u64,
     rate_hz: Option<f64>,
@@ -54,13 +54,6 @@ struct Description {
     notes: Vec<String>,
     #[serde(skip)]
     losses: Vec<String>,
-}
-
-/// Label and unit of a channel; none where the file has none.
-#[derive(Serialize)]
-struct ChannelDescription {
-    label: Option<String>,
-    unit: Option<String>,
 }
 
 /// Describes the recordings.
@@ -95,15 +88,13 @@ impl Description {
             None => reader.skip(u64::MAX)?,
         };
         let layout = reader.layout();
-        let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        let channel = |label: &ChannelLabel| ChannelDescription { label: text(&label.title), unit: text(&label.unit) };
         let (losses, notes): (Vec<_>, Vec<_>) = layout.notes.iter().partition(|note| matches!(note, Note::Loss(_)));
         let texts = |notes: Vec<&Note>| notes.into_iter().map(ToString::to_string).collect();
         Ok(Self {
             recording: source.name.clone(),
             format: source.path.as_deref().and_then(Format::of).map_or("samples", Format::name),
             is_complex: layout.is_complex,
-            channels: ChannelLabel::all_of(layout).iter().map(channel).collect(),
+            channels: ChannelLabel::all_of(layout).to_vec(),
             samples,
             rate_hz: layout.rate,
             seconds: layout.rate.map(|rate| samples as f64 / rate),
@@ -125,12 +116,13 @@ impl Description {
         if self.is_complex && *centre_hz != 0.0 {
             text += &format!("  centre frequency: {centre_hz} Hz\n");
         }
-        let labelled = |(_, channel): &(usize, &ChannelDescription)| channel.label.is_some() || channel.unit.is_some();
-        for (number, ChannelDescription { label, unit }) in
-            channels.iter().enumerate().filter(labelled).take(MAX_CHANNELS)
-        {
-            let texts: Vec<&str> = [label, unit].into_iter().flatten().map(String::as_str).collect();
-            text += &format!("  channel {number}: {}\n", texts.join(", "));
+        let described = |label: &ChannelLabel| {
+            let texts = [&*label.title, &*label.unit].into_iter().filter(|text| !text.is_empty());
+            texts.collect::<Vec<_>>().join(", ")
+        };
+        let labelled = channels.iter().map(described).enumerate().filter(|(_, text)| !text.is_empty());
+        for (number, channel) in labelled.take(MAX_CHANNELS) {
+            text += &format!("  channel {number}: {channel}\n");
         }
         self.notes.iter().for_each(|note| text += &format!("  note: {note}\n"));
         text

@@ -4,12 +4,12 @@ mod drawing;
 mod live;
 mod results;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::value_parser;
-use firefly_recordings::{Framing, Shard};
+use firefly_recordings::Shard;
 use serde_json::json;
 
 use self::drawing::Drawing;
@@ -18,11 +18,10 @@ use self::results::Results;
 use super::outcome::{formats, print, print_json};
 use crate::device::{DeviceOptions, OpenDevice, names_of};
 use crate::job::{Job, complete, journal_of};
-use crate::labels::LabelBook;
 use crate::model::{DeviceModel, ModelOptions, ModelRequest};
 use crate::options::{EstimateOptions, InputOptions};
 use crate::pipeline::OpenRecording;
-use crate::plot::{PlotFormat, PlotPage};
+use crate::plot::PlotPage;
 use crate::search::SearchOptions;
 
 const EXAMPLES: &str = "\
@@ -89,17 +88,12 @@ pub fn run(arguments: &PeaksArgs) -> Result<ExitCode> {
     let (format, plot_format) = formats(out.as_ref(), plot.as_ref())?;
     let sources = arguments.input.sources(arguments.shard, [out.as_ref(), plot.as_ref()])?;
     let step = arguments.step.map_or(request.frame, |step| step as usize);
-    let job = Job {
-        sources: &sources,
-        framing: Framing { is_centred: request.is_centred, ..Framing::new(request.frame, step) },
-        options: json!({ "peaks": request, "device": names_of(&devices, ",") }),
-        quiet: arguments.input.quiet,
-        labels: LabelBook::default(),
-    };
-    let mut results = Results::new(request, estimate.scaling(), &job, arguments.json);
-    results.drawing = plot.as_ref().map(|_| Drawing::new(request, estimate.scaling()));
+    let options = json!({ "peaks": request, "device": names_of(&devices, ",") });
+    let job = Job::new(&sources, request, step, options, arguments.input.quiet);
+    let mut results = Results::new(request, &job, arguments.json);
+    results.drawing = plot.as_ref().map(|_| Drawing::new(request));
     if !sources.can_resume() && out.is_none() && !arguments.json {
-        results.live = Some(LiveLines::new(request, estimate.scaling(), job.framing));
+        results.live = Some(LiveLines::new(request, job.framing));
     }
     let journal = journal_of(out.as_deref(), &sources)?;
     if let (Some(path), Some(format)) = (out, format) {
@@ -116,28 +110,19 @@ pub fn run(arguments: &PeaksArgs) -> Result<ExitCode> {
     let table = results.table.take();
     complete(journal, computed, || table.map_or(Ok(()), |table| table.finish()))?;
     if let (Some(path), Some(format)) = (plot, plot_format) {
-        draw(arguments, request, &results, path, format).context("--plot")?;
+        let figures = results.drawing.as_ref().map_or_else(Vec::new, Drawing::figures);
+        let facts = [
+            ("model", request.name.clone()),
+            ("estimate", request.estimate.clone()),
+            ("channels", format!("{} of {}", figures.len().saturating_sub(1), results.summary.channels)),
+        ];
+        let lines = Some(results.summary.html_table());
+        let page = PlotPage { title: arguments.input.title(), facts: &facts, lines };
+        format.write(path, &page, &figures).context("--plot")?;
     }
     match arguments.json {
         true => print_json(&results.json(&names_of(&devices, ",")))?,
         false => print(&results.text(&arguments.device.explained(&devices), out.as_deref()))?,
     }
     Ok(results.outcome.status())
-}
-
-fn draw(
-    arguments: &PeaksArgs,
-    request: &ModelRequest,
-    results: &Results,
-    path: &Path,
-    format: PlotFormat,
-) -> Result<()> {
-    let figures = results.drawing.as_ref().map_or_else(Vec::new, Drawing::figures);
-    let facts = [
-        ("model", request.name.clone()),
-        ("estimate", request.estimate.clone()),
-        ("channels", format!("{} of {}", figures.len().saturating_sub(1), results.summary.channels)),
-    ];
-    let page = PlotPage { title: arguments.input.title(), facts: &facts, lines: Some(results.summary.html_table()) };
-    Ok(format.write(path, &page, &figures)?)
 }

@@ -8,7 +8,6 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail, ensure};
 use firefly_app::files::ensure_writable;
 use firefly_models::segments::segments_named;
-use firefly_recordings::Framing;
 use serde_json::json;
 
 use self::matrix::{NpyMatrix, checksum, ensure_npy};
@@ -16,7 +15,6 @@ use super::outcome::{CommandOutcome, print};
 use crate::device::{DeviceOptions, names_of};
 use crate::job::{Job, complete, journal_of};
 use crate::journal::{JournalEntry, Payload};
-use crate::labels::LabelBook;
 use crate::model::{DeviceModel, ModelRequest};
 use crate::options::{EstimateOptions, InputOptions};
 use crate::pipeline::OpenRecording;
@@ -81,10 +79,8 @@ pub fn run(arguments: &SpectrogramArgs) -> Result<ExitCode> {
         bail!("{} has {} recordings; a spectrogram shows one", input.input.display(), sources.list.len());
     };
     let step = segments.saturating_mul(estimate.hop());
-    let framing = Framing { is_centred: request.is_centred, ..Framing::new(request.frame, step) };
-    let device = names_of(&devices, ",");
-    let options = json!({ "spectrogram": request.estimate, "device": device });
-    let job = Job { sources: &sources, framing, options, quiet: input.quiet, labels: LabelBook::default() };
+    let options = json!({ "spectrogram": request.estimate, "device": names_of(&devices, ",") });
+    let job = Job::new(&sources, &request, step, options, input.quiet);
     let is_complex = sources.is_complex(source).with_context(|| source.name.clone())?;
     let bins = if is_complex { estimate.n_fft() } else { estimate.n_fft() / 2 + 1 };
     let journal = journal_of(out.as_deref(), &sources)?;
@@ -119,11 +115,11 @@ pub fn run(arguments: &SpectrogramArgs) -> Result<ExitCode> {
     if let Some(failure) = failure {
         outcome.failed(&source.name, &failure);
     }
-    let computed = outcome.ensure_not_empty(spectra, &format!("{} samples of a spectrum", framing.length));
+    let computed = outcome.ensure_not_empty(spectra, &format!("{} samples of a spectrum", job.framing.length));
     complete(journal, computed, || matrix.map_or(Ok(()), NpyMatrix::finish))?;
     let recording = recording.context("it has no spectrum")?;
     let rate = recording.rate;
-    let seconds = ((spectra - 1) * framing.step as u64 + framing.length as u64) as f64 / rate;
+    let seconds = ((spectra - 1) * job.framing.step as u64 + job.framing.length as u64) as f64 / rate;
     let label = job.labels.take(&sources, recording).first().cloned().unwrap_or_default();
     let channel = if label.title.is_empty() { channel } else { label.title.to_string() };
     let facts = format!("{spectra} spectra over {seconds:.3} s at {rate} Hz, channel {channel}");

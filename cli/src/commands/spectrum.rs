@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use firefly_recordings::{Block, Framing};
+use firefly_recordings::Block;
 use serde::Serialize;
 use serde_json::json;
 
@@ -13,7 +13,6 @@ use super::outcome::{CommandOutcome, formats, print, print_json};
 use crate::device::{DeviceOptions, names_of};
 use crate::job::{Job, complete, journal_of};
 use crate::journal::{JournalEntry, Payload};
-use crate::labels::LabelBook;
 use crate::lines::SpectralLine;
 use crate::model::{DeviceModel, ModelRequest};
 use crate::options::{EstimateOptions, InputOptions};
@@ -65,13 +64,8 @@ pub fn run(arguments: &SpectrumArgs) -> Result<ExitCode> {
     let (format, plot_format) = formats(out.as_ref(), plot.as_ref())?;
     let request = ModelRequest::power(estimate, 1)?;
     let sources = input.sources(None, [out.as_ref(), plot.as_ref()])?;
-    let job = Job {
-        sources: &sources,
-        framing: Framing { is_centred: request.is_centred, ..Framing::new(estimate.n_fft(), estimate.hop()) },
-        options: json!({ "spectrum": estimate.to_string(), "device": names_of(&devices, ",") }),
-        quiet: input.quiet,
-        labels: LabelBook::default(),
-    };
+    let options = json!({ "spectrum": estimate.to_string(), "device": names_of(&devices, ",") });
+    let job = Job::new(&sources, &request, estimate.hop(), options, input.quiet);
     let journal = journal_of(out.as_deref(), &sources)?;
     let table = match (out, format) {
         (Some(path), Some(format)) => {
@@ -261,24 +255,18 @@ impl Spectra<'_> {
         for (channel, (power, label)) in means.chunks(bins).zip(labels.iter()).enumerate() {
             let lines = SpectralLine::of_spectrum(recording, power, n_fft, MAX_LINES);
             let power = power.to_vec();
-            let decibels: Vec<f64> = power.iter().map(|power| 10.0 * power.log10()).collect();
             if self.curves.len() < MAX_CURVES {
-                let of_channel = label.name(channel, recording.channels);
                 self.unit = match &self.unit {
                     unit if self.curves.is_empty() || *unit == label.unit => label.unit.clone(),
                     _ => "".into(),
                 };
-                self.curves.push(Curve {
-                    name: if of_channel.is_empty() { name.to_string() } else { format!("{name}, {of_channel}") },
-                    first_hertz: recording.first_hertz(n_fft),
-                    hertz_per_bin: recording.rate / n_fft as f64,
-                    decibels: recording.by_frequency(&decibels),
-                    marks: lines.iter().map(|line| line.frequency_hz).collect(),
-                });
+                let title = label.full_name(&name, channel, recording.channels);
+                self.curves.push(Curve::new(title, recording, n_fft, &power, &lines));
             }
             self.summary.add(recording, &name, (channel, label), segments, &power, lines);
             if let Some(table) = &mut self.table {
                 let column = |name, values| TableColumn { name, values };
+                let decibels = power.iter().map(|power| 10.0 * power.log10()).collect();
                 let rows = [
                     column("file", ColumnValues::text(&name, bins)),
                     column("channel", ColumnValues::Int32(vec![channel as i32; bins])),

@@ -4,6 +4,8 @@ use plotters::chart::SeriesLabelPosition;
 use plotters::prelude::*;
 
 use super::figure::{Axis, DrawError, Figure, INK};
+use crate::lines::SpectralLine;
+use crate::pipeline::OpenRecording;
 
 /// Colours of curves, of which the ninth is the first again (Okabe and Ito).
 const COLOURS: [RGBColor; 8] = [
@@ -49,6 +51,17 @@ pub struct Curves<'a> {
 }
 
 impl Curve {
+    /// Curve of the power of a channel's bins, with marks at its lines.
+    pub fn new(name: String, recording: OpenRecording, n_fft: usize, power: &[f64], lines: &[SpectralLine]) -> Self {
+        Self {
+            name,
+            first_hertz: recording.first_hertz(n_fft),
+            hertz_per_bin: recording.rate / n_fft as f64,
+            decibels: recording.by_frequency(power).iter().map(|power| 10.0 * power.log10()).collect(),
+            marks: lines.iter().map(|line| line.frequency_hz).collect(),
+        }
+    }
+
     /// Greatest frequency in hertz.
     fn end(&self) -> f64 {
         self.first_hertz + self.decibels.len().saturating_sub(1) as f64 * self.hertz_per_bin

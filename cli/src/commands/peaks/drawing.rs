@@ -5,7 +5,6 @@ use firefly_recordings::{Block, Framing};
 use crate::labels::ChannelLabel;
 use crate::lines::SpectralLine;
 use crate::model::ModelRequest;
-use crate::options::ScalingName;
 use crate::peak_values::PeakValues;
 use crate::pipeline::OpenRecording;
 use crate::plot::{Curve, Curves, Picture, PlotFigure, SpectrogramPlot};
@@ -14,10 +13,8 @@ use crate::plot::{Curve, Curves, Picture, PlotFigure, SpectrogramPlot};
 const MAX_FIGURES: usize = 12;
 
 /// Figures of the channels so far.
-pub struct Drawing {
-    n_fft: usize,
-    k: usize,
-    scaling: ScalingName,
+pub struct Drawing<'a> {
+    request: &'a ModelRequest,
     /// Picture per channel of the current recording.
     pictures: Vec<Picture>,
     /// One curve and one map per channel of the recordings that have ended.
@@ -25,19 +22,19 @@ pub struct Drawing {
     maps: Vec<SpectrogramPlot>,
 }
 
-impl Drawing {
+impl<'a> Drawing<'a> {
     /// An empty drawing of a request's peaks.
-    pub fn new(request: &ModelRequest, scaling: ScalingName) -> Self {
-        let ModelRequest { n_fft, k, .. } = *request;
-        Self { n_fft, k, scaling, pictures: Vec::new(), curves: Vec::new(), maps: Vec::new() }
+    pub fn new(request: &'a ModelRequest) -> Self {
+        Self { request, pictures: Vec::new(), curves: Vec::new(), maps: Vec::new() }
     }
 
     /// Adds the peaks of a block.
     pub fn add(&mut self, recording: OpenRecording, block: &Block<PeakValues>) {
         let shown = recording.channels.min(MAX_FIGURES - self.maps.len());
-        let mut frame = vec![0.0; recording.bins(self.n_fft)];
+        let mut frame = vec![0.0; recording.bins(self.request.n_fft)];
         self.pictures.resize(shown, Picture::new(frame.len()));
-        let rows = block.values.bins.chunks(self.k).zip(block.values.power.chunks(self.k));
+        let k = self.request.k;
+        let rows = block.values.bins.chunks(k).zip(block.values.power.chunks(k));
         for (row, (bins, power)) in rows.enumerate() {
             let Some(picture) = self.pictures.get_mut(row % recording.channels) else { continue };
             frame.fill(0.0);
@@ -62,18 +59,11 @@ impl Drawing {
         }
         let picture = self.pictures.remove(0);
         let seconds = (frames.saturating_sub(1) * framing.step as u64 + framing.length as u64) as f64 / recording.rate;
-        let of_channel = label.name(channel, recording.channels);
-        let title = if of_channel.is_empty() { name.to_owned() } else { format!("{name}, {of_channel}") };
-        let first_hertz = recording.first_hertz(self.n_fft);
-        let hertz_per_bin = recording.rate / self.n_fft as f64;
-        self.curves.push(Curve {
-            name: title.clone(),
-            first_hertz,
-            hertz_per_bin,
-            decibels: recording.by_frequency(means).iter().map(|power| 10.0 * power.log10()).collect(),
-            marks: lines.iter().map(|line| line.frequency_hz).collect(),
-        });
-        let power = self.scaling.label(&label.unit);
+        let title = label.full_name(name, channel, recording.channels);
+        let curve = Curve::new(title.clone(), recording, self.request.n_fft, means, lines);
+        let Curve { first_hertz, hertz_per_bin, .. } = curve;
+        self.curves.push(curve);
+        let power = self.request.scaling().label(&label.unit);
         self.maps.push(SpectrogramPlot { title, power, first_hertz, hertz_per_bin, seconds, tracks: 0, picture });
     }
 
@@ -81,7 +71,7 @@ impl Drawing {
     pub fn figures(&self) -> Vec<PlotFigure<'_>> {
         let curves = Curves {
             title: "mean power of the peaks over all frames".to_owned(),
-            power: self.scaling.label(""),
+            power: self.request.scaling().label(""),
             curves: &self.curves,
         };
         std::iter::once(PlotFigure::Curves(curves)).chain(self.maps.iter().map(PlotFigure::HeatMap)).collect()

@@ -9,7 +9,6 @@ use firefly_recordings::{Block, Framing};
 
 use crate::lines::PeakSums;
 use crate::model::ModelRequest;
-use crate::options::ScalingName;
 use crate::peak_values::PeakValues;
 use crate::pipeline::OpenRecording;
 use crate::summary::significant;
@@ -20,22 +19,19 @@ const INTERVAL: f64 = 1.0;
 const MAX_CHANNELS: usize = 8;
 
 /// Lines of the channels of a stream, a row per channel and second.
-pub struct LiveLines {
-    n_fft: usize,
-    k: usize,
-    scaling: ScalingName,
+pub struct LiveLines<'a> {
+    request: &'a ModelRequest,
     framing: Framing,
     sums: PeakSums,
     out: StandardOutput,
     width: usize,
 }
 
-impl LiveLines {
+impl<'a> LiveLines<'a> {
     /// Lines of a request's peaks of frames.
-    pub fn new(request: &ModelRequest, scaling: ScalingName, framing: Framing) -> Self {
+    pub fn new(request: &'a ModelRequest, framing: Framing) -> Self {
         let width = TableLayout::of_stdout(false).width;
-        let (sums, out) = (PeakSums::default(), StandardOutput::default());
-        Self { n_fft: request.n_fft, k: request.k, scaling, framing, sums, out, width }
+        Self { request, framing, sums: PeakSums::default(), out: StandardOutput::default(), width }
     }
 
     /// Adds the peaks of a block, and prints the lines of an interval that is over. Ends the program with success where
@@ -44,7 +40,7 @@ impl LiveLines {
     /// # Errors
     /// If standard output can't be written.
     pub fn add(&mut self, recording: OpenRecording, block: &Block<PeakValues>) -> Result<()> {
-        self.sums.add(recording, recording.bins(self.n_fft), self.k, &block.values);
+        self.sums.add(recording, recording.bins(self.request.n_fft), self.request.k, &block.values);
         let seconds = |frames: u64| (frames * self.framing.step as u64) as f64 / recording.rate;
         if seconds(self.sums.frames) < INTERVAL {
             return Ok(());
@@ -69,8 +65,8 @@ impl LiveLines {
         if recording.channels > 1 {
             row += &format!("  channel {channel}");
         }
-        let unit = self.scaling.decibels("");
-        let lines = sums.lines(recording, channel, self.n_fft, self.k);
+        let unit = self.request.scaling().decibels("");
+        let lines = sums.lines(recording, channel, self.request.n_fft, self.request.k);
         for line in &lines {
             let hertz = significant(line.frequency_hz, recording.centre.unwrap_or(0.0));
             let text = format!("  {hertz} Hz {:.1} {unit}", line.power_db);

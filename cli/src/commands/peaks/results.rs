@@ -16,7 +16,6 @@ use crate::journal::JournalEntry;
 use crate::labels::ChannelLabel;
 use crate::lines::PeakSums;
 use crate::model::ModelRequest;
-use crate::options::ScalingName;
 use crate::peak_values::{MaximumValues, PeakValues};
 use crate::pipeline::OpenRecording;
 use crate::summary::{ChannelReport, Summary};
@@ -25,7 +24,6 @@ use crate::table::{ColumnValues, TableColumn, TableWriter};
 /// Results of the recordings so far.
 pub struct Results<'a> {
     request: &'a ModelRequest,
-    scaling: ScalingName,
     job: &'a Job<'a>,
     names: Vec<Arc<str>>,
     /// Labels of the channels of the current recording, and its peaks so far.
@@ -39,19 +37,18 @@ pub struct Results<'a> {
     /// Summary on the terminal.
     pub summary: Summary,
     /// Drawing of the peaks.
-    pub drawing: Option<Drawing>,
+    pub drawing: Option<Drawing<'a>>,
     /// Lines of a stream, printed as they come.
-    pub live: Option<LiveLines>,
+    pub live: Option<LiveLines<'a>>,
     /// Recordings that failed.
     pub outcome: CommandOutcome,
 }
 
 impl<'a> Results<'a> {
     /// No results. A whole summary keeps the lines of every channel.
-    pub fn new(request: &'a ModelRequest, scaling: ScalingName, job: &'a Job<'a>, is_whole: bool) -> Self {
+    pub fn new(request: &'a ModelRequest, job: &'a Job<'a>, is_whole: bool) -> Self {
         Self {
             request,
-            scaling,
             job,
             names: job.sources.list.iter().map(|source| source.name.as_str().into()).collect(),
             labels: None,
@@ -59,7 +56,7 @@ impl<'a> Results<'a> {
             without_peaks: 0,
             table: None,
             rows: 0,
-            summary: Summary::new(request.n_fft, scaling, "frames", is_whole),
+            summary: Summary::new(request.n_fft, request.scaling(), "frames", is_whole),
             drawing: None,
             live: None,
             outcome: CommandOutcome::default(),
@@ -91,8 +88,8 @@ impl<'a> Results<'a> {
         }
         let labels = self.labels.get_or_insert_with(|| self.job.labels.take(self.job.sources, recording));
         if let Some(table) = &mut self.table {
-            let layout = PeakRowLayout { k, n_fft, step: self.job.framing.step };
-            let rows = layout.rows(self.names[recording.source].clone(), recording, labels, block);
+            let name = self.names[recording.source].clone();
+            let rows = peak_rows(self.request, self.job.framing.step, name, recording, labels, block);
             self.rows += rows.first().map_or(0, |column| column.values.len()) as u64;
             table.write(&rows).context("writing the output")?;
         }
@@ -151,7 +148,7 @@ impl<'a> Results<'a> {
             command: "peaks",
             model: &self.request.name,
             estimate: &self.request.estimate,
-            scaling: self.scaling.to_string(),
+            scaling: self.request.scaling().to_string(),
             n_fft: self.request.n_fft,
             frame_samples: self.job.framing.length,
             step_samples: self.job.framing.step,
@@ -182,89 +179,78 @@ struct PeaksReport<'a> {
     outcome: &'a CommandOutcome,
 }
 
-/// Sizes that determine the rows of the table, beside the peaks.
-#[derive(Debug, Clone, Copy)]
-pub struct PeakRowLayout {
-    /// Peaks per frame; of local maxima at most.
-    pub k: usize,
-    /// Samples per segment.
-    pub n_fft: usize,
-    /// Samples from one frame's start to the next.
-    pub step: usize,
+/// Rows of the table of a block of frames, one every `step` samples: one per peak. A frame with too few finite bins has
+/// rows of bin −1; one with too few local maxima has fewer rows.
+fn peak_rows(
+    request: &ModelRequest,
+    step: usize,
+    name: Arc<str>,
+    recording: OpenRecording,
+    labels: &[ChannelLabel],
+    block: Block<PeakValues>,
+) -> Vec<TableColumn> {
+    let ModelRequest { n_fft, k, .. } = *request;
+    let Block { first, values, .. } = block;
+    let is_shorter = values.maxima.is_some();
+    let count = |bins: &[i32]| match is_shorter {
+        true => bins.iter().take_while(|bin| **bin >= 0).count(),
+        false => k,
+    };
+    let counts: Vec<usize> = values.bins.chunks(k).map(count).collect();
+    let total = counts.iter().sum();
+    let (mut channels, mut ranks) = (Vec::with_capacity(total), Vec::with_capacity(total));
+    let (mut titles, mut units) = (Vec::new(), Vec::new());
+    let (mut frames, mut times) = (Vec::with_capacity(total), Vec::with_capacity(total));
+    let (mut frame, mut channel) = (first, 0);
+    for &count in &counts {
+        channels.extend(repeat_n(channel, count));
+        ranks.extend(1..=count as i32);
+        frames.extend(repeat_n(frame as i64, count));
+        times.extend(repeat_n((frame * step as u64) as f64 / recording.rate, count));
+        add_run(&mut titles, &labels[channel as usize].title, count);
+        add_run(&mut units, &labels[channel as usize].unit, count);
+        channel += 1;
+        if channel as usize == recording.channels {
+            (channel, frame) = (0, frame + 1);
+        }
+    }
+    let bins = filled(k, &counts, values.bins);
+    let power = filled(k, &counts, values.power);
+    let decibels = power.iter().map(|power| 10.0 * power.log10()).collect();
+    let frequency = |bin: i32, offset: f32| match bin {
+        ..0 => f64::NAN,
+        bin => recording.hertz(bin as usize, offset.into(), n_fft),
+    };
+    let (prominence, frequencies) = match values.maxima {
+        None => (None, bins.iter().map(|bin| frequency(*bin, 0.0)).collect()),
+        Some(MaximumValues { prominence, offset }) => {
+            let places = bins.iter().zip(filled(k, &counts, offset));
+            let frequencies = places.map(|(bin, offset)| frequency(*bin, offset)).collect();
+            (Some(filled(k, &counts, prominence)), frequencies)
+        }
+    };
+    let columns = [
+        ("file", ColumnValues::text(&name, total)),
+        ("channel", ColumnValues::Int32(channels)),
+        ("frame", ColumnValues::Int64(frames)),
+        ("time_s", ColumnValues::Double(times)),
+        ("rank", ColumnValues::Int32(ranks)),
+        ("bin", ColumnValues::Int32(bins)),
+        ("frequency_hz", ColumnValues::Double(frequencies)),
+        ("power", ColumnValues::Power(power)),
+        ("power_db", ColumnValues::Double(decibels)),
+    ];
+    let prominence = prominence.map(|prominence| ("prominence", ColumnValues::Power(prominence)));
+    let labels = [("label", ColumnValues::Text(titles)), ("unit", ColumnValues::Text(units))];
+    columns.into_iter().chain(prominence).chain(labels).map(|(name, values)| TableColumn { name, values }).collect()
 }
 
-impl PeakRowLayout {
-    /// Rows of a block: one per peak. A frame with too few finite bins has rows of bin −1; one with too few local
-    /// maxima has fewer rows.
-    pub fn rows(
-        &self,
-        name: Arc<str>,
-        recording: OpenRecording,
-        labels: &[ChannelLabel],
-        block: Block<PeakValues>,
-    ) -> Vec<TableColumn> {
-        let Block { first, values, .. } = block;
-        let is_shorter = values.maxima.is_some();
-        let count = |bins: &[i32]| match is_shorter {
-            true => bins.iter().take_while(|bin| **bin >= 0).count(),
-            false => self.k,
-        };
-        let counts: Vec<usize> = values.bins.chunks(self.k).map(count).collect();
-        let total = counts.iter().sum();
-        let (mut channels, mut ranks) = (Vec::with_capacity(total), Vec::with_capacity(total));
-        let (mut titles, mut units) = (Vec::new(), Vec::new());
-        let (mut frames, mut times) = (Vec::with_capacity(total), Vec::with_capacity(total));
-        let (mut frame, mut channel) = (first, 0);
-        for &count in &counts {
-            channels.extend(repeat_n(channel, count));
-            ranks.extend(1..=count as i32);
-            frames.extend(repeat_n(frame as i64, count));
-            times.extend(repeat_n((frame * self.step as u64) as f64 / recording.rate, count));
-            add_run(&mut titles, &labels[channel as usize].title, count);
-            add_run(&mut units, &labels[channel as usize].unit, count);
-            channel += 1;
-            if channel as usize == recording.channels {
-                (channel, frame) = (0, frame + 1);
-            }
-        }
-        let bins = self.filled(&counts, values.bins);
-        let power = self.filled(&counts, values.power);
-        let decibels = power.iter().map(|power| 10.0 * power.log10()).collect();
-        let frequency = |bin: i32, offset: f32| match bin {
-            ..0 => f64::NAN,
-            bin => recording.hertz(bin as usize, offset.into(), self.n_fft),
-        };
-        let (prominence, frequencies) = match values.maxima {
-            None => (None, bins.iter().map(|bin| frequency(*bin, 0.0)).collect()),
-            Some(MaximumValues { prominence, offset }) => {
-                let places = bins.iter().zip(self.filled(&counts, offset));
-                let frequencies = places.map(|(bin, offset)| frequency(*bin, offset)).collect();
-                (Some(self.filled(&counts, prominence)), frequencies)
-            }
-        };
-        let columns = [
-            ("file", ColumnValues::text(&name, total)),
-            ("channel", ColumnValues::Int32(channels)),
-            ("frame", ColumnValues::Int64(frames)),
-            ("time_s", ColumnValues::Double(times)),
-            ("rank", ColumnValues::Int32(ranks)),
-            ("bin", ColumnValues::Int32(bins)),
-            ("frequency_hz", ColumnValues::Double(frequencies)),
-            ("power", ColumnValues::Power(power)),
-            ("power_db", ColumnValues::Double(decibels)),
-        ];
-        let prominence = prominence.map(|prominence| ("prominence", ColumnValues::Power(prominence)));
-        let labels = [("label", ColumnValues::Text(titles)), ("unit", ColumnValues::Text(units))];
-        columns.into_iter().chain(prominence).chain(labels).map(|(name, values)| TableColumn { name, values }).collect()
+/// The first values of each frame of `k`, as many as it has rows.
+fn filled<T: Copy>(k: usize, counts: &[usize], values: Vec<T>) -> Vec<T> {
+    if counts.iter().all(|count| *count == k) {
+        return values;
     }
-
-    /// The first values of each frame, as many as it has rows.
-    fn filled<T: Copy>(&self, counts: &[usize], values: Vec<T>) -> Vec<T> {
-        if counts.iter().all(|count| *count == self.k) {
-            return values;
-        }
-        counts.iter().zip(values.chunks(self.k)).flat_map(|(count, values)| values[..*count].iter().copied()).collect()
-    }
+    counts.iter().zip(values.chunks(k)).flat_map(|(count, values)| values[..*count].iter().copied()).collect()
 }
 
 /// Adds so many rows of a text to its runs.
