@@ -164,6 +164,13 @@ enum NumberKind {
 pub struct UnknownNumberFormat(String);
 
 impl NumberFormat {
+    /// Little-endian bfloat16.
+    pub(super) const BRAIN: Self = Self::new(NumberKind::Brain);
+    /// A-law samples.
+    pub(super) const A_LAW: Self = Self::new(NumberKind::ALaw);
+    /// µ-law samples.
+    pub(super) const MU_LAW: Self = Self::new(NumberKind::MuLaw);
+
     const fn new(kind: NumberKind) -> Self {
         Self { kind, big_endian: false, is_complex: false }
     }
@@ -181,21 +188,6 @@ impl NumberFormat {
     /// Little-endian floats of 2, 4 or 8 bytes.
     pub(super) const fn float(bytes: u8) -> Self {
         Self::new(NumberKind::Float(bytes))
-    }
-
-    /// Little-endian bfloat16.
-    pub(super) const fn brain() -> Self {
-        Self::new(NumberKind::Brain)
-    }
-
-    /// A-law samples.
-    pub(super) const fn a_law() -> Self {
-        Self::new(NumberKind::ALaw)
-    }
-
-    /// µ-law samples.
-    pub(super) const fn mu_law() -> Self {
-        Self::new(NumberKind::MuLaw)
     }
 
     /// The same format in big-endian or little-endian byte order.

@@ -91,7 +91,7 @@ fn number_format(dtype: Dtype) -> Option<NumberFormat> {
         Dtype::I64 => NumberFormat::signed(8),
         Dtype::U64 => NumberFormat::unsigned(8),
         Dtype::F16 => NumberFormat::float(2),
-        Dtype::BF16 => NumberFormat::brain(),
+        Dtype::BF16 => NumberFormat::BRAIN,
         Dtype::F32 => NumberFormat::float(4),
         Dtype::F64 => NumberFormat::float(8),
         _ => return None,

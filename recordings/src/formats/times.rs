@@ -3,25 +3,14 @@
 /// First words of titles of times; the second group names signals, too.
 const NAMES: [&str; 9] = ["time", "times", "timestamp", "timestamps", "elapsed", "seconds", "second", "secs", "sec"];
 const SHORT_NAMES: [&str; 4] = ["t", "s", "ms", "us"];
-/// Seconds of units.
-const UNITS: [(&str, f64); 17] = [
-    ("s", 1.0),
-    ("sec", 1.0),
-    ("secs", 1.0),
-    ("second", 1.0),
-    ("seconds", 1.0),
-    ("ms", 1e-3),
-    ("msec", 1e-3),
-    ("millisecond", 1e-3),
-    ("milliseconds", 1e-3),
-    ("us", 1e-6),
-    ("usec", 1e-6),
-    ("microseconds", 1e-6),
-    ("ns", 1e-9),
-    ("nanoseconds", 1e-9),
-    ("min", 60.0),
-    ("minutes", 60.0),
-    ("h", 3600.0),
+/// Seconds of units, and their names.
+const UNITS: [(f64, &[&str]); 6] = [
+    (1.0, &["s", "sec", "secs", "second", "seconds"]),
+    (1e-3, &["ms", "msec", "millisecond", "milliseconds"]),
+    (1e-6, &["us", "usec", "microseconds"]),
+    (1e-9, &["ns", "nanoseconds"]),
+    (60.0, &["min", "minutes"]),
+    (3600.0, &["h"]),
 ];
 /// Part of the usual step that a step may differ by.
 const MOST_JITTER: f64 = 0.5;
@@ -60,7 +49,7 @@ impl TimeTitle {
 pub(super) fn unit_of(text: &str) -> Option<f64> {
     let text = text.to_lowercase().replace(['µ', 'μ'], "u");
     let text = text.trim_matches(|letter: char| !letter.is_alphanumeric());
-    UNITS.iter().find(|(unit, _)| *unit == text).map(|(_, seconds)| *seconds)
+    UNITS.iter().find(|(_, names)| names.contains(&text)).map(|(seconds, _)| *seconds)
 }
 
 /// A quotient of decimals without the digits that their rounding to binary makes.

@@ -282,8 +282,8 @@ impl Encoding {
             (PCM, 1) if (1..=8).contains(&valid) => NumberFormat::unsigned(1),
             (PCM, 2..=4) if (1..=8 * container).contains(&usize::from(valid)) => NumberFormat::signed(container as u8),
             (IEEE_FLOAT, 4 | 8) if usize::from(bits) == 8 * container => NumberFormat::float(container as u8),
-            (A_LAW, 1) => NumberFormat::a_law(),
-            (MU_LAW, 1) => NumberFormat::mu_law(),
+            (A_LAW, 1) => NumberFormat::A_LAW,
+            (MU_LAW, 1) => NumberFormat::MU_LAW,
             _ => {
                 let encoding = match tag {
                     PCM => format!("{bits}-bit PCM in {container} bytes"),
