@@ -56,6 +56,7 @@ def _register() -> Dict[Tuple[str, int], Tuple[Any, Any]]:
         for space in ("firefly_raw", "firefly"):
             torch.library.register_fake(f"{space}::{name}", _outputs)
         torch.library.register_autograd(f"firefly::{name}", _backward, setup_context=_setup)
+        torch.library.register_vmap(f"firefly::{name}", _vectorized)
     return cast(Dict[Tuple[str, int], Tuple[Any, Any]], found)
 
 
@@ -83,6 +84,8 @@ def apply(operation: str, *tensors: Tensor) -> Any:
     raw, differentiable = _OPERATORS[operation.split(" ", 1)[0], len(tensors)]
     if torch.compiler.is_compiling():
         return differentiable(*tensors, operation)
+    if torch._C._are_functorch_transforms_active():
+        return _TransformedOperation.apply(operation, *tensors)
     if torch.is_grad_enabled():
         for tensor in tensors:
             if tensor.requires_grad:
@@ -176,6 +179,79 @@ class _Operation(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Tuple[Any, ...]:
         return (None, *_gradients(ctx, ctx.needs_input_grad[1:], grads))
+
+
+class _TransformedOperation(torch.autograd.Function):
+    """An operation with its gradients under transforms of ``torch.func``, as vmap and grad."""
+
+    @staticmethod
+    def forward(operation: str, *tensors: Tensor) -> Any:
+        return apply(operation, *tensors)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Tuple[Any, ...], output: Any) -> None:
+        operation, *tensors = inputs
+        _setup(ctx, (*tensors, operation), output)
+        if isinstance(output, tuple):
+            ctx.mark_non_differentiable(*(result for result in output if not result.is_floating_point()))
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Tuple[Any, ...]:
+        return (None, *_gradients(ctx, ctx.needs_input_grad[1:], grads))
+
+    @staticmethod
+    def vmap(info: Any, places: Sequence[Any], operation: str, *tensors: Tensor) -> Tuple[Any, Any]:
+        return _vectorized(info, (*places[1:], None), *tensors, operation)
+
+
+# Inputs of operations that all rows share, a bit each; of the others, each row is computed for itself.
+_SHARED = {
+    "welch_psd": 0b110,
+    "welch_peaks": 0b110,
+    "top_k": 0,
+    "local_maxima": 0,
+    "butterfly": 0b1100,
+    "complex_fft": 0,
+    "complex_fft_columns": 0,
+    "real_fft": 0,
+    "inverse_real_fft": 0,
+    "dct": 0,
+    "mel": 0b10,
+    "peak_loss": 0,
+    "spectral_conv": 0b110,
+    "long_conv": 0b10,
+}
+
+
+def _vectorized(info: Any, places: Sequence[int | None], *arguments: Any) -> Tuple[Any, Any]:
+    """Outputs of an operation under ``vmap``: of more rows, or of one call after the other where an input that rows
+    share differs."""
+    *tensors, operation = arguments
+    name, *words = operation.split(" ")
+    batch = info.batch_size
+    forward = name[: -len("_backward")] if name.endswith("_backward") else name
+    differ = sum((place is not None) << position for position, place in enumerate(places[:-1]))
+    if name != forward:
+        # A gradient of what rows share is a sum over them.
+        differ |= int(words[-1])
+    is_of_rows = differ & _SHARED.get(forward, -1) == 0
+    firsts = [t if place is None else t.movedim(place, 0) for t, place in zip(tensors, places)]
+    if not is_of_rows:
+        calls = [apply(operation, *(t if p is None else t[i] for t, p in zip(firsts, places))) for i in range(batch)]
+        found = [torch.stack(outputs) for outputs in zip(*(c if isinstance(c, tuple) else (c,) for c in calls))]
+    else:
+        shared = _SHARED[forward]
+        flat = [
+            t if shared >> position & 1 else (t.expand(batch, *t.shape) if place is None else t).flatten(0, 1)
+            for position, (t, place) in enumerate(zip(firsts, places))
+        ]
+        outputs = apply(operation, *flat)
+        found = [
+            # A gradient that is not needed is no rows.
+            output.new_empty(batch, 0) if output.dim() == 1 else output.unflatten(0, (batch, output.shape[0] // batch))
+            for output in (outputs if isinstance(outputs, tuple) else (outputs,))
+        ]
+    return (tuple(found), (0,) * len(found)) if len(found) > 1 else (found[0], 0)
 
 
 def _outputs(*arguments: Any) -> Any:
