@@ -131,6 +131,24 @@ def spectral_conv_definition(x: Tensor, weights: Tensor) -> Tensor:
     return torch.fft.irfft(whole, x.shape[-1])
 
 
+def irfftn_definition(x: Tensor, s: Sequence[int]) -> Tensor:
+    """One dimension at a time, as in the convolution above."""
+    for dim, points in zip(range(-len(s), -1), s):
+        x = torch.fft.ifft(x, points, dim)
+    return torch.fft.irfft(x, s[-1])
+
+
+def convolution_definition(x: Tensor, kernel: Tensor) -> Tensor:
+    """Sum of the values of one, times what is shifted of the other."""
+    n, k = x.shape[-1], kernel.shape[-1]
+    pad = torch.nn.functional.pad
+    return sum((x[..., i : i + 1] * pad(kernel, (i, n - 1 - i)) for i in range(n)), x.new_zeros(n + k - 1))
+
+
+def windows(x: Tensor, n: int) -> Tensor:
+    return torch.ones(n, dtype=x.real.dtype, device=x.device)
+
+
 def long_conv_definition(x: Tensor, kernel: Tensor, gate: Tensor | None = None) -> Tensor:
     n, points = x.shape[-1], x.shape[-1] + kernel.shape[-1]
     product = torch.fft.rfft(x, points) * torch.fft.rfft(kernel, points)
@@ -237,6 +255,71 @@ def cases() -> list[Case]:
             [[4, 50]],
         ),
         Case("ifft", lambda x: ff.ifft(x, 64), lambda x: torch.fft.ifft(x, 64), [[4, 50]], is_complex=[0]),
+        Case(
+            "fft along 1", lambda x: ff.fft(x, dim=1), lambda x: torch.fft.fft(x, dim=1), [[4, 18, 5]], is_complex=[0]
+        ),
+        Case("fft2", ff.fft2, torch.fft.fft2, [[3, 16, 20]], is_complex=[0]),
+        Case(
+            "ifft2 cut",
+            lambda x: ff.ifft2(x, (9, 24), norm="ortho"),
+            lambda x: torch.fft.ifft2(x, (9, 24), norm="ortho"),
+            [[3, 16, 20]],
+            is_complex=[0],
+        ),
+        Case("fftn", lambda x: ff.fftn(x, dim=(0, 2)), lambda x: torch.fft.fftn(x, dim=(0, 2)), [[6, 3, 10]]),
+        Case("ifftn", ff.ifftn, torch.fft.ifftn, [[6, 5, 8]], is_complex=[0]),
+        Case("rfft2", ff.rfft2, torch.fft.rfft2, [[3, 16, 20]]),
+        Case(
+            "rfftn",
+            lambda x: ff.rfftn(x, (12, 4, 9), norm="forward"),
+            lambda x: torch.fft.rfftn(x, (12, 4, 9), norm="forward"),
+            [[2, 10, 6, 8]],
+        ),
+        Case("irfft2", ff.irfft2, lambda x: irfftn_definition(x, (16, 20)), [[3, 16, 11]], is_complex=[0]),
+        Case(
+            "irfftn",
+            lambda x: ff.irfftn(x, (6, 5, 9)),
+            lambda x: irfftn_definition(x, (6, 5, 9)),
+            [[2, 6, 5, 5]],
+            is_complex=[0],
+        ),
+        Case(
+            "stft",
+            lambda x, w: ff.stft(x, 40, 12, 30, w),
+            lambda x, w: torch.stft(x, 40, 12, 30, w, return_complex=True),
+            [[3, 200], [30]],
+        ),
+        Case(
+            "stft two-sided",
+            lambda x, w: ff.stft(x, 32, window=w, center=False, normalized=True),
+            lambda x, w: torch.stft(x, 32, window=w, center=False, normalized=True, return_complex=True),
+            [[3, 128], [32]],
+            is_complex=[0],
+        ),
+        Case(
+            "istft",
+            lambda x, w: ff.istft(x, 40, 12, 30, w.abs() + 0.5, length=190),
+            lambda x, w: torch.istft(x, 40, 12, 30, w.abs() + 0.5, length=190),
+            [[3, 21, 17], [30]],
+            is_complex=[0],
+        ),
+        Case(
+            "istft complex",
+            lambda x: ff.istft(x, 24, 6, center=False, normalized=True, return_complex=True),
+            lambda x: torch.istft(
+                x, 24, 6, window=windows(x, 24), center=False, normalized=True, onesided=False, return_complex=True
+            ),
+            [[3, 24, 17]],
+            is_complex=[0],
+        ),
+        Case("fft_convolve", ff.fft_convolve, convolution_definition, [[3, 1, 50], [4, 13]]),
+        Case(
+            "fft_convolve same",
+            lambda x, y: ff.fft_convolve(x, y, "same"),
+            lambda x, y: convolution_definition(x, y)[..., 6:56],
+            [[3, 50], [3, 13]],
+            is_complex=[1],
+        ),
         Case("spectral_conv 1", ff.spectral_conv, spectral_conv_definition, [[3, 2, 40], [2, 4, 9]], is_complex=[1]),
         Case(
             "spectral_conv 2",

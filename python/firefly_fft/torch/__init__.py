@@ -5,7 +5,8 @@ waiting; they may be captured in CUDA graphs and are part of what ``torch.compil
 compiles its kernels. On a CPU they compute in float32 or float64. float16 and bfloat16 compute in, and return, float32.
 
 Functions work along the last dimension and take any dimensions before it, unless they say otherwise. Tensors may have
-any strides. Gradients are exact; those of gradients exist for Fourier transforms alone.
+any strides. Gradients are exact; those of gradients exist for Fourier transforms alone. Functions may be transformed by
+``torch.vmap`` and ``torch.func.grad``.
 
 >>> import torch, firefly_fft.torch as ff
 >>> time = torch.arange(384, dtype=torch.float64) / 256
@@ -16,23 +17,36 @@ any strides. Gradients are exact; those of gradients exist for Fourier transform
 
 from __future__ import annotations
 
+from ._convolutions import butterfly, fft_convolve, long_conv, spectral_conv
+from ._fft import fft, fft2, fftn, ifft, ifft2, ifftn, irfft, irfft2, irfftn, rfft, rfft2, rfftn
 from ._spectra import LocalMaxima, Peaks, local_maxima, log_mel, mel, power_spectrum, top_k, welch_peaks, welch_psd
-from ._transforms import butterfly, fft, ifft, irfft, long_conv, rfft, spectral_conv
+from ._stft import istft, stft
 
 __all__ = [
     "LocalMaxima",
     "Peaks",
     "butterfly",
     "fft",
+    "fft2",
+    "fft_convolve",
+    "fftn",
     "ifft",
+    "ifft2",
+    "ifftn",
     "irfft",
+    "irfft2",
+    "irfftn",
+    "istft",
     "local_maxima",
     "log_mel",
     "long_conv",
     "mel",
     "power_spectrum",
     "rfft",
+    "rfft2",
+    "rfftn",
     "spectral_conv",
+    "stft",
     "top_k",
     "welch_peaks",
     "welch_psd",

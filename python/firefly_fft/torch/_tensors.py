@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 _FLOAT32 = torch.float32
+_REAL = {torch.complex32: torch.float32, torch.complex64: torch.float32, torch.complex128: torch.float64}
 _WINDOWS: Dict[Tuple[int, torch.dtype, torch.device], Tensor] = {}
 
 
@@ -34,6 +35,15 @@ def real(tensor: Any, argument: str, like: Tensor | None = None) -> Tensor:
             raise TypeError(f"{argument} is of float64, but CUDA devices compute in float32: convert it first")
         return tensor
     return tensor.float()
+
+
+def parts_of(x: Any, argument: str) -> Tuple[Tensor, Tensor]:
+    """Real and imaginary parts of a tensor of floats or complex numbers."""
+    if not isinstance(x, Tensor) or not x.is_complex():
+        values = real(x, argument)
+        return values, torch.zeros_like(values)
+    # A conjugate that is lazy has an imaginary part that is lazily negative, which operators resolve.
+    return real(x.real.to(_REAL[x.dtype]), argument), real(x.imag.to(_REAL[x.dtype]), argument)
 
 
 def rows(tensor: Tensor, argument: str) -> Tensor:
