@@ -312,6 +312,18 @@ def test_gradients_of_each_row_are_those_of_its_own_call(device: str) -> None:
 
 
 @on_devices
+def test_what_calls_keep_is_not_of_a_transform(device: str) -> None:
+    x = torch.randn(3, 64, device=device, requires_grad=True)
+    # The first call with this length of window.
+    found = torch.vmap(torch.func.grad(lambda row: ff.welch_psd(row, 20).sum()))(x.detach())
+    (expected,) = torch.autograd.grad(ff.welch_psd(x, 20).sum(), x)
+    assert checks.error(found, expected.double()) < 1e-5
+    torch._dynamo.reset()
+    compiled = torch.compile(torch.vmap(lambda row: ff.welch_psd(row, 20)), fullgraph=True, backend="aot_eager")
+    assert checks.error(compiled(x.detach()), ff.welch_psd(x.detach(), 20).double()) < 1e-5
+
+
+@on_devices
 def test_autocast_computes_in_float32(device: str) -> None:
     x, weight = torch.randn(2, 400, device=device), torch.eye(400, device=device)
     mfcc = ff.MFCC(8000, 5, melkwargs={"n_fft": 64, "n_mels": 12}).to(device)

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import fold, pad
 
 from ._fft import fft, ifft, irfft, rfft
-from ._tensors import number, real, rows, unflattened
+from ._tensors import are_abstract, number, real, rows, unflattened
 
 
 def stft(
@@ -86,7 +86,7 @@ def istft(
     return_complex : whether the signal is complex, of two-sided spectra.
 
     Raises ``ValueError`` for another number of bins, and where windows leave a sample out. On a CUDA device, in
-    compiled code and under ``vmap``, which do not wait for values, such samples are NaN or infinite.
+    compiled code and within transforms of ``torch.func`` such samples are NaN or infinite.
 
     >>> import torch
     >>> x, window = torch.randn(1024), torch.hann_window(256)
@@ -113,8 +113,7 @@ def istft(
     end = total - start if length is None else start + number(length, "length")
     signal = _overlapped(frames * taper, hop)[:, start:end]
     weight = _overlapped(taper.square().expand(1, count, n_fft), hop)[:, start:end]
-    may_look = not (weight.is_cuda or torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active())
-    if may_look and bool((weight.detach() < 1e-11).any()):
+    if not weight.is_cuda and not are_abstract() and bool((weight.detach() < 1e-11).any()):
         raise ValueError("window leaves samples out, but must be positive at each sample of one of its frames")
     signal = signal / weight
     missing = end - total

@@ -71,10 +71,15 @@ def number(value: Any, argument: str, least: int = 1) -> int:
     return whole
 
 
+def are_abstract() -> bool:
+    """Whether tensors may have no values of their own: in compilers, and within transforms of ``torch.func``."""
+    return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+
+
 def hann(n: int, like: Tensor) -> Tensor:
     """The periodic Hann window of `n` samples, in the type and on the device of a tensor."""
     key = (n, like.dtype, like.device)
-    if torch.compiler.is_compiling():
+    if are_abstract():
         return torch.hann_window(n, dtype=torch.float64, device=like.device).to(like.dtype)
     known = _WINDOWS.get(key)
     if known is not None:
