@@ -144,6 +144,8 @@ def test_rows_that_end_in_missing_peaks_get_no_gradient_there(device: str) -> No
 def test_no_rows_give_no_rows(device: str) -> None:
     assert ff.welch_psd(torch.zeros(0, 64, device=device), 16).shape == (0, 9)
     assert ff.rfft(torch.zeros(0, 64, device=device)).shape == (0, 33)
+    assert ff.fft2(torch.zeros(0, 4, 6, device=device)).shape == (0, 4, 6)
+    assert ff.stft(torch.zeros(0, 64, device=device), 16, center=False).shape == (0, 9, 13)
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def _along(parts: Tuple[Tensor, ...], dim: int, name: str, n: int, forward: bool
     dim %= len(shape)
     if dim == len(shape) - 1:
         return _of_rows(parts, operation)
-    if name == "complex_fft" and n == shape[dim] and not parts[0].is_cuda:
+    if name == "complex_fft" and n == shape[dim] and not parts[0].is_cuda and parts[0].numel() > 0:
         # Kernels of CPUs transform adjacent columns at a time where they are.
         matrices = (math.prod(shape[:dim]), n, math.prod(shape[dim + 1 :]))
         columns = operation.replace("complex_fft", "complex_fft_columns", 1)
