@@ -7,10 +7,9 @@ use crate::graph::{Graph, Node, Operation};
 
 /// Launches and bytes of device memory traffic of an operation.
 ///
-/// Any operation is one launch that reads every input as it is listed, one that is listed twice twice, and writes each
-/// output. Of Firefly's operations, a Welch estimate reads the samples of its segments, not all of a longer frame; a long
-/// convolution also writes and reads the spectra of its kernels, and a spectral convolution the modes between its
-/// transforms.
+/// Any operation is one launch that reads every input as often as it is listed, and writes each output. Of Firefly's
+/// operations, a Welch estimate reads the samples of its segments, not all of a longer frame; a long convolution also
+/// writes and reads the spectra of its kernels, and a spectral convolution the modes between its transforms.
 pub(super) fn launches_and_traffic(graph: &Graph, node: &Node) -> (u64, u64) {
     let bytes: u64 = node.inputs.iter().chain(&node.outputs).map(|id| graph.get(*id).bytes()).sum();
     let Some(operation) = node.operation.descriptor() else { return (1, bytes) };
