@@ -186,5 +186,4 @@ impl Corpus {
 }
 
 #[cfg(test)]
-#[path = "corpus_tests.rs"]
 mod tests;

@@ -275,5 +275,4 @@ impl FrameSampler {
 }
 
 #[cfg(test)]
-#[path = "frames_tests.rs"]
 mod tests;

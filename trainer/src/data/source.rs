@@ -70,5 +70,4 @@ impl FrameSource {
 }
 
 #[cfg(test)]
-#[path = "source_tests.rs"]
 mod tests;

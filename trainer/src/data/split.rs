@@ -209,5 +209,4 @@ fn ensure_no_overlap(train: &Path, test: &Path) -> Result<(), DataError> {
 }
 
 #[cfg(test)]
-#[path = "split_tests.rs"]
 mod tests;
