@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::corpus::Corpus;
 use super::draw::{Draw, Part, Purpose};
 use super::fingerprint::Fingerprint;
+use super::mean_square;
 use super::synthetic::ColouredNoise;
 
 /// Shares of a recording of noise after which its validation and its test part begin.
@@ -175,10 +176,6 @@ impl AddedNoise {
         let first = draw.below((span.len().saturating_sub(row.len()) + 1) as u64) as usize;
         row.iter_mut().zip(span.iter().cycle().skip(first)).for_each(|(sample, noise)| *sample = *noise);
     }
-}
-
-fn mean_square(samples: &[f32]) -> f64 {
-    samples.iter().map(|sample| f64::from(*sample).powi(2)).sum::<f64>() / samples.len().max(1) as f64
 }
 
 #[cfg(test)]

@@ -138,6 +138,12 @@ impl Corpus {
         }
     }
 
+    /// The error of recordings of which none has `frame` samples.
+    pub(super) fn too_short(&self, frame: usize) -> DataError {
+        let longest = self.recordings.iter().map(|recording| recording.samples.len()).max().unwrap_or(0);
+        DataError::AllTooShort { folder: self.folder.clone(), recordings: self.recordings.len(), frame, longest }
+    }
+
     /// Checks that no frame of `frame` samples, multiplied by up to `gain`, has power that overflows f32: a frame's
     /// spectrum is at most its length times its largest sample.
     ///

@@ -5,6 +5,7 @@ use firefly_recordings::Samples;
 use super::corpus::Corpus;
 use super::error::DataError;
 use super::fingerprint::Fingerprint;
+use super::mean_square;
 
 /// Samples of each excerpt that a fingerprint is taken of.
 const FINGERPRINT_SAMPLES: usize = 256;
@@ -38,13 +39,7 @@ impl Excerpts {
             items.extend((0..count).map(excerpt));
         }
         if items.is_empty() {
-            let lengths = corpus.recordings().iter().map(|recording| recording.samples.len());
-            return Err(DataError::AllTooShort {
-                folder: corpus.folder().to_owned(),
-                recordings: corpus.recordings().len(),
-                frame: samples,
-                longest: lengths.max().unwrap_or(0),
-            });
+            return Err(corpus.too_short(samples));
         }
         Ok(Self { samples, items })
     }
@@ -108,8 +103,7 @@ impl Excerpts {
 
 /// Adds noise of mean square 1 to a row, scaled to a signal-to-noise ratio.
 pub fn add_noise(row: &mut [f32], noise: &[f32], snr_db: f64) {
-    let power = row.iter().map(|sample| f64::from(*sample).powi(2)).sum::<f64>() / row.len() as f64;
-    let factor = (power * 10f64.powf(-snr_db / 10.0)).sqrt() as f32;
+    let factor = (mean_square(row) * 10f64.powf(-snr_db / 10.0)).sqrt() as f32;
     row.iter_mut().zip(noise).for_each(|(sample, noise)| *sample += factor * noise);
 }
 

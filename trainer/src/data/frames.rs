@@ -101,19 +101,9 @@ pub fn frames_without_overlap(corpus: &Corpus, frame: usize) -> Result<Frames, D
     check_frame(frame)?;
     let frames = Frames::new(frame, corpus.recordings().iter().map(|recording| recording.samples.clone()));
     if frames.is_empty() {
-        return Err(too_short(corpus, frame));
+        return Err(corpus.too_short(frame));
     }
     Ok(frames)
-}
-
-fn too_short(corpus: &Corpus, frame: usize) -> DataError {
-    let lengths = corpus.recordings().iter().map(|r| r.samples.len());
-    DataError::AllTooShort {
-        folder: corpus.folder().to_owned(),
-        recordings: corpus.recordings().len(),
-        frame,
-        longest: lengths.max().unwrap_or(0),
-    }
 }
 
 /// Choice of the file that a training frame is drawn from.
@@ -175,16 +165,10 @@ pub struct FrameSampler {
     frame: usize,
     seed: u64,
     config: SamplingConfig,
-    totals: Arc<Totals>,
-}
-
-/// Running totals that draws are looked up in.
-#[derive(Debug)]
-struct Totals {
     /// Possible frames of the recordings up to and including each.
-    ends: Vec<u64>,
+    ends: Arc<[u64]>,
     /// First recording of each file, and one past the last.
-    file_starts: Vec<usize>,
+    file_starts: Arc<[usize]>,
 }
 
 impl FrameSampler {
@@ -213,7 +197,7 @@ impl FrameSampler {
             })
             .collect();
         let file_starts = std::iter::once(0).chain(corpus.file_ranges().into_iter().map(|file| file.end)).collect();
-        Ok(Self { corpus, frame, seed, config, totals: Arc::new(Totals { ends, file_starts }) })
+        Ok(Self { corpus, frame, seed, config, ends, file_starts })
     }
 
     /// Samples in one frame.
@@ -255,7 +239,7 @@ impl FrameSampler {
 
     /// Recording and first sample of a frame.
     fn draw_offset(&self, draw: &mut Draw) -> (usize, usize) {
-        let Totals { ends, file_starts } = &*self.totals;
+        let Self { ends, file_starts, .. } = self;
         match self.config.choice {
             FileChoice::ByLength => {
                 let frame = draw.below(ends[ends.len() - 1]);

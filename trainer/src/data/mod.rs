@@ -5,7 +5,6 @@
 
 mod added_noise;
 mod corpus;
-mod device_corpus;
 mod draw;
 mod epoch_order;
 mod error;
@@ -13,7 +12,6 @@ mod excerpts;
 mod fingerprint;
 mod frame_batches;
 mod frames;
-mod mixture;
 mod source;
 mod split;
 mod synthetic;
@@ -22,16 +20,14 @@ use serde::{Deserialize, Serialize};
 
 pub use added_noise::{AddedNoise, NoiseKind};
 pub use corpus::Corpus;
-pub use device_corpus::DeviceCorpus;
 pub use draw::{Part, dropout_seed, normal, normal_rows, uniform};
 pub use epoch_order::EpochOrder;
 pub use error::DataError;
 pub use excerpts::{Excerpts, add_noise};
 pub use fingerprint::Fingerprint;
-pub use frame_batches::{FrameBatches, frames_to_tensor};
+pub use frame_batches::{DeviceCorpus, FrameBatches, frames_to_tensor};
 pub use frames::{FileChoice, FrameSampler, Frames, SamplingConfig, frames_without_overlap};
-pub use mixture::{Mixture, MixtureSource};
-pub use source::FrameSource;
+pub use source::{FrameSource, Mixture, MixtureSource};
 pub use split::{Corpora, RecordingsConfig, split, split_by_suffix};
 pub use synthetic::{SignalFamily, Synthetic, SyntheticConfig, UnknownSignalFamily};
 
@@ -91,6 +87,11 @@ pub struct EvaluationSet {
     pub frames: Frames,
 }
 
+/// Mean square of samples.
+fn mean_square(samples: &[f32]) -> f64 {
+    samples.iter().map(|sample| f64::from(*sample).powi(2)).sum::<f64>() / samples.len().max(1) as f64
+}
+
 impl DataSets {
     /// The rows of every evaluation set, in order; `of_set` takes its name and its frames.
     ///
@@ -133,7 +134,7 @@ impl DataConfig {
                 Err(DataError::setting("recordings.train", train, "that of a source where there are sources"))
             }
             None if self.sources.is_empty() => self.open_synthetic(frame, seed),
-            None => mixture::open(self, frame, seed),
+            None => source::open_mixture(self, frame, seed),
         }
     }
 

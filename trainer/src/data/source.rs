@@ -1,10 +1,18 @@
-//! Source of training frames: recordings, synthetic signals, or a mixture.
+//! Source of training frames: recordings, synthetic signals, or a mixture of sources.
+
+use std::sync::Arc;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
-use super::frames::FrameSampler;
-use super::mixture::Mixture;
+use super::draw::{Draw, Part, Purpose};
+use super::error::DataError;
+use super::frames::{FrameSampler, Frames};
 use super::synthetic::Synthetic;
+use super::{DataConfig, DataSets, RecordingsConfig, SamplingConfig, SyntheticConfig};
+
+/// Largest weight of a source.
+const MAX_WEIGHT: f64 = 1e6;
 
 /// Source of training frames. Cheap to clone and usable from any thread.
 #[derive(Debug, Clone)]
@@ -23,7 +31,7 @@ impl FrameSource {
         match self {
             Self::Recordings(sampler) => sampler.frame(),
             Self::Synthetic(synthetic) => synthetic.frame_len(),
-            Self::Mixture(mixture) => mixture.frame(),
+            Self::Mixture(mixture) => mixture.sources[0].1.frame(),
         }
     }
 
@@ -32,7 +40,7 @@ impl FrameSource {
         match self {
             Self::Recordings(_) => false,
             Self::Synthetic(_) => true,
-            Self::Mixture(mixture) => mixture.is_synthetic(),
+            Self::Mixture(mixture) => mixture.sources.iter().all(|(_, source)| source.is_synthetic()),
         }
     }
 
@@ -67,6 +75,70 @@ impl FrameSource {
             }
         }
     }
+}
+
+/// A source of a mixture: recordings if a folder is named, synthetic signals otherwise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MixtureSource {
+    /// Share of the frames, in proportion to the other sources' weights.
+    pub weight: f64,
+    /// Folders of recordings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recordings: Option<RecordingsConfig>,
+    /// Sampling of training frames from recordings.
+    pub sampling: SamplingConfig,
+    /// Synthetic signals, used without recordings.
+    pub synthetic: SyntheticConfig,
+}
+
+impl Default for MixtureSource {
+    fn default() -> Self {
+        Self {
+            weight: 1.0,
+            recordings: None,
+            sampling: SamplingConfig::default(),
+            synthetic: SyntheticConfig::default(),
+        }
+    }
+}
+
+/// Sources that each frame is drawn from one of. Cloning shares them.
+#[derive(Debug, Clone)]
+pub struct Mixture {
+    /// Sources, each with the sum of the weights up to and including its own; at least one.
+    sources: Arc<[(f64, FrameSource)]>,
+    seed: u64,
+}
+
+impl Mixture {
+    /// The source of the training frame of this index, a pure function of seed and index.
+    fn source(&self, index: u64) -> &FrameSource {
+        let last = self.sources.len() - 1;
+        let drawn = Draw::at(self.seed, Part::Train, Purpose::Source, index).uniform([0.0, self.sources[last].0]);
+        &self.sources[self.sources.partition_point(|(end, _)| *end <= drawn).min(last)].1
+    }
+}
+
+/// Opens a mixture. Its sources have shares of `synthetic_frames` to validate on, in proportion to their weights.
+pub(super) fn open_mixture(config: &DataConfig, frame: usize, seed: u64) -> Result<DataSets, DataError> {
+    if let Some(wrong) = config.sources.iter().find(|source| !(source.weight > 0.0 && source.weight <= MAX_WEIGHT)) {
+        return Err(DataError::setting("sources.weight", wrong.weight, "above 0 and at most 1e6"));
+    }
+    let total: f64 = config.sources.iter().map(|source| source.weight).sum();
+    let (mut end, mut sources, mut validation, mut evaluation, mut skipped) = (0.0, vec![], vec![], vec![], 0);
+    for MixtureSource { weight, recordings, sampling, synthetic } in config.sources.clone() {
+        let count = (config.synthetic_frames as f64 * weight / total).ceil() as usize;
+        let alone = DataConfig { recordings, sampling, synthetic, synthetic_frames: count, sources: Vec::new() };
+        let sets = alone.open(frame, seed)?;
+        end += weight;
+        sources.push((end, sets.train));
+        validation.push(sets.validation.evenly_spaced(count));
+        evaluation.extend(sets.evaluation);
+        skipped += sets.skipped;
+    }
+    let train = FrameSource::Mixture(Mixture { sources: sources.into(), seed });
+    Ok(DataSets { train, validation: Frames::joined(frame, &validation), evaluation, skipped })
 }
 
 #[cfg(test)]

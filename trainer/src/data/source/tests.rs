@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use firefly_recordings::Recording;
 
 use super::*;
-use crate::data::{Corpus, DataConfig, DataSets, SamplingConfig, SyntheticConfig};
+use crate::data::{Corpus, SignalFamily};
 
 fn is_shareable<T: Clone + Send + Sync + 'static>() {}
 
@@ -51,4 +51,59 @@ fn signals_are_synthetic_without_recordings() {
     assert_ne!(sets.validation.rows(0..6), test.rows(0..6));
     let none = DataConfig { synthetic_frames: 0, ..DataConfig::default() };
     assert!(none.open(48, 5).is_err());
+}
+
+fn source(weight: f64, family: SignalFamily) -> MixtureSource {
+    let synthetic = SyntheticConfig { families: vec![family], ..SyntheticConfig::default() };
+    MixtureSource { weight, synthetic, ..MixtureSource::default() }
+}
+
+fn config(sources: Vec<MixtureSource>) -> DataConfig {
+    DataConfig { sources, synthetic_frames: 8, ..DataConfig::default() }
+}
+
+#[test]
+fn frames_are_drawn_from_the_sources_by_weight_and_are_those_of_their_source() {
+    let sources = vec![source(3.0, SignalFamily::Tones), source(1.0, SignalFamily::Noise)];
+    let sets = config(sources.clone()).open(32, 7).unwrap();
+    let alone: Vec<FrameSource> =
+        sources.into_iter().map(|source| config(vec![source]).open(32, 7).unwrap().train).collect();
+    let frame = |source: &FrameSource, index: u64| {
+        let mut frame = vec![0.0; 32];
+        source.fill(index, &mut frame);
+        frame
+    };
+    let mut of_first = 0;
+    for index in 0..4000 {
+        let drawn = frame(&sets.train, index);
+        let [first, second] = [0, 1].map(|source: usize| frame(&alone[source], index) == drawn);
+        assert!(first != second, "frame {index} is that of one source");
+        of_first += usize::from(first);
+    }
+    assert!((2850..3150).contains(&of_first), "{of_first} of 4,000 frames with weight 3 of 4");
+    let mut batch = vec![0.0; 50 * 32];
+    sets.train.fill_batch(100, &mut batch);
+    assert!(batch.chunks_exact(32).enumerate().all(|(row, got)| frame(&sets.train, 100 + row as u64) == got));
+}
+
+#[test]
+fn validation_frames_are_shared_by_weight_and_every_source_is_evaluated() {
+    let sets = config(vec![source(3.0, SignalFamily::Tones), source(1.0, SignalFamily::Noise)]).open(32, 7);
+    let sets = sets.unwrap();
+    assert_eq!((sets.validation.len(), sets.train.frame(), sets.fingerprint()), (8, 32, 0));
+    let tones = config(vec![source(1.0, SignalFamily::Tones)]).open(32, 7).unwrap();
+    assert_eq!(sets.validation.rows(0..6), tones.validation.rows(0..6));
+    let names: Vec<_> = sets.evaluation.iter().map(|set| (set.name.as_str(), set.frames.len())).collect();
+    assert_eq!(names, [("tones", 6), ("noise", 2)]);
+}
+
+#[test]
+fn weights_out_of_range_and_recordings_beside_sources_are_refused() {
+    for weight in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let error = config(vec![source(weight, SignalFamily::Am)]).open(32, 7).unwrap_err().to_string();
+        assert!(error.contains("sources.weight"), "{error}");
+    }
+    let both =
+        DataConfig { recordings: Some(RecordingsConfig::new("x")), ..config(vec![source(1.0, SignalFamily::Am)]) };
+    assert!(both.open(32, 7).unwrap_err().to_string().contains("sources"));
 }

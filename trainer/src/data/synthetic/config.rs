@@ -1,6 +1,6 @@
 //! Settings of the synthetic signals.
 
-use std::fmt;
+use std::fmt::{self, Debug, Display};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,7 @@ impl SignalFamily {
     }
 }
 
-impl fmt::Display for SignalFamily {
+impl Display for SignalFamily {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
@@ -128,16 +128,13 @@ impl SyntheticConfig {
     /// [`DataError::Setting`] with the key, its value, and the values accepted.
     pub fn validate(&self) -> Result<(), DataError> {
         if self.families.is_empty() {
-            return Err(DataError::setting(
-                "families",
-                "empty",
-                "at least one of tones, harmonics, am, fm, chirps, noise",
-            ));
+            let accepted = "at least one of tones, harmonics, am, fm, chirps, noise";
+            return Err(DataError::setting("families", "empty", accepted));
         }
         check_range("frequency", self.frequency, 1e-6, 0.4999)?;
-        counts("tones", self.tones, 1, 1000)?;
+        check_range("tones", self.tones, 1, 1000)?;
         check_range("tone_level_db", self.tone_level_db, -120.0, 120.0)?;
-        counts("harmonics", self.harmonics, 1, 1000)?;
+        check_range("harmonics", self.harmonics, 1, 1000)?;
         check_range("harmonic_decay_db", self.harmonic_decay_db, 0.0, 60.0)?;
         check_range("am_depth", self.am_depth, 0.0, 1.0)?;
         check_range("modulation_rate", self.modulation_rate, 1e-6, 0.25)?;
@@ -181,26 +178,15 @@ impl SyntheticConfig {
     }
 }
 
-fn check_range(key: &'static str, got: [f64; 2], least: f64, greatest: f64) -> Result<(), DataError> {
-    let [low, high] = got;
+fn check_range<T>(key: &'static str, got: [T; 2], least: T, greatest: T) -> Result<(), DataError>
+where
+    T: PartialOrd + Debug + Display,
+{
+    let [low, high] = &got;
     // Written so that a NaN fails.
-    if low >= least && low <= high && high <= greatest {
+    if *low >= least && low <= high && *high <= greatest {
         return Ok(());
     }
-    Err(DataError::setting(
-        key,
-        format!("{got:?}"),
-        format!("[least, greatest] in ascending order within {least} to {greatest}"),
-    ))
-}
-
-fn counts(key: &'static str, got: [usize; 2], least: usize, greatest: usize) -> Result<(), DataError> {
-    if got[0] >= least && got[0] <= got[1] && got[1] <= greatest {
-        return Ok(());
-    }
-    Err(DataError::setting(
-        key,
-        format!("{got:?}"),
-        format!("[least, greatest] in ascending order within {least} to {greatest}"),
-    ))
+    let accepted = format!("[least, greatest] in ascending order within {least} to {greatest}");
+    Err(DataError::setting(key, format!("{got:?}"), accepted))
 }

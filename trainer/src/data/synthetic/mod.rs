@@ -13,6 +13,7 @@ pub use config::{SignalFamily, SyntheticConfig, UnknownSignalFamily};
 use super::draw::{Draw, Part, Purpose};
 use super::error::{DataError, check_frame};
 use super::frames::Frames;
+use super::mean_square;
 pub(super) use noise::ColouredNoise;
 
 /// Source of synthetic frames. Cloning shares everything.
@@ -85,7 +86,8 @@ impl Synthetic {
         }
         let power = mean_square(out);
         if power > 0.0 {
-            scale(out, (from_db(level_db) / power).sqrt());
+            let factor = (from_db(level_db) / power).sqrt();
+            out.iter_mut().for_each(|sample| *sample = (f64::from(*sample) * factor) as f32);
         }
     }
 
@@ -108,16 +110,6 @@ fn add_white_noise(snr_db: f64, draw: &mut Draw, out: &mut [f32]) {
     let amplitude = (mean_square(out) / (noise_power * from_db(snr_db))).sqrt() as f32;
     for (sample, noise) in out.iter_mut().zip(&noise) {
         *sample += amplitude * noise;
-    }
-}
-
-fn mean_square(x: &[f32]) -> f64 {
-    x.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>() / x.len() as f64
-}
-
-fn scale(out: &mut [f32], factor: f64) {
-    for sample in out {
-        *sample = (f64::from(*sample) * factor) as f32;
     }
 }
 
