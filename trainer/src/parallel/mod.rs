@@ -8,6 +8,5 @@
 mod launched;
 mod replicas;
 mod sum;
-mod vector;
 
 pub use replicas::Replicas;

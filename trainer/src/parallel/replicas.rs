@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Scope;
 
-use burn::tensor::Tensor;
+use burn::tensor::{Device, Tensor};
 use firefly_app::guard::guarded;
 use firefly_app::remote::explained_failure;
 
-use super::sum::GradientSum;
-use super::vector::{joined, split};
+use super::sum::{GradientSum, joined, split};
 use crate::metrics::StepLoss;
 use crate::step::{StepError, StepGradients, Stepper};
 use crate::task::Task;
@@ -20,7 +19,8 @@ use crate::task::Task;
 pub struct Replicas<'s, 'a, T: Task> {
     first: &'s mut Stepper<'a, T>,
     others: Vec<Worker>,
-    sum: GradientSum,
+    /// Sum over devices; none of a single device, whose gradients are the sum.
+    sum: Option<GradientSum>,
     is_intact: bool,
 }
 
@@ -29,13 +29,6 @@ struct Worker {
     steps: Sender<usize>,
     parts: Receiver<Result<ShareGradients, StepError>>,
     totals: Sender<Arc<Vec<f32>>>,
-}
-
-/// Channels to the calling thread, as the thread of a further device holds them.
-struct ThreadChannels {
-    steps: Receiver<usize>,
-    parts: Sender<Result<ShareGradients, StepError>>,
-    totals: Receiver<Arc<Vec<f32>>>,
 }
 
 /// Loss and gradients of a device's share, as the calling thread needs them.
@@ -56,12 +49,16 @@ impl<'s, 'a, T: Task> Replicas<'s, 'a, T> {
     {
         let others: Vec<&'scope mut Stepper<'a, T>> = others.into_iter().collect();
         let devices = std::iter::once(first.device()).chain(others.iter().map(|stepper| stepper.device()));
-        let sum = GradientSum::of(&devices.cloned().collect::<Vec<_>>());
+        let devices: Vec<Device> = devices.cloned().collect();
+        let sum = (devices.len() > 1).then(|| GradientSum::of(&devices));
         let start = |stepper: &'scope mut Stepper<'a, T>| {
             let ((steps, of_steps), (of_parts, parts), (totals, of_totals)) = (channel(), channel(), channel());
-            let channels = ThreadChannels { steps: of_steps, parts: of_parts, totals: of_totals };
             let sum = sum.clone();
-            scope.spawn(move || serve(stepper, &sum, &channels));
+            scope.spawn(move || {
+                if let Err(error) = serve(stepper, sum.as_ref(), &of_steps, &of_parts, &of_totals) {
+                    let _ = of_parts.send(Err(error));
+                }
+            });
             Worker { steps, parts, totals }
         };
         Self { first, others: others.into_iter().map(start).collect(), sum, is_intact: true }
@@ -87,18 +84,19 @@ impl<'s, 'a, T: Task> Replicas<'s, 'a, T> {
             // A thread that has ended has left its error in the other channel.
             let _ = worker.steps.send(step);
         }
-        let own = share(self.first, &self.sum, step);
+        let own = share(self.first, self.sum.as_ref(), step);
         let parts: Vec<_> = self.others.iter().map(Worker::part).collect();
         let (gradients, vector, part) = own?;
         let parts = std::iter::once(Ok(part)).chain(parts).collect::<Result<Vec<ShareGradients>, _>>()?;
 
-        let total = Arc::new(self.sum.total(parts.iter().map(|part| part.values.as_slice())));
+        let values = parts.iter().map(|part| part.values.as_slice());
+        let total = Arc::new(self.sum.as_ref().map_or_else(Vec::new, |sum| sum.total(values)));
         for worker in &self.others {
             let _ = worker.totals.send(total.clone());
         }
         let losses = parts.into_iter().map(|part| part.loss).collect();
         self.is_intact = false;
-        let sum = &self.sum;
+        let sum = self.sum.as_ref();
         let rate = on_device(self.first, |first| Ok(first.update(step, summed(sum, gradients, vector, &total))))?;
         self.is_intact = true;
         Ok((losses, rate))
@@ -114,42 +112,35 @@ impl Worker {
 }
 
 /// The steps of a further device, until the fit or the device ends.
-fn serve<T: Task>(stepper: &mut Stepper<'_, T>, sum: &GradientSum, channels: &ThreadChannels) {
-    while let Ok(step) = channels.steps.recv() {
-        let (gradients, vector) = match share(stepper, sum, step) {
-            Ok((gradients, vector, part)) => {
-                let _ = channels.parts.send(Ok(part));
-                (gradients, vector)
-            }
-            Err(error) => {
-                let _ = channels.parts.send(Err(error));
-                return;
-            }
-        };
+fn serve<T: Task>(
+    stepper: &mut Stepper<'_, T>,
+    sum: Option<&GradientSum>,
+    steps: &Receiver<usize>,
+    parts: &Sender<Result<ShareGradients, StepError>>,
+    totals: &Receiver<Arc<Vec<f32>>>,
+) -> Result<(), StepError> {
+    while let Ok(step) = steps.recv() {
+        let (gradients, vector, part) = share(stepper, sum, step)?;
+        let _ = parts.send(Ok(part));
         // Another device has failed, or the fit has ended.
-        let Ok(total) = channels.totals.recv() else { return };
-        let updated =
-            on_device(stepper, |stepper| Ok(stepper.update(step, summed(sum, gradients, vector, &total)))).map(drop);
-        if let Err(error) = updated {
-            let _ = channels.parts.send(Err(error));
-            return;
-        }
+        let Ok(total) = totals.recv() else { break };
+        on_device(stepper, |stepper| Ok(stepper.update(step, summed(sum, gradients, vector, &total))))?;
     }
+    Ok(())
 }
 
 /// Gradients of a device's share of the batch; the same as one vector if they are summed over devices; and the loss and
 /// values that the calling thread gets.
 fn share<T: Task>(
     stepper: &mut Stepper<'_, T>,
-    sum: &GradientSum,
+    sum: Option<&GradientSum>,
     step: usize,
 ) -> Result<(StepGradients<T>, Option<Tensor<1>>, ShareGradients), StepError> {
     on_device(stepper, |stepper| {
         let gradients = stepper.gradients(step)?;
-        let vector = if sum.is_own() { None } else { joined(&gradients.model, &gradients.gradients) };
-        let values = vector.as_ref().map_or(Ok(Vec::new()), |vector| sum.part(vector));
-        let failed = |cause| StepError::Device { device: stepper.name(), cause };
-        let values = values.map_err(failed)?;
+        let vector = sum.and_then(|_| joined(&gradients.model, &gradients.gradients));
+        let values = sum.zip(vector.as_ref()).map_or(Ok(Vec::new()), |(sum, vector)| sum.part(vector));
+        let values = values.map_err(|cause| StepError::Device { device: stepper.name(), cause })?;
         let part = ShareGradients { loss: gradients.loss.clone(), values };
         Ok((gradients, vector, part))
     })
@@ -157,12 +148,12 @@ fn share<T: Task>(
 
 /// The gradients of a share replaced by their sum over all devices; as they are without a vector.
 fn summed<T: Task>(
-    sum: &GradientSum,
+    sum: Option<&GradientSum>,
     mut step: StepGradients<T>,
     vector: Option<Tensor<1>>,
     total: &[f32],
 ) -> StepGradients<T> {
-    if let Some(vector) = vector {
+    if let Some((sum, vector)) = sum.zip(vector) {
         step.gradients = split(&step.model, step.gradients, sum.on_device(vector, total));
     }
     step

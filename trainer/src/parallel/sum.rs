@@ -1,5 +1,7 @@
-//! Sum of gradients over devices.
+//! Sum of gradients over devices: all of a module as one vector, so that one reduction takes them all.
 
+use burn::module::{Module, ModuleVisitor, Param};
+use burn::optim::GradientsParams;
 #[cfg(feature = "cuda")]
 use burn::tensor::distributed::{ReduceOperation, all_reduce};
 use burn::tensor::{Device, Tensor, TensorData};
@@ -9,8 +11,6 @@ use firefly_app::device::{DeviceKind, DeviceName};
 /// Way in which vectors are summed over devices.
 #[derive(Debug, Clone)]
 pub(super) enum GradientSum {
-    /// A single device's gradients are the sum.
-    Own,
     /// Each device reads its vector back, and the host adds them in the order of the devices.
     Host,
     /// Burn's `all_reduce` between these devices. Of Burn's backends CUDA has it, by NCCL; on the others it panics.
@@ -19,21 +19,15 @@ pub(super) enum GradientSum {
 }
 
 impl GradientSum {
-    /// The way for these devices, all of one kind.
+    /// The way for these devices, several and all of one kind.
     pub fn of(devices: &[Device]) -> Self {
-        if devices.len() == 1 {
-            return Self::Own;
+        match devices {
+            #[cfg(feature = "cuda")]
+            _ if devices.iter().all(|device| DeviceName::of(device).kind() == DeviceKind::Cuda) => {
+                Self::Collective(devices.iter().map(|device| device.clone().inner()).collect())
+            }
+            _ => Self::Host,
         }
-        #[cfg(feature = "cuda")]
-        if devices.iter().all(|device| DeviceName::of(device).kind() == DeviceKind::Cuda) {
-            return Self::Collective(devices.iter().map(|device| device.clone().inner()).collect());
-        }
-        Self::Host
-    }
-
-    /// Whether there is nothing to sum.
-    pub fn is_own(&self) -> bool {
-        matches!(self, Self::Own)
     }
 
     /// The part of the sum that one device contributes on the host: its vector `[values]`, or nothing if devices sum.
@@ -43,7 +37,6 @@ impl GradientSum {
     /// have no end. On the host, reading the vector panics instead.
     pub fn part(&self, vector: &Tensor<1>) -> Result<Vec<f32>, String> {
         match self {
-            Self::Own => Ok(Vec::new()),
             Self::Host => Ok(vector.clone().into_data().iter().collect()),
             #[cfg(feature = "cuda")]
             Self::Collective(_) => super::launched::check_launches(vector).map(|()| Vec::new()),
@@ -64,7 +57,6 @@ impl GradientSum {
     /// With a collective, every device has to call it.
     pub fn on_device(&self, own: Tensor<1>, total: &[f32]) -> Tensor<1> {
         match self {
-            Self::Own => own,
             Self::Host => Tensor::from_data(TensorData::new(total.to_vec(), [total.len()]), &own.device()),
             #[cfg(feature = "cuda")]
             Self::Collective(devices) => all_reduce(own, ReduceOperation::Sum, devices.clone()).resolve(),
@@ -72,8 +64,55 @@ impl GradientSum {
     }
 }
 
+/// Gradients of a module, concatenated in the order of its parameters, `[values]`; `None` if it has none.
+pub(super) fn joined<M: Module>(model: &M, gradients: &GradientsParams) -> Option<Tensor<1>> {
+    let mut join = Join { gradients, parts: Vec::new() };
+    model.visit(&mut join);
+    (!join.parts.is_empty()).then(|| Tensor::cat(join.parts, 0))
+}
+
+/// Gradients with values from a vector in the layout of [`joined`].
+pub(super) fn split<M: Module>(model: &M, gradients: GradientsParams, vector: Tensor<1>) -> GradientsParams {
+    let mut split = Split { gradients, vector, next: 0 };
+    model.visit(&mut split);
+    split.gradients
+}
+
+struct Join<'a> {
+    gradients: &'a GradientsParams,
+    parts: Vec<Tensor<1>>,
+}
+
+impl ModuleVisitor for Join<'_> {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        if let Some(gradient) = self.gradients.get::<D>(param.id) {
+            let values = gradient.shape().num_elements();
+            self.parts.push(gradient.reshape([values]));
+        }
+    }
+}
+
+struct Split {
+    gradients: GradientsParams,
+    vector: Tensor<1>,
+    next: usize,
+}
+
+impl ModuleVisitor for Split {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        if let Some(gradient) = self.gradients.remove::<D>(param.id) {
+            let values = gradient.shape().num_elements();
+            let part = self.vector.clone().narrow(0, self.next, values);
+            self.next += values;
+            self.gradients.register::<D>(param.id, part.reshape(gradient.dims()));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use burn::nn::{Linear, LinearConfig};
+
     use super::*;
 
     #[test]
@@ -85,5 +124,21 @@ mod tests {
         let total = sum.total(parts.iter().map(Vec::as_slice));
         let [own, _] = vectors;
         assert_eq!(sum.on_device(own, &total).into_data().try_to_vec::<f32>().unwrap(), [11.0, 0.0]);
+    }
+
+    #[test]
+    fn a_vector_holds_every_gradient_and_gives_it_back() {
+        let device = Device::flex().autodiff();
+        let layer: Linear = LinearConfig::new(3, 2).init(&device);
+        let input = Tensor::<2>::from_floats([[3.0, 0.5, 4.0]], &device);
+        let gradients = GradientsParams::from_grads(layer.forward(input).sum().backward(), &layer);
+        let vector = joined(&layer, &gradients).unwrap();
+        let values: Vec<f32> = vector.clone().into_data().try_to_vec().unwrap();
+        assert_eq!(values, [3.0, 3.0, 0.5, 0.5, 4.0, 4.0, 1.0, 1.0]);
+        let gradients = split(&layer, gradients, vector * 2.0);
+        let weight = gradients.get::<2>(layer.weight.id).unwrap();
+        assert_eq!(weight.dims(), [3, 2]);
+        assert_eq!(weight.into_data().try_to_vec::<f32>().unwrap(), [6.0, 6.0, 1.0, 1.0, 8.0, 8.0]);
+        assert!(joined(&layer, &GradientsParams::new()).is_none());
     }
 }
