@@ -1,5 +1,6 @@
 //! The configurations in the repository's folder `configs/`.
 
+use crate::config::task_of_text;
 use crate::tasks::TaskName;
 
 /// A configuration that ships with the program.
@@ -71,7 +72,6 @@ impl ShippedConfiguration {
 
     /// Its task.
     pub fn task(&self) -> TaskName {
-        let table: toml::Table = toml::from_str(self.text).unwrap_or_default();
-        table.get("task").and_then(|name| name.clone().try_into().ok()).unwrap_or_default()
+        task_of_text(self.text, &[]).unwrap_or_default()
     }
 }

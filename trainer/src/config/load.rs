@@ -5,14 +5,25 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use firefly_app::device_list::DeviceListError;
+use firefly_app::suggest;
 use thiserror::Error;
 use toml::{Table, Value};
 
-use super::parser_message::described;
 use super::{DataRoot, RunConfig, Sections, TaskName};
 
 /// Largest number of bytes of a configuration's file.
 const MAX_LENGTH: u64 = 1 << 20;
+/// Largest number of characters of a line of an error.
+const MAX_LINE: usize = 200;
+/// Messages of the parser that name its own types, and what they mean.
+const EXPLANATIONS: [(&str, &str); 5] = [
+    ("invalid type: unit variant, expected string only", "one name is expected, in quotes and not in a list"),
+    ("invalid type: unit variant, expected struct variant", DENSITY),
+    ("expected struct variant Scaling::Density", DENSITY),
+    ("recursion limit", "its keys are nested too deeply"),
+    ("cannot recurse further; max recursion depth met", "values are nested too deeply"),
+];
+const DENSITY: &str = "a density needs its sample rate, as in scaling = { density = { sample_rate = 12000.0 } }";
 
 /// Error in a configuration.
 #[derive(Debug, Error)]
@@ -206,5 +217,30 @@ fn value_of(text: &str) -> Value {
     parsed.ok().and_then(|mut table| table.remove("value")).unwrap_or_else(|| Value::String(text.to_string()))
 }
 
+/// The parser's message, with the nearest known key if it is about an unknown one.
+fn described(origin: &str, error: &toml::de::Error) -> ConfigError {
+    let message = error.message();
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let hint = if message.starts_with("unknown field") || message.starts_with("unknown variant") {
+        quoted.next().map(|name| suggest::hint(name, quoted)).unwrap_or_default()
+    } else {
+        String::new()
+    };
+    let mut text = error.to_string();
+    for (message, explanation) in EXPLANATIONS {
+        text = text.replace(message, explanation);
+    }
+    let text = text.trim_end().lines().map(shortened).collect::<Vec<_>>().join("\n");
+    ConfigError::Text { origin: origin.to_string(), message: format!("{text}{hint}") }
+}
+
+/// A line of a message, cut where it would fill the terminal.
+fn shortened(line: &str) -> String {
+    match line.char_indices().nth(MAX_LINE) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_string(),
+    }
+}
+
 #[cfg(test)]
-pub(super) mod tests;
+mod tests;

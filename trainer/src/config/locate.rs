@@ -59,9 +59,6 @@ pub(crate) fn locate<'a>(
 
 /// Makes a path absolute that generated data do not replace, as [`locate`]; without a folder of data it is one of the
 /// working folder, where it need not exist.
-///
-/// # Errors
-/// As [`locate`].
 pub(crate) fn locate_own(path: &mut Option<PathBuf>, root: DataRoot<'_>) -> Result<(), ConfigError> {
     let folder = match root {
         DataRoot::Folder(folder) => folder,
@@ -71,9 +68,6 @@ pub(crate) fn locate_own(path: &mut Option<PathBuf>, root: DataRoot<'_>) -> Resu
 }
 
 /// Makes the folders of recordings absolute, as [`locate`], or leaves them out where generated data replace them.
-///
-/// # Errors
-/// As [`locate`].
 pub(crate) fn locate_recordings(
     recordings: &mut Option<RecordingsConfig>,
     root: DataRoot<'_>,
@@ -86,9 +80,6 @@ pub(crate) fn locate_recordings(
 }
 
 /// As [`locate_recordings`] for every folder of frames; generated data replace sources of recordings.
-///
-/// # Errors
-/// As [`locate`].
 pub(crate) fn locate_frames(data: &mut DataConfig, root: DataRoot<'_>) -> Result<(), ConfigError> {
     if root == DataRoot::Generated {
         data.sources.retain(|source| source.recordings.is_none());

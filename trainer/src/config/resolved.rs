@@ -1,8 +1,10 @@
 //! The configuration of a run as its folder records it.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use serde::{Deserialize, Serialize};
+use toml::Value;
 
 use super::{RunConfig, Sections};
 
@@ -53,6 +55,36 @@ impl<T: Sections> Resolved<T> {
     /// If the text is not one.
     pub fn from_toml(text: &str) -> Result<Self, toml::de::Error> {
         toml::from_str(text)
+    }
+}
+
+/// The first key in which two configurations differ, with its values, as a part of a sentence.
+pub(crate) fn difference<T: Sections>(started: &Resolved<T>, now: &Resolved<T>) -> Result<String, toml::ser::Error> {
+    let keys = |resolved| -> Result<_, toml::ser::Error> {
+        let mut keys = BTreeMap::new();
+        flatten("", &Value::try_from(resolved)?, &mut keys);
+        Ok(keys)
+    };
+    let (started, now) = (keys(started)?, keys(now)?);
+    let differing = started.keys().chain(now.keys()).find(|key| started.get(*key) != now.get(*key));
+    let value = |keys: &BTreeMap<String, String>, key: &String| keys.get(key).cloned().unwrap_or("not set".into());
+    Ok(differing.map_or_else(String::new, |key| {
+        format!("{} was {}, now it is {}", key.trim_start_matches("config."), value(&started, key), value(&now, key))
+    }))
+}
+
+/// Every key of a configuration with its sections, and its value.
+fn flatten(prefix: &str, value: &Value, keys: &mut BTreeMap<String, String>) {
+    match value {
+        Value::Table(table) => {
+            for (name, value) in table {
+                let key = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+                flatten(&key, value, keys);
+            }
+        }
+        value => {
+            keys.insert(prefix.to_string(), value.to_string());
+        }
     }
 }
 

@@ -5,7 +5,10 @@ use std::fmt::Debug;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{ConfigError, DataRoot, RunConfig, TaskName, Training};
+use super::{ConfigError, DataRoot, RunConfig, TaskName};
+
+/// Epochs where neither steps nor epochs are given.
+const DEFAULT_EPOCHS: usize = 10;
 
 /// A section of a configuration: every key has a default.
 pub trait Section: Debug + Clone + PartialEq + Default + Serialize + DeserializeOwned + Send + Sync {}
@@ -40,6 +43,55 @@ pub trait ModelChoice: Section {
     /// where the loss is a mean over examples.
     fn batch_statistics(&self) -> Option<&'static str> {
         None
+    }
+}
+
+/// Length of a training.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Length {
+    /// Steps of the optimizer.
+    Steps(usize),
+    /// Passes over the training data.
+    Epochs(usize),
+}
+
+/// Settings that the section `[training]` of every task has.
+pub trait Training {
+    /// These settings, as a section without further keys.
+    fn common(&self) -> TrainingSection;
+
+    /// Length of the training: steps if they are given, or else epochs.
+    fn length(&self) -> Length {
+        let TrainingSection { steps, epochs, .. } = self.common();
+        steps.map_or_else(|| Length::Epochs(epochs.unwrap_or(DEFAULT_EPOCHS)), Length::Steps)
+    }
+}
+
+/// Section `[training]` of the tasks that have no further keys in it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrainingSection {
+    /// Steps, unless epochs are given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<usize>,
+    /// Passes over the training data, unless steps are given; 10 if neither is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epochs: Option<usize>,
+    /// Examples per batch.
+    pub batch: usize,
+    /// Learning rate at the start, or after the warm-up.
+    pub learning_rate: f64,
+}
+
+impl Default for TrainingSection {
+    fn default() -> Self {
+        Self { steps: None, epochs: None, batch: 32, learning_rate: 1e-3 }
+    }
+}
+
+impl Training for TrainingSection {
+    fn common(&self) -> TrainingSection {
+        self.clone()
     }
 }
 

@@ -6,7 +6,6 @@
 //! A process that uses the folder holds a lock on the file `.lock`. A folder with no other file is used again: its run
 //! ended before its configuration was written.
 
-mod comparison;
 mod error;
 
 use std::fs::{self, File, TryLockError};
@@ -16,11 +15,11 @@ use std::path::{Path, PathBuf};
 use burn::tensor::Device;
 use firefly_app::files::{PARTIAL, write_atomically};
 use serde::Serialize;
+use toml::{Table, Value};
 
 pub use error::FolderError;
 
-use self::comparison::{difference, other_version};
-use crate::config::Resolved;
+use crate::config::{Resolved, difference};
 use crate::task::{LoadedModel, Task};
 use crate::tasks::TaskName;
 
@@ -103,10 +102,12 @@ impl RunFolder {
     pub fn resolved<T: Task>(&self) -> Result<Resolved<T>, FolderError> {
         let path = self.config();
         let text = fs::read_to_string(&path).map_err(|source| self.no_run(source))?;
-        if let Err(source) = toml::from_str::<toml::Table>(&text) {
-            return Err(FolderError::ReadConfig { path, version: ": damaged".into(), source: Box::new(source) });
-        }
-        let task = task_in(&text);
+        let unreadable = |path, version, source| FolderError::ReadConfig { path, version, source: Box::new(source) };
+        let table: Table = match toml::from_str(&text) {
+            Ok(table) => table,
+            Err(error) => return Err(unreadable(path, ": damaged".into(), error)),
+        };
+        let task = task_in(&table);
         if task != T::NAME {
             return Err(FolderError::OtherTask { folder: self.0.clone(), task, expected: T::NAME });
         }
@@ -115,7 +116,7 @@ impl RunFolder {
                 Ok(()) => Ok(resolved),
                 Err(error) => Err(FolderError::Config(path, Box::new(error))),
             },
-            Err(error) => Err(FolderError::ReadConfig { path, version: other_version(&text), source: Box::new(error) }),
+            Err(error) => Err(unreadable(path, other_version(&table), error)),
         }
     }
 
@@ -124,7 +125,8 @@ impl RunFolder {
     /// # Errors
     /// If the folder holds no run.
     pub fn task(&self) -> Result<TaskName, FolderError> {
-        fs::read_to_string(self.config()).map(|text| task_in(&text)).map_err(|source| self.no_run(source))
+        let text = fs::read_to_string(self.config()).map_err(|source| self.no_run(source))?;
+        Ok(task_in(&toml::from_str(&text).unwrap_or_default()))
     }
 
     /// The error of a folder without a configuration.
@@ -256,10 +258,19 @@ impl RunFolder {
 }
 
 /// The task in a run's configuration; the first one where it names none.
-fn task_in(text: &str) -> TaskName {
-    let table: Option<toml::Table> = toml::from_str(text).ok();
-    let name = table.as_ref().and_then(|table| table.get("config")?.get("task"));
+fn task_in(config: &Table) -> TaskName {
+    let name = config.get("config").and_then(|config| config.get("task"));
     name.and_then(|name| name.clone().try_into().ok()).unwrap_or_default()
+}
+
+/// The version of Firefly that wrote a configuration, if it is another one, as a part of a sentence.
+fn other_version(config: &Table) -> String {
+    match config.get("firefly").and_then(Value::as_str) {
+        Some(version) if version != env!("CARGO_PKG_VERSION") => {
+            format!(", which Firefly {} can't read because Firefly {version} wrote it", env!("CARGO_PKG_VERSION"))
+        }
+        _ => String::new(),
+    }
 }
 
 /// Writes evaluation rows as JSON, atomically.

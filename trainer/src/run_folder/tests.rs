@@ -2,7 +2,6 @@
 
 use firefly_app::device::DeviceName;
 
-use super::comparison::difference;
 use super::*;
 use crate::tasks::peaks::{PeaksConfig, PeaksTask};
 

@@ -10,7 +10,7 @@ fn parse(text: &str, settings: &[String], origin: &str) -> Result<PeaksConfig, C
 }
 
 /// The error of a configuration.
-pub(in crate::config) fn message(text: &str, settings: &[&str]) -> String {
+fn message(text: &str, settings: &[&str]) -> String {
     let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
     parse(text, &settings, "run.toml").unwrap_err().to_string()
 }
@@ -139,4 +139,21 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn messages_of_the_parser_are_explained() {
+    for text in ["[model]\nscaling = \"density\"\n", "[model]\nscaling = { density = 1.0 }\n"] {
+        let error = message(text, &[]);
+        assert!(error.contains("a density needs its sample rate") && error.contains("line 2"), "{error}");
+    }
+    let one_name = "one name is expected, in quotes and not in a list";
+    assert!(message("", &["training.learn=[[\"gain\"]]"]).contains(one_name));
+    assert_eq!(message(&format!("a{} = 1\n", ".a".repeat(50_000)), &[]), "run.toml: its keys are nested too deeply");
+    assert!(message(&format!("name = {}", "[".repeat(500)), &[]).ends_with("values are nested too deeply"));
+}
+
+#[test]
+fn long_lines_of_errors_are_cut() {
+    assert!(message(&format!("name = {}", "[".repeat(100_000)), &[]).len() < 1000);
 }
