@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::progress::{Event, Interrupter, Monitor};
+use crate::progress::{Event, Interrupter, Monitor, Progress};
 use crate::run_folder::{self, RunFolder};
 use crate::task::{EvaluationRow, OpenRun, Task, TaskData};
 use crate::with_task;
@@ -11,7 +11,6 @@ use anyhow::{Context, Result};
 use clap::Args;
 use firefly_app::device::DeviceChoice;
 use firefly_app::files::ensure_writable;
-use firefly_app::streams::note;
 use firefly_recordings::available_memory;
 
 use super::options::open_device;
@@ -78,8 +77,7 @@ fn items(names: &str) -> Vec<&str> {
 
 /// Says how many recordings are left out.
 fn note_skipped(count: usize) {
-    let skipped = Event::RecordingsSkipped { count };
-    if let Some(text) = skipped.message().filter(|_| count > 0) {
-        note(text);
+    if count > 0 {
+        StderrProgress::default().on(Event::RecordingsSkipped { count });
     }
 }

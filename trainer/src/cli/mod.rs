@@ -1,4 +1,4 @@
-//! The command line of `firefly-train`: one file per command.
+//! The command line of `firefly-train`.
 
 mod choices;
 mod eval;
@@ -6,7 +6,6 @@ mod options;
 mod outcome;
 mod predict;
 mod stderr_progress;
-mod sweep;
 mod train;
 
 use std::process::ExitCode;
@@ -58,7 +57,7 @@ enum Command {
     Predict(predict::PredictArgs),
     /// Trains one run per value of a key and compares them on one page.
     #[command(after_help = "Example:\n  firefly train sweep run.toml --over loss.price=0,0.2 --steps 20")]
-    Sweep(sweep::SweepArgs),
+    Sweep(train::SweepArgs),
 }
 
 /// Parses the arguments and runs the command.
@@ -90,7 +89,7 @@ impl Cli {
             Some(Command::List) => choices::list(),
             Some(Command::New(args)) => choices::new(&args),
             Some(Command::Predict(args)) => predict::run(&args),
-            Some(Command::Sweep(args)) => sweep::run(&args),
+            Some(Command::Sweep(args)) => train::run_sweep(&args),
             None => train::run(&self.train),
         };
         match done {

@@ -1,6 +1,5 @@
 //! `firefly-train predict`: outputs of a trained model for files.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -65,32 +64,26 @@ fn predict<T: Task>(args: &PredictArgs, folder: &RunFolder) -> Result<ExitCode> 
         None => anyhow!("device {} failed: {cause}", args.device),
     };
     let predictions = predictions.map_err(failed)??;
-    refuse_inputs_as_outputs(&predictions, args)?;
-    let written = write(&predictions, &args.out).with_context(|| format!("--out {}", args.out.display()))?;
+    let (outputs, written) = files(predictions, &args.out);
+    for (output, _) in &outputs {
+        ensure_no_input(output, args.inputs.iter().map(PathBuf::as_path))
+            .with_context(|| format!("--out {}", output.display()))?;
+    }
+    let write = |(output, bytes): &(PathBuf, Vec<u8>)| write_atomically(output, bytes);
+    outputs.iter().try_for_each(write).with_context(|| format!("--out {}", args.out.display()))?;
     note(format_args!("{written} written to {}", args.out.display()));
     Ok(ExitCode::SUCCESS)
 }
 
-/// Fails where an output would replace an input.
-fn refuse_inputs_as_outputs(predictions: &Predictions, args: &PredictArgs) -> Result<()> {
-    let outputs: Vec<PathBuf> = match predictions {
-        Predictions::Table(_) => vec![args.out.clone()],
-        Predictions::Files(files) => files.iter().map(|file| args.out.join(&file.name)).collect(),
-    };
-    let check = |output: &PathBuf| ensure_no_input(output, args.inputs.iter().map(PathBuf::as_path));
-    outputs.iter().try_for_each(|output| check(output).with_context(|| format!("--out {}", output.display())))
-}
-
-/// Writes outputs, and returns what was written.
-fn write(predictions: &Predictions, out: &Path) -> io::Result<String> {
+/// The files that outputs are written to, with their contents, and a count of what is in them.
+fn files(predictions: Predictions, out: &Path) -> (Vec<(PathBuf, Vec<u8>)>, String) {
     match predictions {
         Predictions::Table(table) => {
-            write_atomically(out, csv(table).as_bytes())?;
-            Ok(counted(table.rows.len(), "row"))
+            (vec![(out.to_path_buf(), csv(&table).into_bytes())], counted(table.rows.len(), "row"))
         }
         Predictions::Files(files) => {
-            files.iter().try_for_each(|file| write_atomically(&out.join(&file.name), &file.bytes))?;
-            Ok(counted(files.len(), "file"))
+            let count = counted(files.len(), "file");
+            (files.into_iter().map(|file| (out.join(&file.name), file.bytes)).collect(), count)
         }
     }
 }
