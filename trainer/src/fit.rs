@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::checkpoint::{Checkpoint, CheckpointError, Checkpoints, RunState};
 use crate::config::{ConfigError, Length, RunConfig, Training};
-use crate::metrics::{MetricsError, MetricsLog, PendingPoint, TrainingPoint, Validation};
+use crate::metrics::{MetricsError, MetricsLog, PendingPoint, Validation};
 use crate::parallel::Replicas;
 use crate::progress::{Event, Interrupter, Progress};
 use crate::step::{StepError, Stepper};
@@ -40,14 +40,6 @@ pub enum FitError {
     /// The loss is not finite, or the metrics can't be written.
     #[error(transparent)]
     Metrics(#[from] MetricsError),
-    /// The loss on validation frames is NaN or infinite.
-    #[error("the loss is {loss} at step {step}: try a lower learning rate")]
-    ValidationLossNotFinite {
-        /// The loss.
-        loss: f64,
-        /// Steps done.
-        step: usize,
-    },
     /// A checkpoint can't be written.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
@@ -99,29 +91,6 @@ pub enum Checkpointing {
         /// Folder of the model of the lowest validation loss so far.
         best: PathBuf,
     },
-}
-
-impl FitError {
-    /// Whether training diverged (the loss is not finite), rather than failed by its data, files or settings.
-    pub fn is_divergence(&self) -> bool {
-        matches!(self, Self::ValidationLossNotFinite { .. } | Self::Metrics(MetricsError::LossNotFinite { .. }))
-    }
-}
-
-impl Checkpointing {
-    fn append(&mut self, point: &TrainingPoint) -> Result<(), MetricsError> {
-        match self {
-            Self::Off => Ok(()),
-            Self::On { metrics, .. } => metrics.append(point),
-        }
-    }
-
-    fn save_best<T: Task>(&self, model: &T::Model, config: &RunConfig<T>) -> Result<(), ModelError> {
-        match self {
-            Self::Off => Ok(()),
-            Self::On { best, .. } => T::save(model, config, best),
-        }
-    }
 }
 
 /// A run in progress, on one device or several.
@@ -290,7 +259,9 @@ impl<T: Task> Fit<'_, '_, T> {
                 let properties = T::properties(self.config, self.replicas.first().model());
                 let point = point.complete(properties, learning_rate, timer.take_mean_milliseconds())?;
                 progress.on(Event::Measured { point: &point, steps, text: &T::describe(&point) });
-                checkpointing.append(&point)?;
+                if let Checkpointing::On { metrics, .. } = checkpointing {
+                    metrics.append(&point)?;
+                }
             }
             if checkpoint {
                 self.checkpoint(checkpointing)?;
@@ -353,7 +324,7 @@ impl<T: Task> Fit<'_, '_, T> {
         let validated = T::measure(&run, &model)?;
         let loss = validated.loss;
         if !loss.is_finite() {
-            return Err(FitError::ValidationLossNotFinite { loss, step: self.state.step });
+            return Err(MetricsError::LossNotFinite { loss, step: self.state.step }.into());
         }
         let is_worse = self.untrained.as_ref().is_some_and(|of| T::is_worse(&validated, of));
         if !is_worse && self.state.best_loss.is_none_or(|best| loss < best) {
@@ -365,13 +336,15 @@ impl<T: Task> Fit<'_, '_, T> {
         } else {
             self.state.stale += 1;
         }
-        point.set_validation(validated);
+        point.validation = Some(validated);
         Ok(())
     }
 
     /// Keeps the best model so far.
     fn keep(&mut self, model: T::Model, checkpointing: &Checkpointing) -> Result<(), FitError> {
-        checkpointing.save_best(&model, self.config)?;
+        if let Checkpointing::On { best, .. } = checkpointing {
+            T::save(&model, self.config, best)?;
+        }
         self.state.best_step = Some(self.state.step);
         *self.best = Some(model);
         Ok(())

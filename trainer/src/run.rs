@@ -65,7 +65,7 @@ pub enum RunError {
 impl RunError {
     /// Whether training diverged (the loss is not finite), rather than failed by its data, files or settings.
     pub fn is_divergence(&self) -> bool {
-        matches!(self, Self::Fit(error) if error.is_divergence())
+        matches!(self, Self::Fit(FitError::Metrics(MetricsError::LossNotFinite { .. })))
     }
 }
 

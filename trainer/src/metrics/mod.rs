@@ -17,7 +17,7 @@ pub use self::point::{Metric, MetricValue, TrainingPoint, Validation};
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum MetricsError {
-    /// The loss of a step is NaN or infinite.
+    /// The loss of a step or of a validation is NaN or infinite.
     #[error("the loss is {loss} at step {step}: try a lower learning rate")]
     LossNotFinite {
         /// The loss.
@@ -83,18 +83,14 @@ impl StepLoss {
 pub struct PendingPoint {
     step: usize,
     losses: Vec<StepLoss>,
-    validation: Option<Validation>,
+    /// Validation after the step, if there is one.
+    pub validation: Option<Validation>,
 }
 
 impl PendingPoint {
     /// The loss of a step as the sum of those of each device; `step` counts the steps done, this one included.
     pub fn new(step: usize, losses: Vec<StepLoss>) -> Self {
         Self { step, losses, validation: None }
-    }
-
-    /// Adds a validation.
-    pub fn set_validation(&mut self, validation: Validation) {
-        self.validation = Some(validation);
     }
 
     /// The loss, read back.
