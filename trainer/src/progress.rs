@@ -13,11 +13,8 @@ use crate::metrics::TrainingPoint;
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// A sweep begins the run of this name.
-    RunStarted {
-        /// The key and its value, such as `price 0.1`.
-        name: &'a str,
-    },
+    /// A sweep begins the run of this name: the key and its value, such as `price 0.1`.
+    RunStarted(&'a str),
     /// Samples of an equation were solved.
     SamplesSolved {
         /// Name of the equation.
@@ -27,43 +24,22 @@ pub enum Event<'a> {
         /// Samples in all.
         samples: usize,
     },
-    /// Recordings are shorter than a frame and not used.
-    RecordingsSkipped {
-        /// Their number, per channel.
-        count: usize,
-    },
-    /// The model is large, so that steps may take long.
-    LargeModel {
-        /// Its parameters.
-        parameters: usize,
-    },
-    /// There is one class: every model is always right.
-    OneClass {
-        /// Its name.
-        class: &'a str,
-    },
+    /// Recordings are shorter than a frame and not used: their number, per channel.
+    RecordingsSkipped(usize),
+    /// The model is large, so that steps may take long: its parameters.
+    LargeModel(usize),
+    /// There is one class, so that every model is always right: its name.
+    OneClass(&'a str),
     /// The folder was left by a run that ended before its first step, and is used.
-    TakenOver {
-        /// The folder.
-        folder: &'a Path,
-    },
+    TakenOver(&'a Path),
     /// A checkpoint can't be used.
-    CheckpointDamaged {
-        /// The checkpoint, and what is wrong with it.
-        checkpoint: &'a DamagedCheckpoint,
-    },
-    /// The metrics of a resumed run are damaged; lines that can be read are kept.
-    MetricsDamaged {
-        /// The file.
-        path: &'a Path,
-    },
+    CheckpointDamaged(&'a DamagedCheckpoint),
+    /// The metrics of a resumed run in this file are damaged; lines that can be read are kept.
+    MetricsDamaged(&'a Path),
     /// The resumed run has no checkpoint yet.
     NoCheckpoint,
-    /// The run continues from a checkpoint.
-    Resumed {
-        /// Steps done.
-        step: usize,
-    },
+    /// The run continues from a checkpoint: the steps done.
+    Resumed(usize),
     /// The resumed run was started on other devices.
     OtherDevices {
         /// Names of those.
@@ -87,31 +63,28 @@ pub enum Event<'a> {
         /// Validations without improvement.
         patience: usize,
     },
-    /// The model of the lowest validation loss is kept, which is not the last one.
-    BestKept {
-        /// Steps after which it was; 0 for the untrained model.
-        step: usize,
-    },
+    /// The model of the lowest validation loss is kept, which is not the last one: the steps after which it was, 0 for
+    /// the untrained model.
+    BestKept(usize),
 }
 
 impl Event<'_> {
     /// The event as a sentence, if it is one to be read rather than counted.
     pub fn message(&self) -> Option<String> {
         Some(match self {
-            Self::RunStarted { name } => (*name).to_string(),
-            Self::RecordingsSkipped { count } => format!("{count} recordings are shorter than a frame and left out"),
-            Self::LargeModel { parameters } => format!("the model has {} parameters", whole(*parameters as u64)),
-            Self::OneClass { class } => {
+            Self::RunStarted(name) => (*name).to_string(),
+            Self::RecordingsSkipped(count) => format!("{count} recordings are shorter than a frame and left out"),
+            Self::LargeModel(parameters) => format!("the model has {} parameters", whole(*parameters as u64)),
+            Self::OneClass(class) => {
                 format!("{class} is the only class, so that every model is right: see data.separator and data.label")
             }
-            Self::TakenOver { folder } => {
+            Self::TakenOver(folder) => {
                 format!("{} was left by a run that ended before its first step: it is used", folder.display())
             }
-            Self::CheckpointDamaged { checkpoint } => {
-                let DamagedCheckpoint { folder, problem } = checkpoint;
+            Self::CheckpointDamaged(DamagedCheckpoint { folder, problem }) => {
                 format!("a checkpoint can't be used and is now {}: {problem}; the one before is used", folder.display())
             }
-            Self::MetricsDamaged { path } => {
+            Self::MetricsDamaged(path) => {
                 format!(
                     "{} is damaged: the lines that can be read are kept, the report lacks the others",
                     path.display()
@@ -121,14 +94,14 @@ impl Event<'_> {
             Self::OtherDevices { started, now } => {
                 format!("the run was started on {started}, and continues on {now}: its results differ in rounding")
             }
-            Self::Resumed { step } => format!("resuming at step {step}"),
+            Self::Resumed(step) => format!("resuming at step {step}"),
             Self::StoppedEarly { step, patience } => {
                 format!("stopped at step {step}: {patience} validations without a lower loss")
             }
-            Self::BestKept { step: 0 } => {
+            Self::BestKept(0) => {
                 "training made no model that validates better than the untrained one, which is kept".to_string()
             }
-            Self::BestKept { step } => format!("the model of step {step} is kept: it has the lowest validation loss"),
+            Self::BestKept(step) => format!("the model of step {step} is kept: it has the lowest validation loss"),
             _ => return None,
         })
     }

@@ -120,15 +120,15 @@ pub fn train<T: Task>(
     let (plain, data) = (devices[0].clone().inner(), &data[0]);
     let lock = if resume { folder.resume(resolved)? } else { folder.start(resolved)? };
     if lock.taken_over() {
-        progress.on(Event::TakenOver { folder: folder.path() });
+        progress.on(Event::TakenOver(folder.path()));
     }
     if data.skipped() > 0 {
-        progress.on(Event::RecordingsSkipped { count: data.skipped() });
+        progress.on(Event::RecordingsSkipped(data.skipped()));
     }
 
     let parameters = trainer.model().num_params();
     if parameters >= MANY_PARAMETERS {
-        progress.on(Event::LargeModel { parameters });
+        progress.on(Event::LargeModel(parameters));
     }
 
     // Checkpoints are those of the configuration that the run was started with, on whatever devices it continues.
@@ -141,12 +141,12 @@ pub fn train<T: Task>(
     if resume {
         let latest = checkpoints.latest()?;
         for checkpoint in &latest.damaged {
-            progress.on(Event::CheckpointDamaged { checkpoint });
+            progress.on(Event::CheckpointDamaged(checkpoint));
         }
         match latest.checkpoint {
             Some(checkpoint) => {
                 trainer.restore(checkpoint)?;
-                progress.on(Event::Resumed { step: trainer.state().step });
+                progress.on(Event::Resumed(trainer.state().step));
             }
             None => progress.on(Event::NoCheckpoint),
         }
@@ -154,7 +154,7 @@ pub fn train<T: Task>(
     let written = trainer.state().metrics_bytes;
     let kept = metrics::repair(&folder.metrics(), written)?;
     if kept != written {
-        progress.on(Event::MetricsDamaged { path: &folder.metrics() });
+        progress.on(Event::MetricsDamaged(&folder.metrics()));
     }
     let metrics = MetricsLog::open(&folder.metrics(), kept)?;
     let mut checkpointing = Checkpointing::On { metrics, checkpoints, best: folder.best() };
@@ -171,7 +171,7 @@ pub fn train<T: Task>(
         (None, Some(_)) => T::load(&folder.best(), config, &plain)?.model,
     };
     if let Some(step) = best_step.filter(|best| *best < step) {
-        progress.on(Event::BestKept { step });
+        progress.on(Event::BestKept(step));
     }
     T::save(&model, config, &folder.model())?;
     let run = OpenRun { config, data };

@@ -129,7 +129,7 @@ pub fn sweep<T: Task>(
     for (index, resolved) in runs.iter().enumerate() {
         let name = axis.name(index);
         let run_folder = folder_of(folder, &name);
-        progress.on(Event::RunStarted { name: &name });
+        progress.on(Event::RunStarted(&name));
         if run_folder.is_complete() {
             if !run_folder.resolved::<T>()?.is_same_run(resolved) {
                 return Err(RunError::OtherRun(run_folder.path().into()));

@@ -78,6 +78,6 @@ fn items(names: &str) -> Vec<&str> {
 /// Says how many recordings are left out.
 fn note_skipped(count: usize) {
     if count > 0 {
-        StderrProgress::default().on(Event::RecordingsSkipped { count });
+        StderrProgress::default().on(Event::RecordingsSkipped(count));
     }
 }

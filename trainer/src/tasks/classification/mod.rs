@@ -130,7 +130,7 @@ impl Task for Classification {
     ) -> Result<ClassificationData, TaskError> {
         let sets = ExampleSets::open(config)?;
         if let [class] = &sets.classes[..] {
-            monitor.on(Event::OneClass { class });
+            monitor.on(Event::OneClass(class));
         }
         if sets.validation.is_empty() {
             return Err(TaskError::NoValidationFrames);
