@@ -5,9 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::corpus::Corpus;
 use super::draw::{Draw, Part, Purpose};
-use super::fingerprint::Fingerprint;
-use super::mean_square;
 use super::synthetic::ColouredNoise;
+use super::{Fingerprint, mean_square};
 
 /// Shares of a recording of noise after which its validation and its test part begin.
 const PARTS: [f64; 2] = [0.7, 0.85];

@@ -4,8 +4,7 @@ use firefly_recordings::Samples;
 
 use super::corpus::Corpus;
 use super::error::DataError;
-use super::fingerprint::Fingerprint;
-use super::mean_square;
+use super::{Fingerprint, mean_square};
 
 /// Samples of each excerpt that a fingerprint is taken of.
 const FINGERPRINT_SAMPLES: usize = 256;

@@ -9,7 +9,6 @@ mod draw;
 mod epoch_order;
 mod error;
 mod excerpts;
-mod fingerprint;
 mod frame_batches;
 mod frames;
 mod source;
@@ -17,6 +16,7 @@ mod split;
 mod synthetic;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 pub use added_noise::{AddedNoise, NoiseKind};
 pub use corpus::Corpus;
@@ -24,7 +24,6 @@ pub use draw::{Part, dropout_seed, normal, normal_rows, uniform};
 pub use epoch_order::EpochOrder;
 pub use error::DataError;
 pub use excerpts::{Excerpts, add_noise};
-pub use fingerprint::Fingerprint;
 pub use frame_batches::{DeviceCorpus, FrameBatches, frames_to_tensor};
 pub use frames::{FileChoice, FrameSampler, Frames, SamplingConfig, frames_without_overlap};
 pub use source::{FrameSource, Mixture, MixtureSource};
@@ -85,6 +84,27 @@ pub struct EvaluationSet {
     pub name: String,
     /// The frames.
     pub frames: Frames,
+}
+
+/// Fingerprint of values in the order in which they are added: the first eight bytes of their SHA-256.
+#[derive(Default)]
+pub struct Fingerprint(Sha256);
+
+impl Fingerprint {
+    /// Adds a number.
+    pub fn number(&mut self, number: usize) {
+        self.0.update((number as u64).to_le_bytes());
+    }
+
+    /// Adds values.
+    pub fn values<'a>(&mut self, values: impl IntoIterator<Item = &'a f32>) {
+        values.into_iter().for_each(|value| self.0.update(value.to_le_bytes()));
+    }
+
+    /// The fingerprint.
+    pub fn finish(self) -> u64 {
+        self.0.finalize().iter().take(size_of::<u64>()).fold(0, |number, byte| number << 8 | u64::from(*byte))
+    }
 }
 
 /// Mean square of samples.
@@ -170,5 +190,22 @@ impl DataConfig {
             evaluation: vec![EvaluationSet { name, frames }],
             train: FrameSource::Recordings(FrameSampler::new(corpora.train, frame, self.sampling.clone(), seed)?),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Fingerprint;
+
+    #[test]
+    fn a_fingerprint_changes_with_every_value_and_their_order() {
+        let of = |values: &[f32]| {
+            let mut fingerprint = Fingerprint::default();
+            fingerprint.values(values);
+            fingerprint.finish()
+        };
+        assert_eq!(of(&[1.0, 2.0]), of(&[1.0, 2.0]));
+        assert_ne!(of(&[1.0, 2.0]), of(&[2.0, 1.0]));
+        assert_ne!(of(&[1.0, 2.0]), of(&[1.0]));
     }
 }

@@ -1,12 +1,14 @@
 //! Synthetic signals, generated from a seed.
 
 mod config;
-mod noise;
 mod tonal;
 
+use std::fmt;
 use std::sync::Arc;
 
+use firefly_ops::rustfft_plans::Planned;
 use rayon::prelude::*;
+use realfft::{ComplexToReal, num_complex::Complex};
 
 pub use config::{SignalFamily, SyntheticConfig, UnknownSignalFamily};
 
@@ -14,7 +16,6 @@ use super::draw::{Draw, Part, Purpose};
 use super::error::{DataError, check_frame};
 use super::frames::Frames;
 use super::mean_square;
-pub(super) use noise::ColouredNoise;
 
 /// Source of synthetic frames. Cloning shares everything.
 #[derive(Debug, Clone)]
@@ -96,6 +97,53 @@ impl Synthetic {
         let mut samples = vec![0.0; count * self.frame];
         samples.par_chunks_exact_mut(self.frame).enumerate().for_each(|(index, out)| self.frame(index as u64, out));
         Frames::new(self.frame, [samples.into()])
+    }
+}
+
+/// Generator of noise frames with a power density proportional to frequency^-exponent.
+///
+/// The inverse transform is periodic. A frame is half a period, so that its end is not continuous with its start.
+#[derive(Clone)]
+pub(super) struct ColouredNoise {
+    inverse: Arc<dyn ComplexToReal<f32>>,
+    /// log2 of the bin number; 0 for bin 0, whose density is that of bin 1.
+    log_bins: Arc<[f32]>,
+}
+
+impl fmt::Debug for ColouredNoise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ColouredNoise").field("period", &self.inverse.len()).finish()
+    }
+}
+
+impl ColouredNoise {
+    pub(super) fn new(frame: usize) -> Self {
+        let period = 2 * frame;
+        Self {
+            inverse: f32::inverse_real_plan(period),
+            log_bins: (0..=period / 2).map(|bin| (bin.max(1) as f32).log2()).collect(),
+        }
+    }
+
+    /// Overwrites `out` with noise; its level is arbitrary.
+    pub(super) fn fill(&self, exponent: f64, draw: &mut Draw, out: &mut [f32]) {
+        let mut parts = vec![0.0f32; 2 * self.log_bins.len()];
+        draw.fill_normal(&mut parts);
+        // Amplitude is the root of power.
+        let slope = -0.5 * exponent as f32;
+        let mut spectrum: Vec<Complex<f32>> = parts
+            .chunks_exact(2)
+            .zip(self.log_bins.iter())
+            .map(|(part, log_bin)| Complex::new(part[0], part[1]) * (slope * log_bin).exp2())
+            .collect();
+        // DC and Nyquist of a real signal are real: their power is all in the real part.
+        let end = spectrum.len() - 1;
+        for bin in [0, end] {
+            spectrum[bin] = Complex::new(spectrum[bin].re * std::f32::consts::SQRT_2, 0.0);
+        }
+        let mut samples = self.inverse.make_output_vec();
+        self.inverse.process(&mut spectrum, &mut samples).expect("lengths come from the plan, and both ends are real");
+        out.copy_from_slice(&samples[..out.len()]);
     }
 }
 
