@@ -1,5 +1,7 @@
 //! Section `[optimizer]`: the optimizer, its learning rate over the steps, and what is done with gradients and weights.
 
+use std::fmt::Display;
+
 use serde::{Deserialize, Serialize};
 
 use super::ConfigError;
@@ -102,61 +104,43 @@ impl Default for OptimizerSection {
 }
 
 impl OptimizerSection {
-    /// Checks every value.
+    /// Checks every value, and that no key is set which the optimizer or the schedule ignores.
     pub(super) fn validate(&self) -> Result<(), ConfigError> {
-        for (key, value) in [
-            ("optimizer.beta_1", self.beta_1),
-            ("optimizer.beta_2", self.beta_2),
-            ("optimizer.momentum", self.momentum),
-            ("optimizer.average_decay", self.average_decay),
-        ] {
-            ensure((0.0..1.0).contains(&value), key, value, "from 0 to below 1")?;
-        }
-        ensure(self.epsilon > 0.0 && self.epsilon <= 1.0, "optimizer.epsilon", self.epsilon, "above 0 and at most 1")?;
-        ensure(
-            self.step_factor > 0.0 && self.step_factor < 1.0,
-            "optimizer.step_factor",
-            self.step_factor,
-            "above 0 and below 1",
-        )?;
-        for (key, value) in [
-            ("optimizer.weight_decay", self.weight_decay),
-            ("optimizer.clip_norm", self.clip_norm),
-            ("optimizer.clip_value", self.clip_value),
-        ] {
-            ensure((0.0..=1e6).contains(&value), key, value, "from 0 to 1e6")?;
-        }
-        for (key, value) in [("optimizer.step_every", self.step_every), ("optimizer.accumulate", self.accumulate)] {
-            ensure((1..=1_000_000_000).contains(&value), key, value, "from 1 to 1,000,000,000")?;
-        }
-        ensure(self.warm_up <= 1_000_000_000, "optimizer.warm_up", self.warm_up, "at most 1,000,000,000")?;
-        self.validate_use()
-    }
-
-    /// Checks that no key is set which the optimizer or the schedule ignores.
-    fn validate_use(&self) -> Result<(), ConfigError> {
-        let default = Self::default();
-        let is_sgd = self.kind == Optimizer::Sgd;
+        let Self { beta_1, beta_2, epsilon, momentum, nesterov, average_decay, accumulate, warm_up, .. } = self;
+        let Self { weight_decay, clip_norm, clip_value, step_every, step_factor, .. } = self;
+        let unset = Self::default();
+        let (is_sgd, is_step) = (self.kind == Optimizer::Sgd, self.schedule == RateSchedule::Step);
+        let share = |value: &f64| (0.0..1.0).contains(value);
+        let limit = |value: &f64| (0.0..=1e6).contains(value);
+        let count = |value: &usize| (1..=1_000_000_000).contains(value);
+        let (shares, limits, counts) = ("from 0 to below 1", "from 0 to 1e6", "from 1 to 1,000,000,000");
         let only_sgd = "left out unless optimizer.kind is \"sgd\"";
-        ensure(is_sgd || self.momentum == 0.0, "optimizer.momentum", self.momentum, only_sgd)?;
-        ensure(is_sgd || !self.nesterov, "optimizer.nesterov", self.nesterov, only_sgd)?;
-        ensure(
-            !self.nesterov || self.momentum > 0.0,
-            "optimizer.nesterov",
-            self.nesterov,
-            "false where optimizer.momentum is 0",
-        )?;
-        for (key, value, unused) in [
-            ("optimizer.beta_1", self.beta_1, default.beta_1),
-            ("optimizer.beta_2", self.beta_2, default.beta_2),
-            ("optimizer.epsilon", self.epsilon, default.epsilon),
-        ] {
-            ensure(!is_sgd || value == unused, key, value, "left out where optimizer.kind is \"sgd\"")?;
-        }
-        let is_step = self.schedule == RateSchedule::Step;
+        let not_sgd = "left out where optimizer.kind is \"sgd\"";
         let only_step = "left out unless optimizer.schedule is \"step\"";
-        ensure(is_step || self.step_every == default.step_every, "optimizer.step_every", self.step_every, only_step)?;
-        ensure(is_step || self.step_factor == default.step_factor, "optimizer.step_factor", self.step_factor, only_step)
+        let rules: [(&str, &dyn Display, bool, &'static str); 20] = [
+            ("beta_1", beta_1, share(beta_1), shares),
+            ("beta_2", beta_2, share(beta_2), shares),
+            ("momentum", momentum, share(momentum), shares),
+            ("average_decay", average_decay, share(average_decay), shares),
+            ("epsilon", epsilon, *epsilon > 0.0 && *epsilon <= 1.0, "above 0 and at most 1"),
+            ("step_factor", step_factor, *step_factor > 0.0 && *step_factor < 1.0, "above 0 and below 1"),
+            ("weight_decay", weight_decay, limit(weight_decay), limits),
+            ("clip_norm", clip_norm, limit(clip_norm), limits),
+            ("clip_value", clip_value, limit(clip_value), limits),
+            ("step_every", step_every, count(step_every), counts),
+            ("accumulate", accumulate, count(accumulate), counts),
+            ("warm_up", warm_up, *warm_up <= 1_000_000_000, "at most 1,000,000,000"),
+            ("momentum", momentum, is_sgd || *momentum == 0.0, only_sgd),
+            ("nesterov", nesterov, is_sgd || !nesterov, only_sgd),
+            ("nesterov", nesterov, !nesterov || *momentum > 0.0, "false where optimizer.momentum is 0"),
+            ("beta_1", beta_1, !is_sgd || *beta_1 == unset.beta_1, not_sgd),
+            ("beta_2", beta_2, !is_sgd || *beta_2 == unset.beta_2, not_sgd),
+            ("epsilon", epsilon, !is_sgd || *epsilon == unset.epsilon, not_sgd),
+            ("step_every", step_every, is_step || *step_every == unset.step_every, only_step),
+            ("step_factor", step_factor, is_step || *step_factor == unset.step_factor, only_step),
+        ];
+        let check = |(key, got, holds, expected)| ensure(holds, &format!("optimizer.{key}"), got, expected);
+        rules.into_iter().try_for_each(check)
     }
 }
 
