@@ -67,40 +67,26 @@ impl Report {
             title => title,
         };
         let mut page = Document::new("Firefly training report", title);
-        page.section("What was trained", &self.facts());
-        page.section("Evaluation", &self.evaluation());
+        let facts = self.facts.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let facts = (!self.facts.is_empty()).then(|| document::facts(facts));
+        page.section("What was trained", &or_nothing(facts, "Nothing was recorded about this run."));
+        let ReportParts { tables, figures, model, .. } = &self.parts;
+        let evaluation = (!tables.is_empty()).then(|| tables.concat() + &grid(figures));
+        page.section("Evaluation", &or_nothing(evaluation, "No model was evaluated."));
         let training = training_figures(&self.training, self.terms, self.curves);
-        page.section("Training", &figures("No training history was recorded.", &training));
-        page.section("Learned model", &figures("This run has no learned model.", &self.parts.model));
-        page.section("Configuration", &self.configuration());
+        let beside = |figures: &[Figure]| (!figures.is_empty()).then(|| grid(figures));
+        page.section("Training", &or_nothing(beside(&training), "No training history was recorded."));
+        page.section("Learned model", &or_nothing(beside(model), "This run has no learned model."));
+        let is_recorded = !self.config.trim().is_empty();
+        let config = is_recorded.then(|| details("Resolved configuration (TOML)", &self.config));
+        page.section("Configuration", &or_nothing(config, "No configuration was recorded."));
         page.html()
-    }
-
-    fn facts(&self) -> String {
-        if self.facts.is_empty() {
-            return nothing("Nothing was recorded about this run.");
-        }
-        document::facts(self.facts.iter().map(|(name, value)| (name.as_str(), value.as_str())))
-    }
-
-    fn evaluation(&self) -> String {
-        if self.parts.tables.is_empty() {
-            return nothing("No model was evaluated.");
-        }
-        self.parts.tables.concat() + &grid(&self.parts.figures)
-    }
-
-    fn configuration(&self) -> String {
-        if self.config.trim().is_empty() {
-            return nothing("No configuration was recorded.");
-        }
-        details("Resolved configuration (TOML)", &self.config)
     }
 }
 
-/// `figures` beside each other, or a note that says `empty` when there are none.
-fn figures(empty: &str, figures: &[Figure]) -> String {
-    if figures.is_empty() { nothing(empty) } else { grid(figures) }
+/// A part of the page, or a note that it is missing.
+fn or_nothing(part: Option<String>, note: &str) -> String {
+    part.unwrap_or_else(|| nothing(note))
 }
 
 /// The figures of a training history: the loss with its terms, a figure per curve, and the learning rate; none of an
