@@ -102,22 +102,16 @@ impl RunFolder {
     pub fn resolved<T: Task>(&self) -> Result<Resolved<T>, FolderError> {
         let path = self.config();
         let text = fs::read_to_string(&path).map_err(|source| self.no_run(source))?;
-        let unreadable = |path, version, source| FolderError::ReadConfig { path, version, source: Box::new(source) };
-        let table: Table = match toml::from_str(&text) {
-            Ok(table) => table,
-            Err(error) => return Err(unreadable(path, ": damaged".into(), error)),
-        };
+        let unreadable =
+            |version, source| FolderError::ReadConfig { path: self.config(), version, source: Box::new(source) };
+        let table: Table = toml::from_str(&text).map_err(|error| unreadable(": damaged".into(), error))?;
         let task = task_in(&table);
         if task != T::NAME {
             return Err(FolderError::OtherTask { folder: self.0.clone(), task, expected: T::NAME });
         }
-        match Resolved::from_toml(&text) {
-            Ok(resolved) => match resolved.config.validate() {
-                Ok(()) => Ok(resolved),
-                Err(error) => Err(FolderError::Config(path, Box::new(error))),
-            },
-            Err(error) => Err(unreadable(path, other_version(&table), error)),
-        }
+        let resolved = Resolved::from_toml(&text).map_err(|error| unreadable(other_version(&table), error))?;
+        resolved.config.validate().map_err(|error| FolderError::Config(path, Box::new(error)))?;
+        Ok(resolved)
     }
 
     /// The task of the run.
@@ -135,12 +129,9 @@ impl RunFolder {
         if !folder.join(SWEEP_KEY).exists() {
             return FolderError::NoRun(folder, source);
         }
-        let mut runs: Vec<String> = fs::read_dir(&folder)
-            .map(|entries| entries.flatten().filter(|entry| entry.path().join(CONFIG).exists()).collect::<Vec<_>>())
-            .unwrap_or_default()
-            .iter()
-            .map(|entry| entry.file_name().to_string_lossy().into_owned())
-            .collect();
+        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+        let runs = entries.filter(|entry| entry.path().join(CONFIG).exists());
+        let mut runs: Vec<String> = runs.map(|run| run.file_name().to_string_lossy().into_owned()).collect();
         runs.sort_unstable();
         FolderError::Sweep(folder, runs)
     }
@@ -301,8 +292,8 @@ pub(crate) fn default_folder<T: Task>(resolved: &Resolved<T>, resume: bool) -> R
         "" => Some(1),
         rest => rest.strip_prefix('-')?.parse::<usize>().ok(),
     };
-    let entries: Vec<fs::DirEntry> = fs::read_dir(RUNS).map(|entries| entries.flatten().collect()).unwrap_or_default();
-    let mut numbers: Vec<usize> = entries.iter().filter_map(|entry| number(entry.file_name().to_str()?)).collect();
+    let entries = fs::read_dir(RUNS).into_iter().flatten().flatten();
+    let mut numbers: Vec<usize> = entries.filter_map(|entry| number(entry.file_name().to_str()?)).collect();
     numbers.sort_unstable();
     let folders: Vec<RunFolder> = numbers.into_iter().map(numbered).collect();
     let is_same = |folder: &&RunFolder| folder.resolved::<T>().is_ok_and(|started| started.is_same_run(resolved));
