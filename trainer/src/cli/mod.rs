@@ -93,16 +93,12 @@ impl Cli {
             None => train::run(&self.train),
         };
         match done {
-            Err(error) if is_divergence(&error) => {
+            // Training itself broke down, rather than its data, files or settings.
+            Err(error) if error.downcast_ref::<RunError>().is_some_and(RunError::is_divergence) => {
                 note_error(error.as_ref());
                 Ok(ExitCode::from(RUN_FAILED))
             }
             done => done,
         }
     }
-}
-
-/// Whether training itself broke down, rather than its data, files or settings.
-fn is_divergence(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<RunError>().is_some_and(RunError::is_divergence)
 }

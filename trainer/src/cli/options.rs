@@ -68,11 +68,6 @@ impl KeyOptions {
         .filter_map(|(key, value)| Some((key, value?)))
         .collect()
     }
-
-    /// The hop that goes with `n_fft`: half of it.
-    fn hop(&self) -> Option<String> {
-        self.n_fft.map(|n_fft| format!("model.hop={}", n_fft / 2))
-    }
 }
 
 /// A whole number; the configuration says which are accepted.
@@ -88,10 +83,11 @@ impl TrainingOptions {
 
     /// The configuration in `path` with every option applied, and `extra` settings after them, and its devices.
     pub fn resolve<T: Task>(&self, path: &Path, extra: &[String]) -> Result<(Resolved<T>, DeviceList)> {
-        // The hop before what is set, so that a hop that is set counts.
+        // Half of `n_fft`, before what is set, so that a hop that is set counts.
+        let hop = self.keys.n_fft.map(|n_fft| format!("model.hop={}", n_fft / 2));
         let keys = self.keys.given().into_iter().map(|(key, value)| format!("{key}={value}"));
         let set = self.settings.iter().chain(extra).cloned();
-        let settings: Vec<String> = self.keys.hop().into_iter().chain(set).chain(keys).collect();
+        let settings: Vec<String> = hop.into_iter().chain(set).chain(keys).collect();
         let from_environment = || env::var_os("FIREFLY_DATA").filter(|root| !root.is_empty()).map(PathBuf::from);
         let root = self.data.clone().or_else(from_environment);
         let config = config::load::<T>(path, &settings, root.as_deref())?;

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use firefly_app::table::wrapped;
 use toml::{Table, Value};
 
 use super::{RunConfig, Sections, TaskName};
@@ -79,7 +80,9 @@ pub fn template<T: Sections>(config: &RunConfig<T>) -> Result<String, toml::ser:
             let _ = write!(text, "\n{comment}[{}]\n", key.section);
             section.clone_from(&key.section);
         }
-        push_comment(&mut text, &format!("{} ({})", key.meaning, key.accepted.replace('`', "")));
+        for line in wrapped(&format!("{} ({})", key.meaning, key.accepted.replace('`', "")), WIDTH) {
+            let _ = writeln!(text, "# {line}");
+        }
         let _ = match values.and_then(|values| values.get(&key.key)) {
             Some(value) => writeln!(text, "{} = {value}", key.key),
             None => writeln!(text, "# {} =", key.key),
@@ -92,11 +95,4 @@ pub fn template<T: Sections>(config: &RunConfig<T>) -> Result<String, toml::ser:
 fn subtable<'a>(table: &'a Table, section: &str) -> Option<&'a Table> {
     let names = section.split('.').filter(|name| !name.is_empty());
     names.into_iter().try_fold(table, |table, name| table.get(name).and_then(Value::as_table))
-}
-
-/// Adds a comment, in lines of limited length.
-fn push_comment(text: &mut String, comment: &str) {
-    for line in firefly_app::table::wrapped(comment, WIDTH) {
-        let _ = writeln!(text, "# {line}");
-    }
 }

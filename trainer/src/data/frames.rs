@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use firefly_recordings::Samples;
+use firefly_recordings::{Recording, Samples};
 use serde::{Deserialize, Serialize};
 
 use super::corpus::Corpus;
@@ -182,20 +182,15 @@ impl FrameSampler {
         config.validate()?;
         let shortest = corpus.recordings().iter().map(|r| r.samples.len()).min();
         if shortest.is_none_or(|samples| samples < frame) {
-            return Err(DataError::setting(
-                "frame",
-                frame,
-                format!("at most {}, the length of the shortest recording kept", shortest.unwrap_or(0)),
-            ));
+            let accepted = format!("at most {}, the length of the shortest recording kept", shortest.unwrap_or(0));
+            return Err(DataError::setting("frame", frame, accepted));
         }
-        let ends = corpus
-            .recordings()
-            .iter()
-            .scan(0u64, |total, recording| {
-                *total += (recording.samples.len() - frame + 1) as u64;
-                Some(*total)
-            })
-            .collect();
+        let mut total = 0;
+        let end = |recording: &Recording| {
+            total += (recording.samples.len() - frame + 1) as u64;
+            total
+        };
+        let ends = corpus.recordings().iter().map(end).collect();
         let file_starts = std::iter::once(0).chain(corpus.file_ranges().into_iter().map(|file| file.end)).collect();
         Ok(Self { corpus, frame, seed, config, ends, file_starts })
     }

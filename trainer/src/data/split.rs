@@ -178,18 +178,16 @@ impl RecordingsConfig {
         }
         let all = Corpus::load(&self.train, frame)?;
         let mut skipped = all.skipped();
-        let (rest, test) = if let Some(folder) = &self.test {
-            let test = Corpus::load(folder, frame)?;
-            skipped += test.skipped();
-            (all, Some(test))
-        } else if !self.test_suffixes.is_empty() {
-            let (rest, test) = split_by_suffix(&all, &self.test_suffixes)?;
-            (rest, Some(test))
-        } else if !self.test_contains.is_empty() {
-            let (rest, test) = split_by_part(&all, &self.test_contains)?;
-            (rest, Some(test))
-        } else {
-            (all, None)
+        let with_test = |(rest, test)| (rest, Some(test));
+        let (rest, test) = match &self.test {
+            Some(folder) => {
+                let test = Corpus::load(folder, frame)?;
+                skipped += test.skipped();
+                (all, Some(test))
+            }
+            None if !self.test_suffixes.is_empty() => split_by_suffix(&all, &self.test_suffixes).map(with_test)?,
+            None if !self.test_contains.is_empty() => split_by_part(&all, &self.test_contains).map(with_test)?,
+            None => (all, None),
         };
         let (train, validation) = split(&rest, self.validation_share, seed)?;
         Ok(Corpora { train, validation, test, skipped })
