@@ -122,7 +122,7 @@ fn measure_rounds(
     probe: &mut LoadProbe,
 ) -> anyhow::Result<(Vec<RoundSamples>, LoadRecord)> {
     let catalogue = catalogue(profile);
-    let find = |strategy: &Strategy| catalogue.iter().find(|found| found.info().name == strategy.name());
+    let find = |strategy: &Strategy| catalogue.iter().find(|found| found.name == strategy.name());
     let chosen: Vec<_> = strategies.iter().filter_map(find).collect();
     let runner = Runner::new(&chosen, None, false, setup);
     let rounds = arguments.rounds as usize;

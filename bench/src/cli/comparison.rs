@@ -65,7 +65,7 @@ impl<P: Problem> Comparison<'_, P> {
         if !options.quiet {
             self.introduce(options, &strategies, &machine, out)?;
         }
-        let names: Vec<&str> = strategies.iter().map(|strategy| strategy.info().name).collect();
+        let names: Vec<&str> = strategies.iter().map(|strategy| strategy.name).collect();
         let own = self.options.clone().with("strategy", names.clone()).with("baseline", baseline.map(|at| names[at]));
         let command = CommandRecord { name: self.command.into(), options: options.parameters(own) };
         let record = |cases: &[CaseRecord], complete: bool| -> anyhow::Result<()> {
@@ -107,9 +107,9 @@ impl<P: Problem> Comparison<'_, P> {
             names.iter().map(|name| self.position(name.trim())).collect()
         };
         let runs = |position: &usize| {
-            let info = self.catalogue[*position].info();
-            let wanted = !info.by_name || self.added.contains(&info.name);
-            wanted && !(options.is_on_host() && info.needs_accelerator)
+            let strategy = &self.catalogue[*position];
+            let wanted = !strategy.is_by_name || self.added.contains(&strategy.name);
+            wanted && !(options.is_on_host() && strategy.needs_accelerator)
         };
         let mut chosen = match &options.strategy {
             Some(names) => distinct(positions(names).context("--strategy")?),
@@ -123,25 +123,25 @@ impl<P: Problem> Comparison<'_, P> {
 
     /// Position of the baseline among the strategies that run.
     fn baseline(&self, options: &MeasureOptions, strategies: &[&BenchStrategy<P>]) -> anyhow::Result<Option<usize>> {
-        let position = |name: &str| strategies.iter().position(|strategy| strategy.info().name == name);
+        let position = |name: &str| strategies.iter().position(|strategy| strategy.name == name);
         let Some(name) = &options.baseline else {
-            let first_competing = || strategies.iter().position(|strategy| strategy.info().competes);
+            let first_competing = || strategies.iter().position(|strategy| strategy.competes);
             let baseline = position(self.default_baseline).or_else(first_competing);
             return Ok(baseline.filter(|_| strategies.len() > 1 || options.control));
         };
         let named = &self.catalogue[self.position(name).context("--baseline")?];
         let missing = || format!("--baseline: `{name}` is not among the strategies that run");
-        position(named.info().name).with_context(missing).map(Some)
+        position(named.name).with_context(missing).map(Some)
     }
 
     /// Position of a strategy in the catalogue.
     fn position(&self, name: &str) -> anyhow::Result<usize> {
-        let infos = || self.catalogue.iter().map(BenchStrategy::info);
+        let mut strategies = self.catalogue.iter();
         // A name precedes an alias of another.
-        let exact = infos().position(|info| info.name == name);
-        exact.or_else(|| infos().position(|info| info.is_called(name))).with_context(|| {
-            let names: Vec<&str> = infos().map(|info| info.name).collect();
-            let all = infos().flat_map(|info| info.aliases).chain(&names).copied();
+        let exact = strategies.clone().position(|strategy| strategy.name == name);
+        exact.or_else(|| strategies.position(|strategy| strategy.is_called(name))).with_context(|| {
+            let names: Vec<&str> = self.catalogue.iter().map(|strategy| strategy.name).collect();
+            let all = self.catalogue.iter().flat_map(|strategy| strategy.aliases).chain(&names).copied();
             format!("unknown strategy `{name}`{}; known are {}", suggest::hint(name, all), names.join(", "))
         })
     }
@@ -165,8 +165,7 @@ impl<P: Problem> Comparison<'_, P> {
             options.warmup,
             options.seed
         ));
-        lines
-            .extend(strategies.iter().map(|strategy| format!("{}: {}", strategy.info().name, strategy.info().summary)));
+        lines.extend(strategies.iter().map(|strategy| format!("{}: {}", strategy.name, strategy.summary)));
         lines.push("× NAME: how many times as fast as NAME, median of the iterations".into());
         for line in lines {
             // What continues a line is indented.

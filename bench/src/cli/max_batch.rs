@@ -79,7 +79,7 @@ pub fn run(arguments: &MaxBatchArgs, out: &mut dyn Write) -> anyhow::Result<Exit
         };
         cases.push(CaseRecord {
             problem: problem.parameters().without(&["batch"]),
-            strategy: firefly().info().name.into(),
+            strategy: firefly().name.into(),
             device: name.to_string(),
             instruction_set: None,
             threads: available_cores(),

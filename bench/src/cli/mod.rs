@@ -210,10 +210,10 @@ fn example(command: &str, takes_lists: bool) -> String {
 /// A command's help: lists, an example, and its strategies.
 pub fn strategies_help<P: Problem>(command: &str, catalogue: &[BenchStrategy<P>]) -> String {
     let line = |strategy: &BenchStrategy<P>| {
-        let info = strategy.info();
-        let others: Vec<&str> = info.aliases.iter().copied().filter(|alias| *alias != info.name).collect();
+        let BenchStrategy { name, aliases, summary, .. } = strategy;
+        let others: Vec<&str> = aliases.iter().copied().filter(|alias| alias != name).collect();
         let others = if others.is_empty() { String::new() } else { format!(" (or {})", others.join(", ")) };
-        format!("\n  {}{others}: {}", info.name, info.summary)
+        format!("\n  {name}{others}: {summary}")
     };
     let strategies: String = catalogue.iter().map(line).collect();
     format!("{}\n\nStrategies:{strategies}", example(command, true))

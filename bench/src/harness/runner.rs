@@ -62,7 +62,7 @@ fn configurations<P: Problem>(
     for same_threads in executions.chunk_by(|a, b| a.threads() == b.threads()) {
         let entrants = (0..strategies.len()).map(|strategy| (strategy, false)).chain(control.map(|at| (at, true)));
         for (strategy, is_control) in entrants {
-            let count = if strategies[strategy].info().takes_instruction_sets { same_threads.len() } else { 1 };
+            let count = if strategies[strategy].takes_instruction_sets { same_threads.len() } else { 1 };
             let executions = first..first + count;
             configurations.extend(executions.map(|execution| Configuration { strategy, execution, is_control }));
         }
@@ -85,7 +85,8 @@ impl<'a, P: Problem> Runner<'a, P> {
 
     /// Steps of progress per problem.
     pub fn steps(&self) -> usize {
-        steps(self.configurations.len(), self.setup.iterations)
+        let Iterations { warmup, timed } = self.setup.iterations;
+        self.configurations.len() + warmup + timed
     }
 
     /// Records of a problem's cases. `kept` holds the inputs of the previous problem, and afterwards those of this one.
@@ -118,11 +119,7 @@ impl<'a, P: Problem> Runner<'a, P> {
                 Inputs::generate(specs, problem.rows(), *seed, most_sets, device)
             }
         };
-        let inputs: &Inputs = kept.insert(inputs);
-        let references = References::new(inputs);
-        let cases =
-            self.configurations.iter().map(|configuration| self.case(*configuration, problem, inputs, &references));
-        Ok(run_cases(cases.collect(), problem.size(), *iterations, *seed, progress))
+        Ok(self.measured(problem, kept.insert(inputs), progress))
     }
 
     /// Bytes of host memory that a problem takes: its input sets, and the temporaries of the strategy that takes most. On
@@ -132,29 +129,6 @@ impl<'a, P: Problem> Runner<'a, P> {
         let is_on_host = self.setup.device_name.kind().is_host();
         let needs = self.strategies.iter().map(|strategy| strategy.memory(problem));
         inputs + needs.max().filter(|_| is_on_host).unwrap_or(0)
-    }
-
-    fn case<'b>(
-        &'b self,
-        configuration: Configuration,
-        problem: &'b P,
-        inputs: &'b Inputs,
-        references: &'b References,
-    ) -> Case<'b> {
-        let (strategy, execution) = self.parts(configuration);
-        let forced = forced_set(strategy, execution);
-        let verify = move || {
-            if let Some(set) = forced {
-                if set > InstructionSet::detected() {
-                    return Err(Unsupported::InstructionSet(set).into());
-                }
-                if strategy.instruction_set(problem) != Some(set.name()) {
-                    return Err(Unsupported::Kernel(set).into());
-                }
-            }
-            strategy.verify(problem, inputs, references)
-        };
-        Case { execution, verify: Box::new(verify), comparisons: self.comparisons(configuration) }
     }
 
     /// Cases that a case's speed is given relative to: the baseline and the copy on as many threads, the strategy that
@@ -170,16 +144,16 @@ impl<'a, P: Problem> Runner<'a, P> {
             let matches = |other: Configuration| other.strategy == strategy && threads(other) == threads(configuration);
             find(&|other| matches(other) && other.execution == configuration.execution).or_else(|| find(&matches))
         };
-        let named = |name: &str| self.strategies.iter().position(|strategy| strategy.info().name == name);
+        let named = |name: &str| self.strategies.iter().position(|strategy| strategy.name == name);
         let mut comparisons = Vec::new();
         if let Some(baseline) = self.baseline {
-            let name = self.strategies[baseline].info().name;
+            let name = self.strategies[baseline].name;
             comparisons.extend(with_same_threads(baseline).map(|other| (name.to_string(), other)));
         }
         if let Some(copy) = named(COPY_BASELINE) {
             comparisons.extend(with_same_threads(copy).map(|other| (COPY_BASELINE.to_string(), other)));
         }
-        if let Some(previous) = self.strategies[configuration.strategy].info().previous.and_then(named) {
+        if let Some(previous) = self.strategies[configuration.strategy].previous.and_then(named) {
             comparisons.extend(with_same_threads(previous).map(|other| (PREVIOUS.to_string(), other)));
         }
         let fewest = executions[0].threads();
@@ -197,14 +171,17 @@ impl<'a, P: Problem> Runner<'a, P> {
 
     fn record(&self, configuration: Configuration, problem: &P, outcome: CaseOutcome) -> CaseRecord {
         let (strategy, execution) = self.parts(configuration);
+        let is_known =
+            (!strategy.takes_instruction_sets || self.setup.device_name.kind().is_host()) && problem.check().is_ok();
+        let chosen = || execution.run(|| strategy.instruction_set(problem));
         let forced = forced_set(strategy, execution).map(InstructionSet::name);
         CaseRecord {
             problem: problem.parameters(),
-            strategy: format!("{}{}", strategy.info().name, if configuration.is_control { CONTROL } else { "" }),
+            strategy: format!("{}{}", strategy.name, if configuration.is_control { CONTROL } else { "" }),
             device: self.setup.device_name.to_string(),
-            instruction_set: forced.or_else(|| self.chosen_set(strategy, problem, execution)).map(str::to_string),
+            instruction_set: forced.or_else(|| if is_known { chosen() } else { None }).map(str::to_string),
             threads: execution.threads(),
-            competes: strategy.info().competes && !configuration.is_control,
+            competes: strategy.competes && !configuration.is_control,
             outcome,
         }
     }
@@ -213,21 +190,88 @@ impl<'a, P: Problem> Runner<'a, P> {
         (self.strategies[configuration.strategy], &self.setup.executions[configuration.execution])
     }
 
-    /// The set that a strategy's kernels choose themselves.
-    fn chosen_set(
-        &self,
-        strategy: &BenchStrategy<P>,
-        problem: &P,
-        execution: &ExecutionConfig,
-    ) -> Option<&'static str> {
-        let known = !strategy.info().takes_instruction_sets || self.setup.device_name.kind().is_host();
-        if known && problem.check().is_ok() { execution.run(|| strategy.instruction_set(problem)) } else { None }
+    /// Outcomes of the cases, in their order. Progress advances by [`steps`](Self::steps).
+    fn measured(&self, problem: &P, inputs: &Inputs, progress: &StepProgress) -> Vec<CaseOutcome> {
+        let MeasurementSetup { iterations, seed, .. } = *self.setup;
+        let references = References::new(inputs);
+        let mut outcomes: Vec<Option<CaseOutcome>> = Vec::with_capacity(self.configurations.len());
+        let (mut routines, mut passed) = (Vec::new(), Vec::new());
+        // Verify each case on its own threads; what fails has its outcome, what passes will be timed.
+        for (index, &configuration) in self.configurations.iter().enumerate() {
+            if is_interrupted() {
+                outcomes.push(Some(CaseOutcome::unsupported("interrupted")));
+                continue;
+            }
+            let (strategy, execution) = self.parts(configuration);
+            outcomes.push(match execution.run(|| verified(strategy, execution, problem, inputs, &references)) {
+                Ok(Verified { routine, checksums, verification, useful_bytes, accuracy, traffic, selected }) => {
+                    routines.push(VerifiedCase { execution, routine, checksums });
+                    passed.push((index, verification, useful_bytes, accuracy, traffic, selected));
+                    None
+                }
+                Err(error) => Some(error.into()),
+            });
+            progress.advance(1);
+        }
+        // Time all that passed in one loop.
+        let mut left = iterations.warmup + iterations.timed;
+        let timed = interleave(&mut routines, iterations, seed, || {
+            left -= 1;
+            progress.advance(1);
+        });
+        progress.advance(left);
+
+        // Relate the times to those of other cases.
+        let places: Vec<usize> = passed.iter().map(|(index, ..)| *index).collect();
+        let samples_of = |which: usize| timed[places.iter().position(|index| *index == which)?].as_ref().ok();
+        for ((index, verification, useful_bytes, accuracy, traffic, selected), (samples, routine)) in
+            passed.into_iter().zip(timed.iter().zip(&routines))
+        {
+            let size = problem.size();
+            let size = WorkSize { useful_bytes: useful_bytes.unwrap_or(size.useful_bytes), ..size };
+            let speed = |samples: &[u64]| {
+                let ratio = |(baseline, other): (String, usize)| {
+                    let ratio = Percentiles::of_speed_ratio(samples_of(other)?, samples)?;
+                    Some(SpeedRatio { baseline, ratio })
+                };
+                self.comparisons(self.configurations[index]).into_iter().filter_map(ratio).collect()
+            };
+            outcomes[index] = match samples {
+                Ok(samples) => {
+                    Measured::new(size, verification, routine.checksums.len(), samples.clone()).map(|measured| {
+                        let speed = speed(samples);
+                        CaseOutcome::Measured(Box::new(Measured { accuracy, traffic, selected, speed, ..measured }))
+                    })
+                }
+                Err(error) => Some(CaseOutcome::failed(error.to_string())),
+            };
+        }
+        outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(|| CaseOutcome::failed("it was not timed"))).collect()
     }
+}
+
+/// The strategy's routine, verified on the calling threads with the set that its kernels are forced to use.
+fn verified<'a, P: Problem>(
+    strategy: &BenchStrategy<P>,
+    execution: &ExecutionConfig,
+    problem: &P,
+    inputs: &'a Inputs,
+    references: &References,
+) -> Result<Verified<'a>, CaseError> {
+    if let Some(set) = forced_set(strategy, execution) {
+        if set > InstructionSet::detected() {
+            return Err(Unsupported::InstructionSet(set).into());
+        }
+        if strategy.instruction_set(problem) != Some(set.name()) {
+            return Err(Unsupported::Kernel(set).into());
+        }
+    }
+    strategy.verify(problem, inputs, references)
 }
 
 /// The set that a strategy is forced to use.
 fn forced_set<P: Problem>(strategy: &BenchStrategy<P>, execution: &ExecutionConfig) -> Option<InstructionSet> {
-    execution.forced().filter(|_| strategy.info().takes_instruction_sets)
+    execution.forced().filter(|_| strategy.takes_instruction_sets)
 }
 
 /// Checks that `needed` bytes fit in memory.
@@ -236,79 +280,4 @@ pub fn check_memory(needed: usize) -> Result<(), ProblemError> {
         Some(free) if needed as f64 > MEMORY_SHARE * free as f64 => Err(ProblemError::Memory { needed, free }),
         _ => Ok(()),
     }
-}
-
-/// Strategy on an execution configuration.
-struct Case<'a> {
-    execution: &'a ExecutionConfig,
-    /// Prepares and verifies the routine, on the case's own threads.
-    verify: Box<dyn FnOnce() -> Result<Verified<'a>, CaseError> + Send + 'a>,
-    /// Cases that its speed is given relative to: a name, and the position among the cases.
-    comparisons: Vec<(String, usize)>,
-}
-
-/// Outcomes of the cases, in their order; `seed` draws the order of their turns. Progress advances by [`steps`].
-fn run_cases(
-    cases: Vec<Case<'_>>,
-    size: WorkSize,
-    iterations: Iterations,
-    seed: u64,
-    progress: &StepProgress,
-) -> Vec<CaseOutcome> {
-    let count = cases.len();
-    let mut outcomes: Vec<Option<CaseOutcome>> = Vec::with_capacity(count);
-    let (mut routines, mut passed) = (Vec::new(), Vec::new());
-    // Verify each case; what fails has its outcome, what passes will be timed.
-    for (index, Case { execution, verify, comparisons }) in cases.into_iter().enumerate() {
-        if is_interrupted() {
-            outcomes.push(Some(CaseOutcome::unsupported("interrupted")));
-            continue;
-        }
-        outcomes.push(match execution.run(verify) {
-            Ok(Verified { routine, checksums, verification, useful_bytes, accuracy, traffic, selected }) => {
-                routines.push(VerifiedCase { execution, routine, checksums });
-                let size = WorkSize { useful_bytes: useful_bytes.unwrap_or(size.useful_bytes), ..size };
-                passed.push((index, comparisons, (size, verification, accuracy, traffic, selected)));
-                None
-            }
-            Err(error) => Some(error.into()),
-        });
-        progress.advance(1);
-    }
-    // Time all that passed in one loop.
-    let mut left = steps(count, iterations) - count;
-    let timed = interleave(&mut routines, iterations, seed, || {
-        left -= 1;
-        progress.advance(1);
-    });
-    progress.advance(left);
-
-    // Relate the times to those of other cases.
-    let places: Vec<usize> = passed.iter().map(|(index, ..)| *index).collect();
-    let samples_of = |which: usize| timed[places.iter().position(|index| *index == which)?].as_ref().ok();
-    for ((index, comparisons, found), (samples, routine)) in passed.into_iter().zip(timed.iter().zip(&routines)) {
-        let (size, verification, accuracy, traffic, selected) = found;
-        let speed = |samples: &[u64]| {
-            let ratio = |(baseline, other): (String, usize)| {
-                let ratio = Percentiles::of_speed_ratio(samples_of(other)?, samples)?;
-                Some(SpeedRatio { baseline, ratio })
-            };
-            comparisons.into_iter().filter_map(ratio).collect()
-        };
-        outcomes[index] = match samples {
-            Ok(samples) => {
-                Measured::new(size, verification, routine.checksums.len(), samples.clone()).map(|measured| {
-                    let speed = speed(samples);
-                    CaseOutcome::Measured(Box::new(Measured { accuracy, traffic, selected, speed, ..measured }))
-                })
-            }
-            Err(error) => Some(CaseOutcome::failed(error.to_string())),
-        };
-    }
-    outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(|| CaseOutcome::failed("it was not timed"))).collect()
-}
-
-/// Steps of progress of `cases` cases.
-fn steps(cases: usize, iterations: Iterations) -> usize {
-    cases + iterations.warmup + iterations.timed
 }

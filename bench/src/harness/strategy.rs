@@ -2,9 +2,12 @@
 
 use super::{CaseError, Inputs, Problem, References, Verified};
 
-/// A strategy's name and what a comparison has to take into account.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StrategyInfo {
+/// Prepares what is needed once (plans, buffers, tensors on the device of the inputs), then runs every input set and
+/// compares the results with the expected ones. Called on the thread pool that the routine may use.
+type Verify<P> = dyn for<'a> Fn(&P, &'a Inputs, &References) -> Result<Verified<'a>, CaseError> + Send + Sync;
+
+/// Way to solve the problems of a suite, and what a comparison has to take into account.
+pub struct BenchStrategy<P: Problem> {
     /// Name that users select it by.
     pub name: &'static str,
     /// Other names that users may type.
@@ -16,27 +19,11 @@ pub struct StrategyInfo {
     /// Whether it measures transfers to a device with memory of its own and back; on the host it runs only by name.
     pub needs_accelerator: bool,
     /// Whether it runs only by name, because preparing it takes longer than measuring it.
-    pub by_name: bool,
+    pub is_by_name: bool,
     /// Whether it takes part in the search for the fastest. Lower bounds and strategies with other results do not.
     pub competes: bool,
     /// Name of the strategy that it improves on: its speed is also given relative to that one.
     pub previous: Option<&'static str>,
-}
-
-impl StrategyInfo {
-    /// Whether users may select it by `name`.
-    pub fn is_called(&self, name: &str) -> bool {
-        self.name == name || self.aliases.contains(&name)
-    }
-}
-
-/// Prepares what is needed once (plans, buffers, tensors on the device of the inputs), then runs every input set and
-/// compares the results with the expected ones. Called on the thread pool that the routine may use.
-type Verify<P> = dyn for<'a> Fn(&P, &'a Inputs, &References) -> Result<Verified<'a>, CaseError> + Send + Sync;
-
-/// Way to solve the problems of a suite.
-pub struct BenchStrategy<P: Problem> {
-    info: StrategyInfo,
     instruction_set: fn(&P) -> Option<&'static str>,
     temporaries: usize,
     verify: Box<Verify<P>>,
@@ -48,22 +35,29 @@ impl<P: Problem> BenchStrategy<P> {
     where
         F: for<'a> Fn(&P, &'a Inputs, &References) -> Result<Verified<'a>, CaseError> + Send + Sync + 'static,
     {
-        let info = StrategyInfo {
+        Self {
             name,
             aliases: &[],
             summary,
             takes_instruction_sets: false,
             needs_accelerator: false,
-            by_name: false,
+            is_by_name: false,
             competes: true,
             previous: None,
-        };
-        Self { info, instruction_set: |_| None, temporaries: 1, verify: Box::new(verify) }
+            instruction_set: |_| None,
+            temporaries: 1,
+            verify: Box::new(verify),
+        }
+    }
+
+    /// Whether users may select it by `name`.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.aliases.contains(&name)
     }
 
     /// Firefly's kernels for host processors: `chosen` is the set that they use on the calling thread.
     pub fn with_forced_sets(mut self, chosen: fn(&P) -> Option<&'static str>) -> Self {
-        self.info.takes_instruction_sets = true;
+        self.takes_instruction_sets = true;
         self.with_instruction_set(chosen)
     }
 
@@ -81,25 +75,25 @@ impl<P: Problem> BenchStrategy<P> {
 
     /// A strategy that runs on the host only if it is named.
     pub const fn on_accelerators(mut self) -> Self {
-        self.info.needs_accelerator = true;
+        self.needs_accelerator = true;
         self
     }
 
     /// A strategy with other names, of which its own may be one.
     pub const fn also_called(mut self, aliases: &'static [&'static str]) -> Self {
-        self.info.aliases = aliases;
+        self.aliases = aliases;
         self
     }
 
     /// A strategy that runs only if it is named, or an option asks for it.
     pub const fn by_name(mut self) -> Self {
-        self.info.by_name = true;
+        self.is_by_name = true;
         self
     }
 
     /// A strategy that takes no part in the search for the fastest.
     pub const fn without_competing(mut self) -> Self {
-        self.info.competes = false;
+        self.competes = false;
         self
     }
 
@@ -111,13 +105,8 @@ impl<P: Problem> BenchStrategy<P> {
 
     /// A strategy that improves on another.
     pub const fn after(mut self, previous: Option<&'static str>) -> Self {
-        self.info.previous = previous;
+        self.previous = previous;
         self
-    }
-
-    /// Name, description and role.
-    pub const fn info(&self) -> &StrategyInfo {
-        &self.info
     }
 
     /// The instruction set of its kernels on the calling thread; none where it is not known.

@@ -293,12 +293,12 @@ mod tests {
     #[test]
     fn names_in_the_catalogue_are_unique_and_published_ones_are_there() {
         let all = catalogue(LearnedSource::Trained { steps: 1, seed: 0 });
-        let mut names: Vec<_> = all.iter().map(|strategy| strategy.info().name).collect();
+        let mut names: Vec<_> = all.iter().map(|strategy| strategy.name).collect();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), all.len());
         for name in PUBLISHED_STRATEGIES.iter().flat_map(|row| row.names) {
-            let found = all.iter().filter(|strategy| strategy.info().is_called(name)).count();
+            let found = all.iter().filter(|strategy| strategy.is_called(name)).count();
             assert!(found == 1 || (found == 2 && *name == "rustfft"), "{name}: {found}");
         }
     }
