@@ -2,7 +2,6 @@
 
 use firefly_app::table::{Align, TextTable};
 
-/// Function from a row to a cell.
 type Cell<'a, T> = Box<dyn Fn(&T) -> String + 'a>;
 
 /// Columns of tables with a row per `T`.
@@ -12,7 +11,6 @@ pub struct Columns<'a, T: ?Sized> {
 }
 
 impl<'a, T: ?Sized> Columns<'a, T> {
-    /// No column yet.
     pub fn new() -> Self {
         Self { table: TextTable::default(), cells: Vec::new() }
     }

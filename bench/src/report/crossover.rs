@@ -141,8 +141,11 @@ impl Crossover {
             table = table.optional(strategy, Align::Right, 2 + place as u8);
         }
         table = table.column("fastest", Align::Left).column("× next", Align::Right).optional("clear", Align::Left, 1);
-        for row in &self.rows {
-            table.row(self.cells(row));
+        for SizeRow { size, times, fastest: Fastest { place, lead, is_clear } } in &self.rows {
+            let times = times.iter().map(|time| time.map(|time| milliseconds(time.median)).unwrap_or_default());
+            let lead = lead.map(|ratio| significant(ratio, 3)).unwrap_or_default();
+            let fastest = [strategies[*place].clone(), lead, if *is_clear { "yes" } else { "no" }.to_string()];
+            table.row([size.to_string()].into_iter().chain(times).chain(fastest));
         }
         table
     }
@@ -155,19 +158,6 @@ impl Crossover {
             if is_only { names.join(" = ") } else { title.clone() }
         };
         self.strategies.iter().zip(&bare).map(title).collect()
-    }
-
-    /// Cells of a row of the table.
-    pub fn cells(&self, row: &SizeRow) -> Vec<String> {
-        let Fastest { place, lead, is_clear } = row.fastest;
-        let times = row.times.iter().map(|time| time.map(|time| milliseconds(time.median)).unwrap_or_default());
-        let fastest = self.titles()[place].clone();
-        let rest = [
-            fastest,
-            lead.map(|ratio| significant(ratio, 3)).unwrap_or_default(),
-            if is_clear { "yes" } else { "no" }.to_string(),
-        ];
-        [row.size.to_string()].into_iter().chain(times).chain(rest).collect()
     }
 }
 

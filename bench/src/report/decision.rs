@@ -2,7 +2,7 @@
 
 use firefly_app::number::{bytes, duration, significant};
 use firefly_app::table::{Align, TableLayout, TextTable, wrapped};
-use firefly_framework::cost::{FusionDecision, Prediction, Score, SlowdownCheck};
+use firefly_framework::cost::{FusionDecision, Score, SlowdownCheck};
 use firefly_framework::movement::DataMovement;
 
 use super::traffic::signed_bytes;
@@ -56,9 +56,8 @@ fn terms(decision: &FusionDecision) -> TextTable {
     for (name, (movement, prediction)) in [("before", &decision.before), ("after", &decision.after)] {
         let DataMovement { launches, syncs, host_output, traffic } = *movement;
         let bytes = [traffic, host_output].map(bytes);
-        table.row(
-            [name.into(), launches.to_string(), syncs.to_string()].into_iter().chain(bytes).chain([total(prediction)]),
-        );
+        let counts = [name.into(), launches.to_string(), syncs.to_string()];
+        table.row(counts.into_iter().chain(bytes).chain([duration(prediction.total())]));
     }
     let saved = decision.benefit;
     let bytes = [saved.traffic, saved.read_back].map(signed_bytes);
@@ -67,10 +66,6 @@ fn terms(decision: &FusionDecision) -> TextTable {
     let worth = [launches, syncs - host_penalty, traffic, read_back, decision.score.total()].map(duration);
     table.row(["worth".into()].into_iter().chain(worth));
     table
-}
-
-fn total(prediction: &Prediction) -> String {
-    duration(prediction.total())
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use super::profile::ProfileReport;
 use super::regret::Choices;
 use super::schema::{AnyReport, BenchReport, Tool};
 use super::{decision, terminal, traffic};
-use crate::harness::{DERIVED, MachineInfo, date, day, distinct, shown};
+use crate::harness::{DERIVED, date, day, distinct, shown};
 
 /// A report, as every page shows it.
 struct Section {
@@ -22,15 +22,10 @@ struct Section {
     title: String,
     /// Machine, system, date and program.
     facts: Vec<(&'static str, String)>,
-    /// The command as it is typed.
     command: String,
-    /// Sentences.
     lines: Vec<String>,
-    /// Charts.
     figures: Vec<Figure>,
-    /// Tables with their captions.
     tables: Vec<(String, TextTable)>,
-    /// Texts with their captions.
     details: Vec<(&'static str, String)>,
 }
 
@@ -43,7 +38,7 @@ impl Section {
     }
 
     fn of_bench(report: &BenchReport) -> Self {
-        let BenchReport { tool, date, host, command, facts, cases, .. } = report;
+        let BenchReport { tool, host, command, facts, cases, .. } = report;
         let options = command.options.iter().filter_map(|(name, value)| Some((name.to_string(), option(value)?)));
         let mut lines = Vec::new();
         if !report.complete {
@@ -75,8 +70,12 @@ impl Section {
             }
         }
         Self {
-            title: format!("{}, {}", command.name, day(*date)),
-            facts: provenance(host, *date, tool),
+            title: format!("{}, {}", command.name, day(report.date)),
+            facts: vec![
+                ("machine", host.summary()),
+                ("system", format!("{} {}", host.os, host.arch)),
+                ("measured", format!("{} by {}", date(report.date), by(tool))),
+            ],
             command: command_line(&command.name, options),
             lines,
             figures: figures(cases),
@@ -146,14 +145,6 @@ pub fn html(title: &str, reports: &[(String, AnyReport)]) -> String {
     page.html()
 }
 
-fn provenance(machine: &MachineInfo, seconds: u64, tool: &Tool) -> Vec<(&'static str, String)> {
-    vec![
-        ("machine", machine.summary()),
-        ("system", format!("{} {}", machine.os, machine.arch)),
-        ("measured", format!("{} by {}", date(seconds), by(tool))),
-    ]
-}
-
 fn by(tool: &Tool) -> String {
     format!("{} {}, {} build", tool.name, tool.version, tool.build)
 }
@@ -209,7 +200,7 @@ mod tests {
     use firefly_testing::assert_self_contained;
 
     use super::*;
-    use crate::harness::{CaseOutcome, CaseRecord, ParameterMap};
+    use crate::harness::{CaseOutcome, CaseRecord, MachineInfo, ParameterMap};
     use crate::report::crossover::tests::case;
     use crate::report::schema::{CommandRecord, FORMAT};
 

@@ -39,6 +39,12 @@ impl<'a> Choice<'a> {
     }
 }
 
+/// Mean and worst regret of choices, in percent.
+fn mean_and_worst(choices: &[Choice<'_>]) -> [f64; 2] {
+    let regrets = || choices.iter().map(|choice| 100.0 * choice.regret);
+    [regrets().sum::<f64>() / choices.len() as f64, regrets().fold(0.0, f64::max)]
+}
+
 /// Choices over a grid of problems.
 pub struct Choices<'a>(Vec<Choice<'a>>);
 
@@ -57,15 +63,12 @@ impl<'a> Choices<'a> {
 
     /// Table with a row per length and number of segments: the regret of choices.
     pub fn overview(&self) -> TextTable {
-        let regrets = |group: &[Choice<'_>]| group.iter().map(|choice| 100.0 * choice.regret).collect::<Vec<f64>>();
         Columns::<[Choice<'_>]>::new()
             .number("n_fft", |group| group[0].parameter("n_fft"))
             .number("segments", |group| group[0].parameter("segments"))
             .number("cases", |group| group.len().to_string())
-            .number("mean regret, %", move |group| {
-                format!("{:.1}", regrets(group).iter().sum::<f64>() / group.len() as f64)
-            })
-            .number("worst regret, %", move |group| format!("{:.1}", regrets(group).into_iter().fold(0.0, f64::max)))
+            .number("mean regret, %", |group| format!("{:.1}", mean_and_worst(group)[0]))
+            .number("worst regret, %", |group| format!("{:.1}", mean_and_worst(group)[1]))
             .table(self.0.chunk_by(|a, b| ["n_fft", "segments"].iter().all(|of| a.parameter(of) == b.parameter(of))))
     }
 
@@ -94,9 +97,7 @@ impl<'a> Choices<'a> {
 
     /// Mean and worst regret as a line of text.
     pub fn summary(&self) -> String {
-        let regrets = || self.0.iter().map(|choice| 100.0 * choice.regret);
-        let mean = regrets().sum::<f64>() / self.0.len() as f64;
-        let worst = regrets().fold(0.0, f64::max);
+        let [mean, worst] = mean_and_worst(&self.0);
         format!("regret of {} choices {mean:.1} % on average, {worst:.1} % at worst", self.0.len())
     }
 }

@@ -82,11 +82,6 @@ impl Tool {
     }
 }
 
-/// Seconds since 1970 (UTC).
-pub fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs())
-}
-
 /// Writes a report to `path`, whole or not at all.
 ///
 /// # Errors
@@ -99,7 +94,8 @@ pub fn write(report: &impl Serialize, path: &Path) -> Result<()> {
 impl BenchReport {
     /// A report of this program, made now.
     pub fn new(host: MachineInfo, command: CommandRecord, facts: ParameterMap, cases: Vec<CaseRecord>) -> Self {
-        Self { format: FORMAT, tool: Tool::this(), date: now(), host, command, facts, complete: true, cases }
+        let date = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
+        Self { format: FORMAT, tool: Tool::this(), date, host, command, facts, complete: true, cases }
     }
 
     /// Reads a report.
