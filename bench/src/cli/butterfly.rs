@@ -7,8 +7,8 @@ use anyhow::ensure;
 use super::ExitStatus;
 use super::comparison::Comparison;
 use super::options::MeasureOptions;
-use crate::harness::{BenchStrategy, NumberRange, ParameterMap, numbers};
-use crate::suites::butterfly::{ButterflyProblem, grid};
+use crate::harness::{NumberRange, ParameterMap, numbers};
+use crate::suites::butterfly::{catalogue, grid};
 
 /// Options of `butterfly`.
 #[derive(Debug, Clone, clap::Args)]
@@ -22,17 +22,12 @@ pub struct ButterflyArgs {
     /// Share of the gates that are open in firefly-hard, from 0 to 1
     #[arg(long, value_name = "SHARE", default_value_t = 0.5, allow_negative_numbers = true)]
     pub open: f64,
-    /// Device, execution and iterations
     #[command(flatten)]
     pub measure: MeasureOptions,
 }
 
-/// Runs the grid that `arguments` describe over strategies of `catalogue`, and prints the table to `out`.
-pub fn run(
-    arguments: &ButterflyArgs,
-    catalogue: &[BenchStrategy<ButterflyProblem>],
-    out: &mut dyn Write,
-) -> anyhow::Result<ExitStatus> {
+/// Runs the grid that `arguments` describe, and prints the table to `out`.
+pub fn run(arguments: &ButterflyArgs, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
     let ButterflyArgs { n, batch, open, measure } = arguments;
     ensure!((0.0..=1.0).contains(open), "--open is {open}, but must be from 0 to 1");
     let (lengths, batches) = (numbers(n), numbers(batch));
@@ -51,7 +46,7 @@ pub fn run(
         options: ParameterMap::default().with("n", lengths.clone()).with("batch", batches.clone()).with("open", *open),
         problems: grid(&lengths, &batches, *open),
         columns: &["n", "batch"],
-        catalogue,
+        catalogue: &catalogue(),
         added: Vec::new(),
         default_baseline: "rustfft",
     };

@@ -50,14 +50,12 @@ pub fn run(arguments: &CompareArgs, out: &mut dyn Write) -> anyhow::Result<ExitS
     let threshold = arguments.threshold;
     ensure!(threshold >= 0.0, "--threshold is {threshold}, but must not be negative");
     let (before, after) = (bench_report(&arguments.before)?, bench_report(&arguments.after)?);
-    let names = [&before.command.name, &after.command.name];
+    let (first, second) = (&before.command.name, &after.command.name);
     ensure!(
-        names[0] == names[1],
-        "{} and {} are reports of different commands, {} and {}",
+        first == second,
+        "{} and {} are reports of different commands, {first} and {second}",
         arguments.before.display(),
-        arguments.after.display(),
-        names[0],
-        names[1]
+        arguments.after.display()
     );
     for difference in differences(&before, &after) {
         writeln!(out, "note: {}", printable(&difference))?;

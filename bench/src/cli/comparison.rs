@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, ensure};
 use firefly_app::progress::StepProgress;
 use firefly_app::suggest;
-use firefly_app::table::wrapped;
+use firefly_app::table::{TableLayout, wrapped};
 
 use super::options::MeasureOptions;
 use crate::harness::{
     BenchStrategy, CaseRecord, Inputs, MachineInfo, ParameterMap, Problem, Runner, distinct, is_interrupted, listen,
 };
+use crate::report::crossover::{self, crossovers};
 use crate::report::schema::{BenchReport, CommandRecord, write};
 use crate::report::terminal;
 
@@ -20,7 +21,6 @@ const RECORD_EVERY: Duration = Duration::from_secs(1);
 
 /// Problems and strategies of a command.
 pub struct Comparison<'a, P: Problem> {
-    /// Name of the command.
     pub command: &'static str,
     /// Lines that are printed before the cases.
     pub heading: Vec<String>,
@@ -32,7 +32,6 @@ pub struct Comparison<'a, P: Problem> {
     pub problems: Vec<P>,
     /// Parameters of a problem that the table shows.
     pub columns: &'static [&'static str],
-    /// Every strategy.
     pub catalogue: &'a [BenchStrategy<P>],
     /// Strategies that run by name only, and that the command's options ask for.
     pub added: Vec<&'static str>,
@@ -51,6 +50,15 @@ impl<P: Problem> Comparison<'_, P> {
         }
         out.flush()?;
         Ok(cases)
+    }
+
+    /// Crossovers of cases over each of `sizes`, as text.
+    pub fn crossovers(&self, cases: &[CaseRecord], sizes: &[&str], layout: TableLayout) -> String {
+        let of_size = |over: &&str| {
+            let others: Vec<&str> = self.columns.iter().copied().filter(|name| name != over).collect();
+            crossover::render(&crossovers(cases, over), over, &others, layout)
+        };
+        sizes.iter().map(of_size).collect()
     }
 
     /// Measures every case, and writes the report if `options` name a file: before any table, and while the measurement
@@ -134,7 +142,6 @@ impl<P: Problem> Comparison<'_, P> {
         position(named.name).with_context(missing).map(Some)
     }
 
-    /// Position of a strategy in the catalogue.
     fn position(&self, name: &str) -> anyhow::Result<usize> {
         let mut strategies = self.catalogue.iter();
         // A name precedes an alias of another.

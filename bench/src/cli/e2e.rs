@@ -8,11 +8,10 @@ use super::ExitStatus;
 use super::comparison::Comparison;
 use super::options::MeasureOptions;
 use super::problem_options::{PeaksGrid, TrainOptions, named};
-use crate::harness::{BenchStrategy, distinct, name_of, whole};
-use crate::report::crossover::{self, crossovers};
+use crate::harness::{distinct, name_of, whole};
 use crate::suites::layers::MAX_MELS;
 use crate::suites::peaks::facts;
-use crate::suites::pipelines::{Pipeline, PipelineProblem, grid};
+use crate::suites::pipelines::{Pipeline, catalogue, grid};
 
 /// Options of `e2e`.
 #[derive(Debug, Clone, clap::Args)]
@@ -21,7 +20,6 @@ pub struct E2eArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "psd,mel,peaks")]
     #[arg(value_parser = named(Pipeline::NAMED))]
     pub pipeline: Vec<Pipeline>,
-    /// Sizes of the problems
     #[command(flatten)]
     pub grid: PeaksGrid,
     /// Filters of the mel pipeline, from 1 to 4096
@@ -31,20 +29,14 @@ pub struct E2eArgs {
     /// Sampling rate of the mel filters in hertz, above 0
     #[arg(long, value_name = "HERTZ", default_value_t = 16_000.0, allow_negative_numbers = true)]
     pub sample_rate: f64,
-    /// Training of learned models
     #[command(flatten)]
     pub train: TrainOptions,
-    /// Device, execution and iterations
     #[command(flatten)]
     pub measure: MeasureOptions,
 }
 
-/// Runs the grid that `arguments` describe over strategies of `catalogue`, and prints the table to `out`.
-pub fn run(
-    arguments: &E2eArgs,
-    catalogue: &[BenchStrategy<PipelineProblem>],
-    out: &mut dyn Write,
-) -> anyhow::Result<ExitStatus> {
+/// Runs the grid that `arguments` describe, and prints the table to `out`.
+pub fn run(arguments: &E2eArgs, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
     let E2eArgs { pipeline, grid: sizes, mels, sample_rate, train, measure } = arguments;
     train.check(measure.strategy.as_deref())?;
     let problems = sizes.problems();
@@ -68,14 +60,11 @@ pub fn run(
         ),
         problems: grid(&pipelines, &problems, *mels, *sample_rate),
         columns: &["n_fft", "segments", "batch", "pipeline", "k"],
-        catalogue,
+        catalogue: &catalogue(train.source(measure.seed)),
         added: train.added(),
         default_baseline: "burn-stock",
     };
     let cases = comparison.run(measure, out)?;
-    for over in ["batch", "k"] {
-        let others: Vec<&str> = comparison.columns.iter().copied().filter(|name| *name != over).collect();
-        write!(out, "{}", crossover::render(&crossovers(&cases, over), over, &others, measure.layout()))?;
-    }
+    write!(out, "{}", comparison.crossovers(&cases, &["batch", "k"], measure.layout()))?;
     Ok(ExitStatus::of(&cases))
 }

@@ -8,8 +8,8 @@ use super::ExitStatus;
 use super::comparison::Comparison;
 use super::options::MeasureOptions;
 use super::problem_options::named;
-use crate::harness::{BenchStrategy, NumberRange, ParameterMap, Problem, distinct, numbers, whole};
-use crate::suites::fft::{DIRECTIONS, Extent, FftProblem, FftValues, Shapes, grid};
+use crate::harness::{NumberRange, ParameterMap, Problem, distinct, numbers, whole};
+use crate::suites::fft::{DIRECTIONS, Extent, FftValues, Shapes, catalogue, grid};
 
 /// Options of `fft`.
 #[derive(Debug, Clone, clap::Args)]
@@ -32,17 +32,12 @@ pub struct FftArgs {
     #[arg(long, value_name = "N", conflicts_with = "batch")]
     #[arg(allow_negative_numbers = true, value_parser = whole::<usize>)]
     pub points: Option<usize>,
-    /// Device, execution and iterations
     #[command(flatten)]
     pub measure: MeasureOptions,
 }
 
-/// Runs the grid that `arguments` describe over strategies of `catalogue`, and prints the table to `out`.
-pub fn run(
-    arguments: &FftArgs,
-    catalogue: &[BenchStrategy<FftProblem>],
-    out: &mut dyn Write,
-) -> anyhow::Result<ExitStatus> {
+/// Runs the grid that `arguments` describe, and prints the table to `out`.
+pub fn run(arguments: &FftArgs, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
     let FftArgs { n, values, direction, batch, points, measure } = arguments;
     let shapes = Shapes::of(n);
     let (values, directions) = (distinct(values.iter().copied()), distinct(direction.iter().copied()));
@@ -66,7 +61,7 @@ pub fn run(
             .with("points", *points),
         problems,
         columns: &["values", "direction", "n", "batch"],
-        catalogue,
+        catalogue: &catalogue(),
         added: Vec::new(),
         default_baseline: "rustfft",
     };

@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use firefly_app::table::TableLayout;
 use firefly_framework::profile::Preset;
 use firefly_ops::options::validate_n_fft;
 
@@ -13,7 +12,6 @@ use super::device_profile::{device_profile, presets, target_profile};
 use super::options::MeasureOptions;
 use super::problem_options::PeaksGrid;
 use crate::harness::CaseRecord;
-use crate::report::crossover::{self, crossovers};
 use crate::report::{decision, traffic};
 use crate::suites::peaks::facts;
 use crate::suites::phases::{Phase, catalogue};
@@ -21,7 +19,6 @@ use crate::suites::phases::{Phase, catalogue};
 /// Options of `fusion-phases`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct FusionPhasesArgs {
-    /// Sizes of the problems
     #[command(flatten)]
     pub grid: PeaksGrid,
     /// Calibrated profile (a file that `calibrate` wrote) to predict and decide by; the user's own, or a preset if
@@ -35,7 +32,6 @@ pub struct FusionPhasesArgs {
     /// Print each decision in prose, with every term in a table
     #[arg(long)]
     pub explain: bool,
-    /// Device, execution and iterations
     #[command(flatten)]
     pub measure: MeasureOptions,
 }
@@ -80,19 +76,13 @@ pub fn run(arguments: &FusionPhasesArgs, out: &mut dyn Write) -> anyhow::Result<
         writeln!(out, "\n{quality}")?;
     }
     if *explain {
-        write!(out, "\n{}", explanations(&cases, layout))?;
+        let explained = |case: &CaseRecord| {
+            let decision = case.measured()?.traffic.as_ref()?.decision.as_ref()?;
+            Some(format!("{}\n{}", case.label(), decision::explain(decision, layout)))
+        };
+        write!(out, "\n{}", cases.iter().filter_map(explained).collect::<Vec<_>>().join("\n"))?;
     }
     write!(out, "{}", traffic::sweeps(&cases, comparison.columns, layout))?;
-    let others: Vec<&str> = comparison.columns.iter().copied().filter(|name| *name != "batch").collect();
-    write!(out, "{}", crossover::render(&crossovers(&cases, "batch"), "batch", &others, layout))?;
+    write!(out, "{}", comparison.crossovers(&cases, &["batch"], layout))?;
     Ok(ExitStatus::of(&cases))
-}
-
-/// The fusion gate's decisions in prose and with every term, case by case.
-fn explanations(cases: &[CaseRecord], layout: TableLayout) -> String {
-    let explained = |case: &CaseRecord| {
-        let decision = case.measured()?.traffic.as_ref()?.decision.as_ref()?;
-        Some(format!("{}\n{}", case.label(), decision::explain(decision, layout)))
-    };
-    cases.iter().filter_map(explained).collect::<Vec<_>>().join("\n")
 }

@@ -6,9 +6,9 @@ use super::ExitStatus;
 use super::comparison::Comparison;
 use super::options::MeasureOptions;
 use super::problem_options::named;
-use crate::harness::{BenchStrategy, NumberRange, ParameterMap, distinct, numbers};
+use crate::harness::{NumberRange, ParameterMap, distinct, numbers};
 use crate::suites::fft::{FftShape, Shapes};
-use crate::suites::layers::{LayerKind, LayerProblem};
+use crate::suites::layers::{LayerKind, LayerProblem, catalogue};
 
 /// Options of `layers`.
 #[derive(Debug, Clone, clap::Args)]
@@ -47,17 +47,12 @@ pub struct LayersArgs {
     /// Values that top-k selects, from 1
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "16", allow_negative_numbers = true)]
     pub k: Vec<NumberRange>,
-    /// Device, execution and iterations
     #[command(flatten)]
     pub measure: MeasureOptions,
 }
 
-/// Runs the layers that `arguments` describe over strategies of `catalogue`, and prints the table to `out`.
-pub fn run(
-    arguments: &LayersArgs,
-    catalogue: &[BenchStrategy<LayerProblem>],
-    out: &mut dyn Write,
-) -> anyhow::Result<ExitStatus> {
+/// Runs the layers that `arguments` describe, and prints the table to `out`.
+pub fn run(arguments: &LayersArgs, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
     let problems = arguments.problems();
     let comparison = Comparison {
         command: "layers",
@@ -70,7 +65,7 @@ pub fn run(
         options: arguments.options(),
         columns: &["layer", "batch", "shape", "modes"],
         problems,
-        catalogue,
+        catalogue: &catalogue(),
         added: Vec::new(),
         default_baseline: "separate",
     };

@@ -139,14 +139,11 @@ impl Cli {
                 let catalogue = peaks::catalogue(arguments.train.source(arguments.measure.seed));
                 welch_peaks::run(&arguments, &catalogue, out)
             }
-            BenchCommand::Fft(arguments) => fft::run(&arguments, &suites::fft::catalogue(), out),
-            BenchCommand::Butterfly(arguments) => butterfly::run(&arguments, &suites::butterfly::catalogue(), out),
-            BenchCommand::Layers(arguments) => layers::run(&arguments, &suites::layers::catalogue(), out),
+            BenchCommand::Fft(arguments) => fft::run(&arguments, out),
+            BenchCommand::Butterfly(arguments) => butterfly::run(&arguments, out),
+            BenchCommand::Layers(arguments) => layers::run(&arguments, out),
             BenchCommand::FusionPhases(arguments) => fusion_phases::run(&arguments, out),
-            BenchCommand::E2e(arguments) => {
-                let catalogue = pipelines::catalogue(arguments.train.source(arguments.measure.seed));
-                e2e::run(&arguments, &catalogue, out)
-            }
+            BenchCommand::E2e(arguments) => e2e::run(&arguments, out),
             BenchCommand::MaxBatch(arguments) => max_batch::run(&arguments, out),
             BenchCommand::Compare(arguments) => compare::run(&arguments, out),
             BenchCommand::Profile(arguments) => profile::run(&arguments, out),

@@ -90,7 +90,8 @@ impl MeasureOptions {
         if let Some(path) = &self.json {
             ensure_writable(path).with_context(|| format!("--json {}", path.display()))?;
         }
-        Ok(MeasurementSetup { device, device_name: name, executions, iterations: self.iterations(), seed: self.seed })
+        let iterations = Iterations { warmup: self.warmup as usize, timed: self.iters as usize };
+        Ok(MeasurementSetup { device, device_name: name, executions, iterations, seed: self.seed })
     }
 
     /// Whether the device is the host itself.
@@ -98,7 +99,6 @@ impl MeasureOptions {
         self.device.name().kind().is_host()
     }
 
-    /// Space for tables.
     pub fn layout(&self) -> TableLayout {
         TableLayout::of_stdout(self.wide)
     }
@@ -106,11 +106,6 @@ impl MeasureOptions {
     /// Numbers of threads, in the order typed.
     pub fn thread_counts(&self) -> Vec<usize> {
         self.threads.as_ref().map_or_else(|| vec![available_cores()], |threads| numbers(threads))
-    }
-
-    /// Number of iterations.
-    pub fn iterations(&self) -> Iterations {
-        Iterations { warmup: self.warmup as usize, timed: self.iters as usize }
     }
 
     /// A command's own options, followed by these.

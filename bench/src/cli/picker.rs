@@ -33,7 +33,6 @@ const DECISIONS: usize = 20;
 #[command(mut_arg("segments", |arg| arg.default_value("fast,reference")))]
 #[command(mut_arg("iters", |arg| arg.default_value("15")), mut_arg("warmup", |arg| arg.default_value("2")))]
 pub struct PickerArgs {
-    /// Sizes of the problems
     #[command(flatten)]
     pub grid: PeaksGrid,
     /// Calibrated profile; the user's own, or a preset if there is none, unless given
@@ -46,7 +45,6 @@ pub struct PickerArgs {
     /// Print every choice, not only the bad ones
     #[arg(long)]
     pub cases: bool,
-    /// Device, execution and iterations
     #[command(flatten)]
     pub measure: MeasureOptions,
 }

@@ -23,7 +23,6 @@ use crate::suites::predictions::{ZooBatch, catalogue, zoo_catalogue};
 #[derive(Debug, Clone, clap::Args)]
 #[command(mut_arg("iters", |arg| arg.default_value("15")), mut_arg("warmup", |arg| arg.default_value("2")))]
 pub struct PredictionsArgs {
-    /// Sizes of the problems
     #[command(flatten)]
     pub grid: PeaksGrid,
     /// Predict models of the zoo instead: those whose name contains FILTER, or else one of each family
@@ -38,7 +37,6 @@ pub struct PredictionsArgs {
     /// unless given
     #[arg(long, value_name = "PATH")]
     pub profile: Option<PathBuf>,
-    /// Device, execution and iterations
     #[command(flatten)]
     pub measure: MeasureOptions,
 }

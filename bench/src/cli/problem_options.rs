@@ -71,7 +71,6 @@ impl PeaksSizes {
 /// Sizes of the peaks problems: every combination is a problem.
 #[derive(Debug, Clone, clap::Args)]
 pub struct PeaksGrid {
-    /// Estimates and numbers of peaks
     #[command(flatten)]
     pub sizes: PeaksSizes,
     /// Frames per call, from 1; their samples take at most 8 GiB
@@ -84,7 +83,6 @@ impl PeaksGrid {
     /// Parameters of a problem that tables show.
     pub const COLUMNS: &'static [&'static str] = &["n_fft", "segments", "batch", "k"];
 
-    /// The problems.
     pub fn problems(&self) -> Vec<PeaksProblem> {
         self.sizes.problems(&numbers(&self.batch))
     }

@@ -9,7 +9,6 @@ use super::comparison::Comparison;
 use super::options::MeasureOptions;
 use super::problem_options::{PeaksGrid, TrainOptions};
 use crate::harness::BenchStrategy;
-use crate::report::crossover::{self, crossovers};
 use crate::suites::peaks::{PeaksProblem, facts};
 
 /// Options of `welch-peaks`.
@@ -68,10 +67,7 @@ pub fn run(
         default_baseline: "rustfft",
     };
     let cases = comparison.run(measure, out)?;
-    for over in ["batch", "k"] {
-        let others: Vec<&str> = comparison.columns.iter().copied().filter(|name| *name != over).collect();
-        write!(out, "{}", crossover::render(&crossovers(&cases, over), over, &others, measure.layout()))?;
-    }
+    write!(out, "{}", comparison.crossovers(&cases, &["batch", "k"], measure.layout()))?;
     Ok(ExitStatus::of(&cases))
 }
 
