@@ -1,7 +1,7 @@
 //! `firefly-bench profile`: data movement of a model, node by node, and the savings of fusion.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Instant;
 
@@ -36,7 +36,6 @@ pub struct ProfileArgs {
     /// Model to profile: welch-peaks, welch-psd, learned-welch-peaks, stock-loop, stock-unfold, stock-reshape,
     /// stock-blocks, or a model of the zoo by its name
     pub model: ProfiledModel,
-    /// Parameters of the model
     #[command(flatten)]
     pub options: ModelOptions,
     /// Device that times are predicted for: metal, cuda, rocm, wgpu or cpu, by its calibrated profile, or a preset if
@@ -98,7 +97,12 @@ pub fn run(arguments: &ProfileArgs, out: &mut dyn Write) -> anyhow::Result<ExitS
     let start = Instant::now();
     let rewriter = Rewriter::spectral().with_options(options.clone());
     let rewritten = arguments.rewrite.then(|| rewriter.run(&graph, &target));
-    let candidates = if arguments.rewrite { rewriter.find(&pruned(&graph)) } else { Vec::new() };
+    let mut candidates = Vec::new();
+    if arguments.rewrite {
+        let mut pruned = graph.clone();
+        pruned.prune();
+        candidates = rewriter.find(&pruned);
+    }
     let graphs = [&graph].into_iter().chain(candidates.iter().map(|candidate| &candidate.graph));
     check_operations(&arguments.host_operations, graphs)?;
     let explained = rewritten.as_ref().map(|rewritten| match rewritten.outcomes.is_empty() {
@@ -127,7 +131,14 @@ pub fn run(arguments: &ProfileArgs, out: &mut dyn Write) -> anyhow::Result<ExitS
         decisions: decisions.collect(),
     };
     // Files before the table: a closed output loses no result.
-    write_files(arguments, &graph, &report)?;
+    for (option, path) in written {
+        let text = match option {
+            "--json" => serde_json::to_string_pretty(&report)? + "\n",
+            "--dot" => dot(&graph, &report.profile),
+            _ => svg(&graph, &report.profile),
+        };
+        write_atomically(path, text.as_bytes()).with_context(|| format!("writing {}", path.display()))?;
+    }
     if let Some(explained) = &explained {
         writeln!(out, "{explained}")?;
     }
@@ -137,13 +148,6 @@ pub fn run(arguments: &ProfileArgs, out: &mut dyn Write) -> anyhow::Result<ExitS
     let predicted = wrapped(&predicted, layout.width).join("\n");
     writeln!(out, "\n{memory}\n{predicted}\ncaptured in {captured}, rewritten in {decided}")?;
     Ok(ExitStatus::Passed)
-}
-
-/// The graph without what no output depends on.
-fn pruned(graph: &Graph) -> Graph {
-    let mut graph = graph.clone();
-    graph.prune();
-    graph
 }
 
 /// Checks that each named operation is in one of the graphs: in the model, or in what a rule would make of it.
@@ -156,33 +160,14 @@ fn check_operations<'a>(operations: &[String], graphs: impl Iterator<Item = &'a 
     Ok(())
 }
 
-fn write_files(arguments: &ProfileArgs, graph: &Graph, report: &ProfileReport) -> anyhow::Result<()> {
-    let write = |path: &Path, text: String| {
-        write_atomically(path, text.as_bytes()).with_context(|| format!("writing {}", path.display()))
-    };
-    if let Some(path) = &arguments.json {
-        write(path, serde_json::to_string_pretty(report)? + "\n")?;
-    }
-    if let Some(path) = &arguments.dot {
-        write(path, dot(graph, &report.profile))?;
-    }
-    if let Some(path) = &arguments.svg {
-        write(path, svg(graph, &report.profile))?;
-    }
-    Ok(())
-}
-
 /// Model by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProfiledModel {
-    /// Model of peaks.
     Peaks(PeaksModel),
-    /// Model of the zoo.
     Zoo(&'static str),
 }
 
 impl ProfiledModel {
-    /// Name that users type.
     pub fn name(self) -> &'static str {
         match self {
             Self::Peaks(model) => model.name(),
