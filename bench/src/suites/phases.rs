@@ -18,9 +18,7 @@ use firefly_ops::ArgumentError;
 use rayon::prelude::*;
 
 use crate::baselines::welch_peaks::strongest;
-use crate::harness::{
-    BenchStrategy, CaseError, Inputs, PhaseTraffic, References, RoutineError, Selected, Unsupported, Verified, read,
-};
+use crate::harness::{BenchStrategy, CaseError, PhaseTraffic, RoutineError, Selected, Unsupported, Verified, read};
 use crate::suites::peaks::{PeaksProblem, READ_SPECTRA, check_peaks, expected, kernel_set, on_device};
 
 /// Phase: how much of the work is fused.
@@ -34,15 +32,12 @@ pub enum Phase {
     DevicePeaks,
     /// The traced graph of the same, its spectrum an output too, after the compile pass.
     Compiled,
-    /// One native operation.
     Native,
 }
 
 impl Phase {
-    /// Every phase, in order.
     pub const ALL: [Self; 5] = [Self::Baseline, Self::Blocks, Self::DevicePeaks, Self::Compiled, Self::Native];
 
-    /// Name that users type.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Baseline => "baseline",
@@ -53,15 +48,25 @@ impl Phase {
         }
     }
 
-    /// The previous phase.
-    pub fn before(self) -> Option<Self> {
-        let place = Self::ALL.iter().position(|phase| *phase == self)?;
-        Some(Self::ALL[place.checked_sub(1)?])
-    }
-
     /// Whether the host finds the peaks.
     pub const fn has_host_tail(self) -> bool {
         matches!(self, Self::Baseline | Self::Blocks)
+    }
+
+    /// Bins and powers in what was read back, which the host finds where it is spectra.
+    fn peaks(self, problem: &PeaksProblem, data: Vec<TensorData>) -> Result<Vec<TensorData>, RoutineError> {
+        let squared = |re: f32, im: f32| re * re + im * im;
+        Ok(match (self, &data[..]) {
+            (Self::Baseline, [spectrum]) => {
+                let values = floats(spectrum)?;
+                host_tail(problem, |place| squared(values[2 * place], values[2 * place + 1]))
+            }
+            (Self::Blocks, [re, im]) => {
+                let (re, im) = (floats(re)?, floats(im)?);
+                host_tail(problem, |place| squared(re[place], im[place]))
+            }
+            _ => data,
+        })
     }
 
     /// The phase as a function of frames on `device`: spectra, or bins of 32 bits and power, or both.
@@ -106,14 +111,11 @@ type PhaseFunction = Box<dyn Fn(Tensor<2>) -> Result<Vec<AnyTensor>, ArgumentErr
 
 /// Phase of a problem with the decision on it.
 pub struct PhasePlan {
-    /// Graph that runs on the device.
     pub graph: Graph,
     /// Whether it is one native operation.
     pub is_native: bool,
-    phase: Phase,
-    counted: GraphMovement,
-    decision: Option<FusionDecision>,
-    saved: Option<Benefit>,
+    /// Data movement per run.
+    pub traffic: PhaseTraffic,
 }
 
 impl PhasePlan {
@@ -135,23 +137,20 @@ impl PhasePlan {
             decided = rewritten.outcomes.into_iter().next().map(|outcome| outcome.decision);
         }
         let moved = count(&graph, &options);
-        let (mut saved, mut decision) = (None, None);
+        let mut traffic = PhaseTraffic::of_graph(&moved, costs);
         if phase != Phase::Baseline {
             let baseline = count(&Phase::Baseline.graph(problem)?, &options);
-            saved = Some(Benefit::new(&baseline.total, &moved.total));
+            traffic.saved = Some(Benefit::new(&baseline.total, &moved.total));
             let replacing = || FusionDecision::of_graphs(costs, &baseline, &moved, problem.batch as u64);
-            decision = if phase == Phase::Compiled { decided } else { Some(replacing()) };
+            traffic.decision = if phase == Phase::Compiled { decided } else { Some(replacing()) };
         }
-        Ok(Self { graph, is_native, phase, counted: moved, decision, saved })
-    }
-
-    /// Data movement per run, of which `bytes_read` bytes were seen to come to the host.
-    pub fn traffic(self, problem: &PeaksProblem, costs: &DeviceProfile, bytes_read: u64) -> PhaseTraffic {
-        let moved = PhaseTraffic::of_graph(&self.counted, costs);
-        let scan = if self.phase.has_host_tail() { moved.io.host_output as f64 / costs.scan_bandwidth } else { 0.0 };
-        let native = self.is_native.then(|| predicted_peaks(problem, costs)).flatten();
-        let predicted_ns = native.unwrap_or(moved.predicted_ns + scan);
-        PhaseTraffic { bytes_read, predicted_ns, saved: self.saved, decision: self.decision, ..moved }
+        if phase.has_host_tail() {
+            traffic.predicted_ns += traffic.io.host_output as f64 / costs.scan_bandwidth;
+        }
+        if is_native {
+            traffic.predicted_ns = predicted_peaks(problem, costs).unwrap_or(traffic.predicted_ns);
+        }
+        Ok(Self { graph, is_native, traffic })
     }
 }
 
@@ -265,77 +264,34 @@ fn strategy(phase: Phase, costs: Arc<DeviceProfile>, is_traced: bool) -> BenchSt
         }
         Phase::Native => "one native operation: Firefly's welch_peaks",
     };
-    let strategy = BenchStrategy::new(phase.name(), summary, move |problem: &PeaksProblem, inputs, references| {
+    let mut strategy = BenchStrategy::new(phase.name(), summary, move |problem: &PeaksProblem, inputs, references| {
         let plan = PhasePlan::new(phase, problem, &costs, is_traced).map_err(Unsupported::Graph)?;
-        let run = runner(phase, problem, inputs, &plan, is_traced)?;
-        verify(phase, &costs, problem, inputs, references, (plan, run))
-    })
-    .after(phase.before().map(Phase::name));
-    if phase == Phase::Native { strategy.with_forced_sets(kernel_set) } else { strategy.with_temporaries(READ_SPECTRA) }
-}
-
-fn verify<'a>(
-    phase: Phase,
-    costs: &DeviceProfile,
-    problem: &PeaksProblem,
-    inputs: &'a Inputs,
-    references: &References,
-    (plan, run): (PhasePlan, PhaseRunner),
-) -> Result<Verified<'a>, CaseError> {
-    let bytes_read = Arc::new(AtomicU64::new(0));
-    let counter = bytes_read.clone();
-    let routine = on_device(inputs, move |signal| {
-        let (peaks, bytes) = run(signal)?;
-        counter.store(bytes, Ordering::Relaxed);
-        Ok(peaks)
-    });
-    let expected = expected(problem, inputs, references);
-    // Burn's top-k leaves the order of equal powers open.
-    let orders_ties = phase.has_host_tail() || plan.is_native;
-    let verified = check_peaks(routine.reading_back(), problem, inputs, expected, orders_ties)?;
-    let selected = (phase == Phase::Compiled).then(|| match plan.is_native {
-        true => Selected { choice: "rewritten".into(), same_as: Some(Phase::Native.name().into()) },
-        false => Selected { choice: "as traced".into(), same_as: None },
-    });
-    let traffic = plan.traffic(problem, costs, bytes_read.load(Ordering::Relaxed));
-    Ok(Verified { traffic: Some(Box::new(traffic)), selected, ..verified })
-}
-
-/// Function from frames to bins and powers in host memory and the bytes that were read back.
-type PhaseRunner = Box<dyn Fn(Tensor<2>) -> Result<(Vec<TensorData>, u64), RoutineError> + Send>;
-
-/// The function of a phase, with what it needs prepared.
-fn runner(
-    phase: Phase,
-    problem: &PeaksProblem,
-    inputs: &Inputs,
-    plan: &PhasePlan,
-    is_traced: bool,
-) -> Result<PhaseRunner, CaseError> {
-    let problem = *problem;
-    let run: GraphRunner = if phase == Phase::Compiled || is_traced {
-        replay(&plan.graph, inputs.device())?
-    } else {
-        let function = phase.function(&problem, inputs.device())?;
-        Box::new(move |signal| read(function(signal)?))
-    };
-    let squared = |re: f32, im: f32| re * re + im * im;
-    Ok(Box::new(move |signal| {
-        let data = run(signal)?;
-        let bytes = data.iter().map(|data| data.as_bytes().len() as u64).sum();
-        let found = match (phase, &data[..]) {
-            (Phase::Baseline, [spectrum]) => {
-                let values = floats(spectrum)?;
-                host_tail(&problem, |place| squared(values[2 * place], values[2 * place + 1]))
-            }
-            (Phase::Blocks, [re, im]) => {
-                let (re, im) = (floats(re)?, floats(im)?);
-                host_tail(&problem, |place| squared(re[place], im[place]))
-            }
-            _ => data,
+        let run: GraphRunner = if phase == Phase::Compiled || is_traced {
+            replay(&plan.graph, inputs.device())?
+        } else {
+            let function = phase.function(problem, inputs.device())?;
+            Box::new(move |signal| read(function(signal)?))
         };
-        Ok((found, bytes))
-    }))
+        let bytes_read = Arc::new(AtomicU64::new(0));
+        let (counter, sizes) = (bytes_read.clone(), *problem);
+        let routine = on_device(inputs, move |signal| {
+            let data = run(signal)?;
+            counter.store(data.iter().map(|data| data.as_bytes().len() as u64).sum(), Ordering::Relaxed);
+            phase.peaks(&sizes, data)
+        });
+        let expected = expected(problem, inputs, references);
+        // Burn's top-k leaves the order of equal powers open.
+        let orders_ties = phase.has_host_tail() || plan.is_native;
+        let verified = check_peaks(routine.reading_back(), problem, inputs, expected, orders_ties)?;
+        let selected = (phase == Phase::Compiled).then(|| match plan.is_native {
+            true => Selected { choice: "rewritten".into(), same_as: Some(Phase::Native.name().into()) },
+            false => Selected { choice: "as traced".into(), same_as: None },
+        });
+        let traffic = PhaseTraffic { bytes_read: bytes_read.load(Ordering::Relaxed), ..plan.traffic };
+        Ok(Verified { traffic: Some(Box::new(traffic)), selected, ..verified })
+    });
+    strategy.previous = Phase::ALL.windows(2).find(|pair| pair[1] == phase).map(|pair| pair[0].name());
+    if phase == Phase::Native { strategy.with_forced_sets(kernel_set) } else { strategy.with_temporaries(READ_SPECTRA) }
 }
 
 fn floats(data: &TensorData) -> Result<&[f32], RoutineError> {
@@ -355,7 +311,7 @@ mod tests {
     #[test]
     fn peaks_on_the_device_are_a_thirty_second_of_the_spectrum() {
         let [baseline, blocks, peaks] = [Phase::Baseline, Phase::Blocks, Phase::DevicePeaks]
-            .map(|phase| plan(phase, Preset::Cuda).counted.total.host_output);
+            .map(|phase| plan(phase, Preset::Cuda).traffic.io.host_output);
         assert_eq!((baseline, blocks), (8192 * 2 * 256 * 8, 8192 * 2 * 256 * 8));
         assert_eq!(peaks, 8192 * 16 * 8);
         assert!(baseline >= 32 * peaks);
@@ -367,17 +323,17 @@ mod tests {
             let compiled = plan(Phase::Compiled, preset);
             let names: Vec<&str> = compiled.graph.custom_operations().collect();
             assert_eq!((compiled.is_native, &names[..]), (true, &["firefly::welch_peaks"][..]), "{preset:?}");
-            assert_eq!(compiled.counted.total.host_output, plan(Phase::Native, preset).counted.total.host_output);
+            assert_eq!(compiled.traffic.io.host_output, plan(Phase::Native, preset).traffic.io.host_output);
         }
         let never = DeviceProfile { min_gain: 1e12, ..Preset::Cuda.profile() };
         let left = PhasePlan::new(Phase::Compiled, &PeaksProblem::new(64, 2, 4, 3), &never, false).unwrap();
-        assert_eq!((left.is_native, left.decision.as_ref().map(FusionDecision::fuse)), (false, Some(false)));
+        assert_eq!((left.is_native, left.traffic.decision.as_ref().map(FusionDecision::fuse)), (false, Some(false)));
         assert_eq!(left.graph.outputs().len(), 2);
     }
 
     #[test]
     fn each_phase_saves_launches_or_bytes_over_the_baseline() {
-        let saved = Phase::ALL.map(|phase| plan(phase, Preset::Cuda).saved);
+        let saved = Phase::ALL.map(|phase| plan(phase, Preset::Cuda).traffic.saved);
         assert_eq!(saved[0], None);
         assert!(saved[1].is_some_and(|saved| saved.launches > 0 && saved.traffic > 0));
         assert!(saved[2].is_some_and(|saved| saved.read_back > 0));
