@@ -33,7 +33,6 @@ pub fn strategy<P: Problem>() -> BenchStrategy<P> {
     .without_competing()
 }
 
-/// Copies every set, and checks the copies.
 fn copied<'a>(routine: impl Routine + 'a, inputs: &Inputs) -> Result<Verified<'a>, CaseError> {
     check_each(routine, inputs, |set, output| {
         if output.parts == inputs.host(set) { Ok(()) } else { Err(Mismatch("the copy differs from the input".into())) }

@@ -25,7 +25,6 @@ pub enum Placement {
 }
 
 impl Placement {
-    /// Name and description of a strategy.
     pub const fn strategy(self) -> (&'static str, &'static str) {
         match self {
             Self::InPlace => ("rustfft", "host: rustfft, planned, interleaved rows in place"),

@@ -94,7 +94,8 @@ pub fn run(arguments: &CalibrateArgs, out: &mut dyn Write) -> anyhow::Result<Exi
     let strategies = [&[Strategy::Fused][..], host, &[Strategy::Spectrum, Strategy::Learned]].concat();
     let sizes = grid.sizes();
     let (rounds, timing) = measure_rounds(arguments, &sizes, &strategies, &profile, &setup, &mut probe)?;
-    load = LoadRecord::of([&load, &timing]);
+    load.slowdowns.extend(timing.slowdowns);
+    load.repeated += timing.repeated;
     let samples = |place: usize, strategy: usize| rounds.iter().flat_map(move |round| &round[place][strategy]);
     let middles = |place: usize| -> anyhow::Result<Vec<f64>> {
         (0..strategies.len()).map(|strategy| middle(samples(place, strategy))).collect()

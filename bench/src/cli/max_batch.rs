@@ -146,7 +146,7 @@ fn prove_batch(problem: &PeaksProblem, limit: BatchLimit, most: usize, seed: u64
     }
     let problem = PeaksProblem { batch, ..*problem };
     let inputs = Inputs::generate(problem.inputs(), batch, seed, 1, device);
-    match firefly().verify(&problem, &inputs, &References::new(&inputs)) {
+    match (firefly().verify)(&problem, &inputs, &References::new(&inputs)) {
         Ok(verified) => {
             let verification = Some(verified.verification);
             CaseOutcome::Bounded(BatchLimit { proven_batch: batch as u64, verification, ..limit })

@@ -39,7 +39,6 @@ pub struct CallRunner {
 }
 
 impl CallRunner {
-    /// Runner of `calls` on `device`.
     pub fn new(calls: Calls, device: &Device) -> Self {
         let count = match calls {
             Calls::One | Calls::ByDeviceClock => Some(1),

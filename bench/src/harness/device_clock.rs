@@ -16,17 +16,23 @@ const LEADING_SUMMANDS: [f32; 6] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
 const FEW_CALLS: usize = 2;
 const MANY_CALLS: usize = 6;
 
+/// Queue of an accelerator, in which events are recorded in the order of the calling thread's work.
+#[cfg(feature = "cube")]
+type Queue = cubecl::client::Client;
+/// There is none in a build without accelerators.
+#[cfg(not(feature = "cube"))]
+type Queue = std::convert::Infallible;
+
 /// Clock of an accelerator that records events in the order of its work.
 pub struct DeviceClock {
-    events: events::Events,
+    queue: Queue,
     leading: Tensor<1>,
 }
 
 impl DeviceClock {
     /// Clock of `device`; none for a host, and where the driver has no such events.
     pub fn of(device: &Device) -> Option<Self> {
-        let events = events::Events::of(device)?;
-        Some(Self { events, leading: Tensor::ones([LEADING_VALUES], device) })
+        Some(Self { queue: queue(device)?, leading: Tensor::ones([LEADING_VALUES], device) })
     }
 
     /// Time of a call, of which `calls` makes as many as it is told: exact where the host queues them all within the
@@ -42,7 +48,7 @@ impl DeviceClock {
 
     /// Time of the leading operations and those that `calls` queues, to the end of the wait for them.
     fn window(&self, calls: impl FnOnce() -> Result<(), RoutineError>) -> Result<Duration, RoutineError> {
-        self.events.between(|| {
+        between_events(&self.queue, || {
             // Held until the end: an operation whose result is dropped before it is needed is not computed.
             let _leading = LEADING_SUMMANDS.map(|value| self.leading.clone() + value);
             calls()
@@ -51,59 +57,31 @@ impl DeviceClock {
 }
 
 #[cfg(feature = "cube")]
-mod events {
-    use std::time::Duration;
-
-    use burn::backend::DispatchDevice;
-    use burn::tensor::Device;
-    use cubecl::client::Client;
-    use cubecl::future::block_on;
-    use cubecl::profile::TimingMethod;
-
-    use super::RoutineError;
-
-    /// Events in the queue of the calling thread's work.
-    pub struct Events(Client);
-
-    impl Events {
-        pub fn of(device: &Device) -> Option<Self> {
-            let DispatchDevice::Cube(device) = device.as_dispatch() else { return None };
-            let client = device.client();
-            (client.properties().timing_method == TimingMethod::Device).then_some(Self(client))
-        }
-
-        /// Time from an event before `work` is queued to one after it.
-        pub fn between(&self, work: impl FnOnce() -> Result<(), RoutineError>) -> Result<Duration, RoutineError> {
-            let window = self.0.profile_start().map_err(RoutineError::failed)?;
-            if let Err(error) = work() {
-                self.0.profile_abandon(window);
-                return Err(error);
-            }
-            let profile = self.0.profile_end(window).map_err(RoutineError::failed)?;
-            let ticks = block_on(profile.resolve());
-            ticks.map(|ticks| ticks.duration()).ok_or_else(|| RoutineError::failed("the device recorded no time"))
-        }
-    }
+fn queue(device: &Device) -> Option<Queue> {
+    let burn::backend::DispatchDevice::Cube(device) = device.as_dispatch() else { return None };
+    let queue = device.client();
+    (queue.properties().timing_method == cubecl::profile::TimingMethod::Device).then_some(queue)
 }
 
 #[cfg(not(feature = "cube"))]
-mod events {
-    use std::time::Duration;
+fn queue(_device: &Device) -> Option<Queue> {
+    None
+}
 
-    use burn::tensor::Device;
-
-    use super::RoutineError;
-
-    /// There are no events in a build without accelerators.
-    pub enum Events {}
-
-    impl Events {
-        pub fn of(_device: &Device) -> Option<Self> {
-            None
-        }
-
-        pub fn between(&self, _work: impl FnOnce() -> Result<(), RoutineError>) -> Result<Duration, RoutineError> {
-            match *self {}
-        }
+/// Time from an event before `work` is queued to one after it.
+#[cfg(feature = "cube")]
+fn between_events(queue: &Queue, work: impl FnOnce() -> Result<(), RoutineError>) -> Result<Duration, RoutineError> {
+    let window = queue.profile_start().map_err(RoutineError::failed)?;
+    if let Err(error) = work() {
+        queue.profile_abandon(window);
+        return Err(error);
     }
+    let profile = queue.profile_end(window).map_err(RoutineError::failed)?;
+    let ticks = cubecl::future::block_on(profile.resolve());
+    ticks.map(|ticks| ticks.duration()).ok_or_else(|| RoutineError::failed("the device recorded no time"))
+}
+
+#[cfg(not(feature = "cube"))]
+fn between_events(queue: &Queue, _work: impl FnOnce() -> Result<(), RoutineError>) -> Result<Duration, RoutineError> {
+    match *queue {}
 }

@@ -9,7 +9,8 @@ use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 #[derive(Debug, Clone)]
 pub struct ExecutionConfig {
     pool: Arc<ThreadPool>,
-    forced: Option<InstructionSet>,
+    /// The set that kernels are forced to use.
+    pub forced: Option<InstructionSet>,
 }
 
 impl ExecutionConfig {
@@ -33,11 +34,6 @@ impl ExecutionConfig {
     /// Number of threads.
     pub fn threads(&self) -> usize {
         self.pool.current_num_threads()
-    }
-
-    /// The set that kernels are forced to use.
-    pub fn forced(&self) -> Option<InstructionSet> {
-        self.forced
     }
 
     /// Runs `body` on one of the threads.

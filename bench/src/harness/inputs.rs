@@ -25,8 +25,6 @@ const MAX_COMPARED_ROWS: usize = 1024;
 const MAX_TONES: u32 = 6;
 /// Units of 16 bits of a sample of 1: so many that the loudest tones fill them.
 const QUANTUM: f32 = 1000.0;
-const MIN: f32 = i16::MIN as f32;
-const MAX: f32 = i16::MAX as f32;
 
 /// Values of an input tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,10 +35,7 @@ pub enum Fill {
     /// Uniform noise from −1 to 1.
     Noise,
     /// Noise as the imaginary parts of half spectra of `n` points: 0 at the bins that are real.
-    HalfSpectrum {
-        /// Points along the last dimension of the whole spectrum.
-        n: usize,
-    },
+    HalfSpectrum { n: usize },
     /// Ranks of the values of each row of noise, spread from −1 to 1. No two are equal: to which of equal values a
     /// gradient goes is not defined.
     Ranks,
@@ -49,9 +44,7 @@ pub enum Fill {
 /// Shape and values of an input tensor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TensorSpec {
-    /// Its shape, row-major.
     pub dims: Vec<usize>,
-    /// Its values.
     pub fill: Fill,
     /// Whether it is the same in every set.
     pub is_shared: bool,
@@ -68,7 +61,6 @@ impl TensorSpec {
         Self { is_shared: true, ..Self::new(dims, Fill::Noise) }
     }
 
-    /// Bytes of its values.
     pub fn bytes(&self) -> usize {
         self.dims.iter().fold(size_of::<f32>(), |bytes, &dim| bytes.saturating_mul(dim))
     }
@@ -129,9 +121,11 @@ fn add_tones(samples: &mut [f32], random: &mut ChaCha8Rng) {
 pub struct Inputs {
     specs: Vec<TensorSpec>,
     rows: usize,
-    seed: u64,
+    /// Seed that they were made from.
+    pub seed: u64,
     sets: Vec<Vec<Vec<f32>>>,
-    shared: Vec<Vec<f32>>,
+    /// The tensors that are the same in every set, in host memory.
+    pub shared: Vec<Vec<f32>>,
     device: Device,
     tensors: OnceLock<Vec<Vec<Tensor<2>>>>,
     shared_tensors: OnceLock<Vec<AnyTensor>>,
@@ -172,17 +166,10 @@ impl Inputs {
         self.specs == specs && self.rows == rows
     }
 
-    /// Number of sets; at least 1.
     pub fn count(&self) -> usize {
         self.sets.len()
     }
 
-    /// Seed that they were made from.
-    pub fn seed(&self) -> u64 {
-        self.seed
-    }
-
-    /// Device of the tensors.
     pub fn device(&self) -> &Device {
         &self.device
     }
@@ -192,15 +179,7 @@ impl Inputs {
         &self.sets[set]
     }
 
-    /// The tensors that are the same in every set, in host memory.
-    pub fn shared(&self) -> &[Vec<f32>] {
-        &self.shared
-    }
-
     /// Every tensor of a set in its shape on the device.
-    ///
-    /// # Errors
-    /// [`ArgumentError`] if a shape has another number of values.
     pub fn operands(&self, set: usize) -> Result<Vec<AnyTensor>, ArgumentError> {
         let varied = self.tensors()[set].iter().zip(&self.specs);
         let shaped = |(tensor, spec): (&Tensor<2>, &TensorSpec)| {
@@ -223,9 +202,7 @@ impl Inputs {
 
     /// One row of every tensor of a set that has rows, in float64.
     pub fn row(&self, set: usize, row: usize) -> Vec<Vec<f64>> {
-        let of = |(spec, values): (&TensorSpec, &Vec<f32>)| {
-            values[row * spec.row()..(row + 1) * spec.row()].iter().map(|&value| value.into()).collect()
-        };
+        let of = |(spec, values): (&TensorSpec, &Vec<f32>)| widened(&values[row * spec.row()..][..spec.row()]);
         self.specs.iter().zip(&self.sets[set]).map(of).collect()
     }
 
@@ -265,7 +242,8 @@ impl Inputs {
 
     /// The same sets with samples as a sound card has them, whole numbers of 16 bits.
     pub fn quantized(&self) -> Self {
-        let quantized = |part: &Vec<f32>| part.iter().map(|&value| (QUANTUM * value).round().clamp(MIN, MAX)).collect();
+        let (min, max) = (i16::MIN.into(), i16::MAX.into());
+        let quantized = |part: &Vec<f32>| part.iter().map(|&value| (QUANTUM * value).round().clamp(min, max)).collect();
         let sets = self.sets.iter().map(|set| set.iter().map(quantized).collect()).collect();
         Self::of(self.specs.clone(), self.rows, self.seed, sets, self.shared.clone(), &self.device)
     }
@@ -277,6 +255,11 @@ impl Inputs {
         let most = (COMPARED_VALUES / values.max(1)).clamp(MIN_COMPARED_ROWS, MAX_COMPARED_ROWS);
         sampled_rows(self.rows, self.count(), most, self.seed)
     }
+}
+
+/// Values in float64.
+pub fn widened(values: &[f32]) -> Vec<f64> {
+    values.iter().map(|&value| value.into()).collect()
 }
 
 fn set_count(specs: &[TensorSpec], rows: usize, most: usize) -> usize {

@@ -67,15 +67,6 @@ pub struct LoadRecord {
 }
 
 impl LoadRecord {
-    /// The record of several measurements together.
-    pub fn of<'a>(records: impl IntoIterator<Item = &'a Self>) -> Self {
-        records.into_iter().fold(Self::default(), |mut all, record| {
-            all.slowdowns.extend(&record.slowdowns);
-            all.repeated += record.repeated;
-            all
-        })
-    }
-
     /// Whether a slowdown is that of a busy machine.
     pub fn is_busy(slowdown: f64) -> bool {
         slowdown > BUSY

@@ -14,14 +14,11 @@ pub struct MachineInfo {
     pub cores: usize,
     /// Instruction sets of the processor that matter to numeric kernels.
     pub instruction_sets: Vec<String>,
-    /// Operating system.
     pub os: String,
-    /// Architecture.
     pub arch: String,
 }
 
 impl MachineInfo {
-    /// This machine.
     pub fn detect() -> Self {
         Self {
             cpu: cpu_name(),
@@ -32,7 +29,6 @@ impl MachineInfo {
         }
     }
 
-    /// The machine as a line of text.
     pub fn summary(&self) -> String {
         let cpu = self.cpu.as_deref().unwrap_or(&self.arch);
         let plural = if self.cores == 1 { "" } else { "s" };

@@ -4,7 +4,6 @@ mod calls;
 mod device_clock;
 mod execution;
 mod inputs;
-mod interruption;
 mod load;
 mod machine;
 mod number_list;
@@ -33,8 +32,7 @@ pub use verification::{Accuracy, CaseError, Selected, Unsupported, Verification}
 
 pub(crate) use calls::{BY_DEVICE_CLOCK, CallRunner, Calls, QUEUED};
 pub(crate) use device_clock::DeviceClock;
-pub(crate) use inputs::{Fill, Inputs, TensorSpec};
-pub(crate) use interruption::{INTERRUPTED, is_interrupted, listen};
+pub(crate) use inputs::{Fill, Inputs, TensorSpec, widened};
 pub(crate) use load::{LoadProbe, LoadRecord, in_quiet_rounds};
 pub(crate) use machine::{MachineInfo, available_cores, available_memory, date, day};
 pub(crate) use number_list::{NumberRange, distinct, grouped, numbers, whole};
@@ -44,7 +42,8 @@ pub(crate) use problem::{MAX_BYTES, Problem, ProblemError};
 pub(crate) use ranking::{RankedRow, relative};
 pub(crate) use routine::checksum;
 pub(crate) use runner::{CONTROL, COPY_BASELINE, MeasurementSetup, Runner, check_memory};
-pub(crate) use tensor_routine::{Computed, floats, gradients, read, with_values};
+pub(crate) use tensor_routine::{Computed, floats, gradients, read, read_widened, with_values};
+pub(crate) use timing::{INTERRUPTED, is_interrupted, listen};
 pub(crate) use verification::{
     Expectation, ExpectedRow, Mismatch, References, Verified, check, check_each, tolerance, whole_tensors,
 };

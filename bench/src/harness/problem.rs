@@ -16,10 +16,9 @@ pub trait Problem: Clone + Send + Sync + 'static {
     fn parameters(&self) -> ParameterMap;
 
     /// Checks that a strategy could solve the problem.
-    ///
-    /// # Errors
-    /// [`ProblemError`] for parameters out of range.
-    fn check(&self) -> Result<(), ProblemError>;
+    fn check(&self) -> Result<(), ProblemError> {
+        Ok(())
+    }
 
     /// Rows per call.
     fn rows(&self) -> usize;
@@ -30,7 +29,6 @@ pub trait Problem: Clone + Send + Sync + 'static {
     /// Bytes of the result of a call.
     fn output_bytes(&self) -> usize;
 
-    /// Input sets at most.
     fn max_sets(&self) -> usize {
         usize::MAX
     }
@@ -63,30 +61,17 @@ pub enum ProblemError {
     Argument(#[from] ArgumentError),
     /// A parameter is out of the suite's range.
     #[error("{parameter} is {got}, but must be {expected}")]
-    OutOfRange {
-        /// The parameter's name.
-        parameter: &'static str,
-        /// Its value.
-        got: usize,
-        /// The values accepted.
-        expected: String,
-    },
+    OutOfRange { parameter: &'static str, got: usize, expected: String },
     /// The measurement doesn't fit in memory.
     #[error(
         "inputs, results and temporaries take {} of memory, and {} can be taken, of which a fifth is left to others",
         bytes(*needed as u64),
         bytes(*free)
     )]
-    Memory {
-        /// Bytes that inputs and strategies take.
-        needed: usize,
-        /// Bytes that can be taken.
-        free: u64,
-    },
+    Memory { needed: usize, free: u64 },
 }
 
 impl ProblemError {
-    /// A parameter that is out of range.
     pub fn out_of_range(parameter: &'static str, got: usize, expected: impl Into<String>) -> Self {
         Self::OutOfRange { parameter, got, expected: expected.into() }
     }

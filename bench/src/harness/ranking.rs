@@ -2,13 +2,10 @@
 
 use firefly_reference::peaks::top_k;
 
-/// Computed peaks of a row, and the expected power of every bin.
+/// Computed peaks of a row, strongest first, and the expected power of every bin.
 pub struct RankedRow<'a> {
-    /// Bins, strongest first.
     pub bins: &'a [i64],
-    /// Their power.
     pub power: &'a [f32],
-    /// Expected power of every bin.
     pub expected: &'a [f64],
     /// Whether bins of equal power must come lower bin first.
     pub orders_ties: bool,

@@ -24,11 +24,9 @@ const PREVIOUS: &str = "the one before";
 pub struct MeasurementSetup {
     /// Device that tensors are on.
     pub device: Device,
-    /// The device's name.
     pub device_name: DeviceName,
     /// Execution configurations, those with the same threads next to each other.
     pub executions: Vec<ExecutionConfig>,
-    /// Iterations per case.
     pub iterations: Iterations,
     /// Seed of the inputs, and of the order in which cases take turns.
     pub seed: u64,
@@ -145,23 +143,19 @@ impl<'a, P: Problem> Runner<'a, P> {
             find(&|other| matches(other) && other.execution == configuration.execution).or_else(|| find(&matches))
         };
         let named = |name: &str| self.strategies.iter().position(|strategy| strategy.name == name);
-        let mut comparisons = Vec::new();
-        if let Some(baseline) = self.baseline {
-            let name = self.strategies[baseline].name;
-            comparisons.extend(with_same_threads(baseline).map(|other| (name.to_string(), other)));
-        }
-        if let Some(copy) = named(COPY_BASELINE) {
-            comparisons.extend(with_same_threads(copy).map(|other| (COPY_BASELINE.to_string(), other)));
-        }
-        if let Some(previous) = self.strategies[configuration.strategy].previous.and_then(named) {
-            comparisons.extend(with_same_threads(previous).map(|other| (PREVIOUS.to_string(), other)));
-        }
+        let others = [
+            self.baseline.map(|baseline| (self.strategies[baseline].name, baseline)),
+            named(COPY_BASELINE).map(|copy| (COPY_BASELINE, copy)),
+            self.strategies[configuration.strategy].previous.and_then(named).map(|previous| (PREVIOUS, previous)),
+        ];
+        let compared = |(name, strategy): (&str, usize)| Some((name.to_string(), with_same_threads(strategy)?));
+        let mut comparisons: Vec<(String, usize)> = others.into_iter().flatten().filter_map(compared).collect();
         let fewest = executions[0].threads();
         if executions.iter().any(|execution| execution.threads() != fewest) {
             let with_fewest = find(&|other| {
                 other.strategy == configuration.strategy
                     && threads(other) == fewest
-                    && executions[other.execution].forced() == executions[configuration.execution].forced()
+                    && executions[other.execution].forced == executions[configuration.execution].forced
             });
             let plural = if fewest == 1 { "" } else { "s" };
             comparisons.extend(with_fewest.map(|other| (format!("{fewest} thread{plural}"), other)));
@@ -173,7 +167,7 @@ impl<'a, P: Problem> Runner<'a, P> {
         let (strategy, execution) = self.parts(configuration);
         let is_known =
             (!strategy.takes_instruction_sets || self.setup.device_name.kind().is_host()) && problem.check().is_ok();
-        let chosen = || execution.run(|| strategy.instruction_set(problem));
+        let chosen = || execution.run(|| (strategy.instruction_set)(problem));
         let forced = forced_set(strategy, execution).map(InstructionSet::name);
         CaseRecord {
             problem: problem.parameters(),
@@ -193,7 +187,7 @@ impl<'a, P: Problem> Runner<'a, P> {
     /// Outcomes of the cases, in their order. Progress advances by [`steps`](Self::steps).
     fn measured(&self, problem: &P, inputs: &Inputs, progress: &StepProgress) -> Vec<CaseOutcome> {
         let MeasurementSetup { iterations, seed, .. } = *self.setup;
-        let references = References::new(inputs);
+        let (size, references) = (problem.size(), References::new(inputs));
         let mut outcomes: Vec<Option<CaseOutcome>> = Vec::with_capacity(self.configurations.len());
         let (mut routines, mut passed) = (Vec::new(), Vec::new());
         // Verify each case on its own threads; what fails has its outcome, what passes will be timed.
@@ -205,8 +199,14 @@ impl<'a, P: Problem> Runner<'a, P> {
             let (strategy, execution) = self.parts(configuration);
             outcomes.push(match execution.run(|| verified(strategy, execution, problem, inputs, &references)) {
                 Ok(Verified { routine, checksums, verification, useful_bytes, accuracy, traffic, selected }) => {
+                    let size = WorkSize { useful_bytes: useful_bytes.unwrap_or(size.useful_bytes), ..size };
+                    let sets = checksums.len();
+                    let measured = move |samples: Vec<u64>| {
+                        let measured = Measured::new(size, verification, sets, samples)?;
+                        Some(Measured { accuracy, traffic, selected, ..measured })
+                    };
+                    passed.push((index, measured));
                     routines.push(VerifiedCase { execution, routine, checksums });
-                    passed.push((index, verification, useful_bytes, accuracy, traffic, selected));
                     None
                 }
                 Err(error) => Some(error.into()),
@@ -222,27 +222,18 @@ impl<'a, P: Problem> Runner<'a, P> {
         progress.advance(left);
 
         // Relate the times to those of other cases.
-        let places: Vec<usize> = passed.iter().map(|(index, ..)| *index).collect();
+        let places: Vec<usize> = passed.iter().map(|(index, _)| *index).collect();
         let samples_of = |which: usize| timed[places.iter().position(|index| *index == which)?].as_ref().ok();
-        for ((index, verification, useful_bytes, accuracy, traffic, selected), (samples, routine)) in
-            passed.into_iter().zip(timed.iter().zip(&routines))
-        {
-            let size = problem.size();
-            let size = WorkSize { useful_bytes: useful_bytes.unwrap_or(size.useful_bytes), ..size };
-            let speed = |samples: &[u64]| {
-                let ratio = |(baseline, other): (String, usize)| {
-                    let ratio = Percentiles::of_speed_ratio(samples_of(other)?, samples)?;
-                    Some(SpeedRatio { baseline, ratio })
-                };
-                self.comparisons(self.configurations[index]).into_iter().filter_map(ratio).collect()
-            };
+        for ((index, measured), samples) in passed.into_iter().zip(&timed) {
             outcomes[index] = match samples {
-                Ok(samples) => {
-                    Measured::new(size, verification, routine.checksums.len(), samples.clone()).map(|measured| {
-                        let speed = speed(samples);
-                        CaseOutcome::Measured(Box::new(Measured { accuracy, traffic, selected, speed, ..measured }))
-                    })
-                }
+                Ok(samples) => measured(samples.clone()).map(|measured| {
+                    let ratio = |(baseline, other): (String, usize)| {
+                        let ratio = Percentiles::of_speed_ratio(samples_of(other)?, samples)?;
+                        Some(SpeedRatio { baseline, ratio })
+                    };
+                    let speed = self.comparisons(self.configurations[index]).into_iter().filter_map(ratio).collect();
+                    CaseOutcome::Measured(Box::new(Measured { speed, ..measured }))
+                }),
                 Err(error) => Some(CaseOutcome::failed(error.to_string())),
             };
         }
@@ -262,16 +253,16 @@ fn verified<'a, P: Problem>(
         if set > InstructionSet::detected() {
             return Err(Unsupported::InstructionSet(set).into());
         }
-        if strategy.instruction_set(problem) != Some(set.name()) {
+        if (strategy.instruction_set)(problem) != Some(set.name()) {
             return Err(Unsupported::Kernel(set).into());
         }
     }
-    strategy.verify(problem, inputs, references)
+    (strategy.verify)(problem, inputs, references)
 }
 
 /// The set that a strategy is forced to use.
 fn forced_set<P: Problem>(strategy: &BenchStrategy<P>, execution: &ExecutionConfig) -> Option<InstructionSet> {
-    execution.forced().filter(|_| strategy.takes_instruction_sets)
+    execution.forced.filter(|_| strategy.takes_instruction_sets)
 }
 
 /// Checks that `needed` bytes fit in memory.

@@ -4,7 +4,7 @@ use super::{CaseError, Inputs, Problem, References, Verified};
 
 /// Prepares what is needed once (plans, buffers, tensors on the device of the inputs), then runs every input set and
 /// compares the results with the expected ones. Called on the thread pool that the routine may use.
-type Verify<P> = dyn for<'a> Fn(&P, &'a Inputs, &References) -> Result<Verified<'a>, CaseError> + Send + Sync;
+pub type Verify<P> = dyn for<'a> Fn(&P, &'a Inputs, &References) -> Result<Verified<'a>, CaseError> + Send + Sync;
 
 /// Way to solve the problems of a suite, and what a comparison has to take into account.
 pub struct BenchStrategy<P: Problem> {
@@ -24,9 +24,11 @@ pub struct BenchStrategy<P: Problem> {
     pub competes: bool,
     /// Name of the strategy that it improves on: its speed is also given relative to that one.
     pub previous: Option<&'static str>,
-    instruction_set: fn(&P) -> Option<&'static str>,
+    /// The instruction set of its kernels on the calling thread; none where it is not known.
+    pub instruction_set: fn(&P) -> Option<&'static str>,
+    /// A verified routine for a problem; an error if that is not supported, or the result is wrong.
+    pub verify: Box<Verify<P>>,
     temporaries: usize,
-    verify: Box<Verify<P>>,
 }
 
 impl<P: Problem> BenchStrategy<P> {
@@ -103,32 +105,8 @@ impl<P: Problem> BenchStrategy<P> {
         self.on_accelerators().without_competing()
     }
 
-    /// A strategy that improves on another.
-    pub const fn after(mut self, previous: Option<&'static str>) -> Self {
-        self.previous = previous;
-        self
-    }
-
-    /// The instruction set of its kernels on the calling thread; none where it is not known.
-    pub fn instruction_set(&self, problem: &P) -> Option<&'static str> {
-        (self.instruction_set)(problem)
-    }
-
     /// Bytes of host memory that it takes beside the input sets of `problem`, where the device is a host.
     pub fn memory(&self, problem: &P) -> usize {
         self.temporaries * (problem.input_bytes() + problem.output_bytes())
-    }
-
-    /// A verified routine for `problem`. Called on the thread pool that the routine may use.
-    ///
-    /// # Errors
-    /// [`CaseError`] if the problem is not supported, or the result is wrong.
-    pub fn verify<'a>(
-        &self,
-        problem: &P,
-        inputs: &'a Inputs,
-        references: &References,
-    ) -> Result<Verified<'a>, CaseError> {
-        (self.verify)(problem, inputs, references)
     }
 }

@@ -9,16 +9,8 @@ use firefly_ops::{ArgumentError, Peaks};
 use super::{CallRunner, Calls, Output, Routine, RoutineError, checksum};
 
 /// A tensor as floats of `D` dimensions.
-///
-/// # Errors
-/// For a tensor of another rank or kind.
 pub fn floats<const D: usize>(tensor: AnyTensor) -> Result<Tensor<D>, ArgumentError> {
     tensor.try_float("firefly-bench", "tensor")
-}
-
-/// A tensor as floats of as many dimensions as another.
-fn floats_like<const D: usize>(_other: &Tensor<D>, tensor: AnyTensor) -> Result<Tensor<D>, ArgumentError> {
-    floats(tensor)
 }
 
 /// Calls a generic expression with a tensor of floats.
@@ -39,9 +31,6 @@ macro_rules! each_rank {
 }
 
 /// A tensor of these values with the shape, device and type of another.
-///
-/// # Errors
-/// For a tensor of integers.
 pub fn with_values(like: &AnyTensor, values: &[f32]) -> Result<AnyTensor, RoutineError> {
     let data = TensorData::new(values.to_vec(), like.dims());
     let place = each_rank!(like.clone(), tensor => (tensor.device(), tensor.dtype()));
@@ -49,9 +38,6 @@ pub fn with_values(like: &AnyTensor, values: &[f32]) -> Result<AnyTensor, Routin
 }
 
 /// Gradients of Σ weights · outputs in `inputs`, for outputs of one rank.
-///
-/// # Errors
-/// If the outputs can't be computed, or a gradient is missing.
 pub fn gradients(
     inputs: Vec<AnyTensor>,
     weights: &[AnyTensor],
@@ -63,17 +49,7 @@ pub fn gradients(
     let inputs = inputs.into_iter().map(tracked).collect::<Result<Vec<_>, _>>()?;
     let mut loss: Option<AnyTensor> = None;
     for (output, weights) in forward(inputs.clone())?.into_iter().zip(weights) {
-        loss = Some(each_rank!(output, output => {
-            let weights = floats_like(&output, weights.clone())?.autodiff();
-            let term = output * weights;
-            match loss {
-                Some(loss) => {
-                    let loss = floats_like(&term, loss)?;
-                    (loss + term).into()
-                }
-                None => term.into(),
-            }
-        }));
+        loss = Some(each_rank!(output, output => add_weighted(loss, output, weights.clone())?));
     }
     let loss = loss.ok_or_else(RoutineError::not_run)?;
     // The gradients of a tensor are those of the sum of its values.
@@ -83,6 +59,19 @@ pub fn gradients(
         gradient.ok_or_else(|| RoutineError::failed("a gradient is missing"))
     };
     inputs.into_iter().map(gradient).collect()
+}
+
+/// A loss, or none yet, plus weights · output.
+fn add_weighted<const D: usize>(
+    loss: Option<AnyTensor>,
+    output: Tensor<D>,
+    weights: AnyTensor,
+) -> Result<AnyTensor, RoutineError> {
+    let term = output * floats::<D>(weights)?.autodiff();
+    Ok(match loss {
+        Some(loss) => (floats::<D>(loss)? + term).into(),
+        None => term.into(),
+    })
 }
 
 /// Result of operations, in the memory where they leave it.
@@ -140,11 +129,14 @@ impl<const D: usize> From<Vec<Tensor<D>>> for Computed {
 }
 
 /// Tensors of a result in host memory.
-///
-/// # Errors
-/// [`RoutineError`] if they can't be read.
 pub fn read(computed: impl Into<Computed>) -> Result<Vec<TensorData>, RoutineError> {
     computed.into().read()
+}
+
+/// Values of tensors in float64.
+pub fn read_widened(tensors: Vec<AnyTensor>) -> Result<Vec<Vec<f64>>, RoutineError> {
+    let values = |data: TensorData| data.convert::<f64>().try_to_vec::<f64>().map_err(RoutineError::failed);
+    read(tensors)?.into_iter().map(values).collect()
 }
 
 /// Calls of operations on input sets.

@@ -1,19 +1,44 @@
 //! Timing: verified routines side by side, in turns.
 
 use std::hint::black_box;
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use super::{ExecutionConfig, Routine, RoutineError, is_interrupted};
+use super::{ExecutionConfig, Routine, RoutineError};
 
 /// Least time of the untimed runs that precede a timed one. They bring caches and clock speed into the state of a loop
 /// over the same calls.
 const CONDITIONING: Duration = Duration::from_micros(500);
 /// Time of these runs from which they don't go through all input sets any more.
 const LONG_CONDITIONING: Duration = Duration::from_millis(2);
+
+/// Exit status of an interrupted command, as shells report SIGINT.
+pub const INTERRUPTED: u8 = 130;
+
+static IS_INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Has a measurement end after the iteration that runs when the process is told to end. A second signal ends the
+/// process, as the first one does where the system refuses the handler.
+pub fn listen() {
+    static LISTENING: Once = Once::new();
+    LISTENING.call_once(|| {
+        let _ = ctrlc::set_handler(|| {
+            if IS_INTERRUPTED.swap(true, Ordering::Relaxed) {
+                std::process::exit(i32::from(INTERRUPTED));
+            }
+        });
+    });
+}
+
+/// Whether the process was told to end.
+pub fn is_interrupted() -> bool {
+    IS_INTERRUPTED.load(Ordering::Relaxed)
+}
 
 /// Number of iterations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

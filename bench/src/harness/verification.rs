@@ -134,9 +134,7 @@ pub struct Mismatch(pub String);
 /// Expected values of one row of an output, or of a whole tensor of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExpectedRow {
-    /// Input set.
     pub set: usize,
-    /// Row of the set.
     pub row: usize,
     /// First tensor that has the row.
     pub tensor: usize,
@@ -158,9 +156,6 @@ impl References {
     }
 
     /// Expected values called `name` of every row that is compared; `row` computes them from set and row.
-    ///
-    /// # Errors
-    /// Those of `row`.
     pub fn rows(&self, name: &str, row: impl Fn(usize, usize) -> Vec<Vec<f64>> + Sync) -> Arc<Vec<ExpectedRow>> {
         let expected = |&(set, at): &(usize, usize)| ExpectedRow { set, row: at, tensor: 0, parts: row(set, at) };
         let computed = self.whole::<RoutineError>(name, || Ok(self.places.par_iter().map(expected).collect()));
@@ -175,9 +170,6 @@ impl References {
     }
 
     /// Expected values called `name`, as `compute` gives them.
-    ///
-    /// # Errors
-    /// Those of `compute`.
     pub fn whole<E>(
         &self,
         name: &str,
@@ -205,7 +197,6 @@ pub fn whole_tensors(set: usize, tensors: Vec<Vec<f64>>) -> impl Iterator<Item =
 
 /// What is expected of a routine.
 pub struct Expectation {
-    /// Expected rows.
     pub rows: Arc<Vec<ExpectedRow>>,
     /// Values of every tensor of the output.
     pub sizes: Vec<usize>,
@@ -234,14 +225,7 @@ impl Expectation {
 
     /// The `k` strongest bins of rows of power.
     pub fn of_peaks(expected: Arc<Vec<ExpectedRow>>, [rows, k]: [usize; 2], orders_ties: bool, tolerance: f64) -> Self {
-        Self {
-            rows: expected,
-            sizes: vec![rows * k],
-            tolerance,
-            scale: 1.0,
-            peaks: Some((k, orders_ties)),
-            whole: None,
-        }
+        Self { peaks: Some((k, orders_ties)), ..Self::of_rows(expected, [1, rows, k], tolerance) }
     }
 
     /// Compares an output of a set, and adds to what was found.
@@ -300,7 +284,6 @@ impl Expectation {
 
 /// Routine whose result was right for every input set.
 pub struct Verified<'a> {
-    /// The routine.
     pub routine: Box<dyn Routine + 'a>,
     /// Checksums of its results, one per input set.
     pub checksums: Vec<u64>,
@@ -313,14 +296,10 @@ pub struct Verified<'a> {
     pub accuracy: Option<Accuracy>,
     /// Data moved per run; none where it is not counted.
     pub traffic: Option<Box<PhaseTraffic>>,
-    /// Selection of a strategy that has a choice.
     pub selected: Option<Selected>,
 }
 
 /// Runs a routine on every input set, and compares every result with what is expected of it.
-///
-/// # Errors
-/// [`CaseError`] if a run fails, or with the first difference.
 pub fn check<'a>(
     routine: impl Routine + 'a,
     expectation: &Expectation,
@@ -341,9 +320,6 @@ pub fn check<'a>(
 }
 
 /// Runs a routine on every input set, and shows each result to `compare`.
-///
-/// # Errors
-/// [`CaseError`] if a run fails, or with the first difference.
 pub fn check_each<'a>(
     mut routine: impl Routine + 'a,
     inputs: &Inputs,

@@ -19,15 +19,13 @@ use crate::baselines::copy;
 use crate::baselines::transforms::{Placement, complex_rows, instruction_set};
 use crate::harness::{
     BY_DEVICE_CLOCK, BenchStrategy, Calls, CaseError, Expectation, Fill, Inputs, ParameterMap, Problem, ProblemError,
-    QUEUED, References, RoutineError, TensorRoutine, TensorSpec, check, floats, tolerance, whole_tensors,
+    QUEUED, References, RoutineError, TensorRoutine, TensorSpec, check, floats, tolerance, whole_tensors, widened,
 };
 
 /// The unnormalised forward transform of each of `batch` rows of `n` complex f32.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ButterflyProblem {
-    /// Values per row.
     pub n: usize,
-    /// Rows.
     pub batch: usize,
     /// Share of open gates among the hard gates.
     pub open: f64,
@@ -36,12 +34,8 @@ pub struct ButterflyProblem {
 impl ButterflyProblem {
     /// Twiddles and gates for the inputs of a seed.
     pub fn coefficients(&self, inputs: &Inputs) -> CoefficientSets {
-        CoefficientSets::new(self.n, self.open, inputs.seed())
+        CoefficientSets::new(self.n, self.open, inputs.seed)
     }
-}
-
-fn wide(values: &[f32]) -> Vec<f64> {
-    values.iter().map(|&value| value.into()).collect()
 }
 
 impl Problem for ButterflyProblem {
@@ -70,7 +64,6 @@ impl Problem for ButterflyProblem {
     }
 }
 
-/// All problems of a grid.
 pub fn grid(lengths: &[usize], batches: &[usize], open: f64) -> Vec<ButterflyProblem> {
     let of_length = |&n: &usize| batches.iter().map(move |&batch| ButterflyProblem { n, batch, open });
     lengths.iter().flat_map(of_length).collect()
@@ -196,7 +189,7 @@ impl Operation for ButterflyProblem {
             references.rows("Exact", |set, at| split(&fast_dft(&row(set, at))))
         } else {
             let (twiddles, gates) = self.coefficients(inputs).values(form);
-            let (twiddles, gates) = (wide(&twiddles), gates.map(|gates| wide(&gates)));
+            let (twiddles, gates) = (widened(&twiddles), gates.map(|gates| widened(&gates)));
             references.rows(&format!("{form:?}"), |set, at| {
                 split(&gated_butterfly(&row(set, at), &twiddles, gates.as_deref()))
             })
@@ -213,9 +206,9 @@ impl Operation for ButterflyProblem {
         references: &References,
     ) -> Result<Expectation, CaseError> {
         let (twiddles, gates) = self.coefficients(inputs).values(form);
-        let (twiddles, gates) = (wide(&twiddles), gates.map(|gates| wide(&gates)));
+        let (twiddles, gates) = (widened(&twiddles), gates.map(|gates| widened(&gates)));
         let of_row = |row: usize| {
-            let weights: Vec<Vec<f64>> = weights.iter().map(|part| wide(&part[row * self.n..][..self.n])).collect();
+            let weights: Vec<Vec<f64>> = weights.iter().map(|part| widened(&part[row * self.n..][..self.n])).collect();
             let found =
                 gated_butterfly_gradients(&joined(&inputs.row(0, row)), &twiddles, gates.as_deref(), &joined(&weights));
             [split(&found.input), vec![found.twiddles, found.gates]].concat()

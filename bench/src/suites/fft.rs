@@ -17,10 +17,9 @@ use crate::baselines::transforms::{Placement, complex_rows, half_spectra, instru
 use crate::harness::{
     BY_DEVICE_CLOCK, BenchStrategy, Calls, CaseError, Expectation, Fill, Inputs, NumberRange, ParameterMap, Problem,
     ProblemError, QUEUED, References, TensorRoutine, TensorSpec, Unsupported, check, distinct, floats, name_of,
-    numbers, tolerance,
+    numbers, tolerance, widened,
 };
 
-/// Largest number of dimensions of a transform.
 const MAX_RANK: usize = 3;
 /// Largest number of points of a transform: complex values of 8 GiB.
 const MAX_POINTS: usize = 1 << 30;
@@ -35,7 +34,6 @@ impl FftShape {
         Self(vec![n])
     }
 
-    /// Points along each dimension.
     pub fn dims(&self) -> &[usize] {
         &self.0
     }
@@ -45,12 +43,10 @@ impl FftShape {
         self.0.iter().rev().skip(1).product()
     }
 
-    /// Points along the last dimension.
     pub fn last(&self) -> usize {
         self.0.last().copied().unwrap_or(1)
     }
 
-    /// Points of the transform.
     pub fn points(&self) -> usize {
         self.outer() * self.last()
     }
@@ -114,7 +110,6 @@ impl FftValues {
 /// Directions, by the names that users type.
 pub const DIRECTIONS: [(&str, Direction); 2] = [("forward", Direction::Forward), ("inverse", Direction::Inverse)];
 
-/// Transforms per call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Extent {
     /// Each of these numbers of transforms.
@@ -126,38 +121,26 @@ pub enum Extent {
 /// The transform of each of `batch` rows of a shape.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FftProblem {
-    /// The kind of values that are transformed.
     pub values: FftValues,
-    /// Forward or inverse.
     pub direction: Direction,
-    /// Points along each dimension.
     pub shape: FftShape,
-    /// Transforms per call.
     pub batch: usize,
 }
 
 /// Size of one transform: parts (one of real values, two of complex ones), and values of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowSize {
-    /// 1 or 2.
     pub parts: usize,
-    /// Values of a part.
     pub len: usize,
 }
 
 impl RowSize {
-    /// Bytes of all parts.
     pub const fn bytes(self) -> usize {
         self.parts * self.len * size_of::<f32>()
     }
 }
 
 impl FftProblem {
-    /// Bins along the last dimension of a half spectrum.
-    pub fn bins(&self) -> usize {
-        self.shape.last() / 2 + 1
-    }
-
     /// The row that one transform reads.
     pub fn input(&self) -> RowSize {
         self.row(self.direction == Direction::Forward)
@@ -173,7 +156,7 @@ impl FftProblem {
         match self.values {
             FftValues::Complex => RowSize { parts: 2, len: self.shape.points() },
             FftValues::Real if samples => RowSize { parts: 1, len: self.shape.points() },
-            FftValues::Real => RowSize { parts: 2, len: self.shape.outer() * self.bins() },
+            FftValues::Real => RowSize { parts: 2, len: self.shape.outer() * (self.shape.last() / 2 + 1) },
         }
     }
 
@@ -287,7 +270,7 @@ impl Operation for FftProblem {
     ) -> Result<Expectation, CaseError> {
         let (width, size) = (self.output().len, self.input());
         let rows = references.rows_of_first_set("gradient", |row| {
-            let part = |part: &Vec<f32>| part[row * width..][..width].iter().map(|&value| value.into()).collect();
+            let part = |part: &Vec<f32>| widened(&part[row * width..][..width]);
             self.definition().gradient(&weights.iter().map(part).collect())
         });
         Ok(Expectation::of_rows(rows, [size.parts, self.batch, size.len], tolerance(self.shape.points())))

@@ -12,7 +12,7 @@ use firefly_framework::profile::DeviceProfile;
 
 use super::models::{PeaksModel, family_models, recordable};
 use super::peaks::PeaksProblem;
-use super::phases::{GraphRunner, Phase, host_tail, replay};
+use super::phases::{Phase, host_tail, replay};
 use crate::harness::{CaseError, RoutineError};
 
 /// Largest number of runs of which the fastest counts, after one that is not timed: an operation is timed by the
@@ -85,19 +85,15 @@ pub fn measure_device(
     Ok(())
 }
 
-/// A graph as a function; none if the device can't replay it.
-fn replayed(graph: &Graph, device: &Device) -> Result<Option<GraphRunner>, CaseError> {
-    match replay(graph, device) {
-        Err(CaseError::Unsupported(_) | CaseError::Routine(RoutineError::Graph(GraphError::UnknownOperation(_)))) => {
-            Ok(None)
-        }
-        run => run.map(Some),
-    }
-}
-
 /// Nanoseconds of a run of a graph whose only input is a number; none if the device can't replay it.
 fn time(graph: &Graph, device: &Device) -> anyhow::Result<Option<f64>> {
-    let Some(run) = replayed(graph, device)? else { return Ok(None) };
+    let run = match replay(graph, device) {
+        Ok(run) => run,
+        Err(CaseError::Unsupported(_) | CaseError::Routine(RoutineError::Graph(GraphError::UnknownOperation(_)))) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(error.into()),
+    };
     let start = Tensor::<2>::zeros([1, 1], device);
     let once = || {
         let (start, clock) = (start.clone(), Instant::now());

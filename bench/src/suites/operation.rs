@@ -10,8 +10,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::harness::{
-    BenchStrategy, Calls, CaseError, Expectation, Inputs, Problem, References, RoutineError, TensorRoutine, Verified,
-    check, floats, gradients, with_values,
+    BenchStrategy, Calls, CaseError, Expectation, Inputs, Problem, References, RoutineError, TensorRoutine, check,
+    floats, gradients, with_values,
 };
 
 /// Function of the operands of an input set.
@@ -20,9 +20,7 @@ pub type Function = Box<dyn Fn(Vec<AnyTensor>) -> Result<Vec<AnyTensor>, Routine
 /// Device, type and tracking of the tensors that a function is computed from.
 #[derive(Debug, Clone)]
 pub struct TensorKind {
-    /// The device.
     pub device: Device,
-    /// The type of its values.
     pub dtype: FloatDType,
     /// Whether its operands are tracked.
     pub is_tracked: bool,
@@ -42,15 +40,9 @@ pub trait Operation: Problem {
     }
 
     /// What is expected of the result.
-    ///
-    /// # Errors
-    /// [`CaseError`] if it can't be computed.
     fn expected(&self, form: Self::Form, inputs: &Inputs, references: &References) -> Result<Expectation, CaseError>;
 
     /// What is expected of the gradients of Σ `weights` · result in all operands of the first set.
-    ///
-    /// # Errors
-    /// [`CaseError`] if it can't be computed.
     fn expected_gradients(
         &self,
         form: Self::Form,
@@ -63,7 +55,6 @@ pub trait Operation: Problem {
 /// Computation that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pass {
-    /// The result.
     Forward,
     /// The result, and the gradients of a weighted sum of it in all operands.
     Backward,
@@ -78,7 +69,26 @@ pub fn calls<P: Operation>(
     calls: Calls,
 ) -> BenchStrategy<P> {
     let strategy = BenchStrategy::new(name, summary, move |problem: &P, inputs, references| {
-        verified(problem, form, pass, calls, inputs, references)
+        let device = inputs.device();
+        let function = |is_tracked| {
+            problem.function(form, &TensorKind { device: device.clone(), dtype: FloatDType::F32, is_tracked })
+        };
+        let extra = problem.extra_operands(form, inputs);
+        let operands = |set| Ok([inputs.operands(set)?, extra.clone()].concat());
+        let sets: Vec<Vec<AnyTensor>> = (0..inputs.count()).map(operands).collect::<Result<_, CaseError>>()?;
+        if pass == Pass::Forward {
+            let expectation = problem.expected(form, inputs, references)?;
+            let routine = TensorRoutine::new(device, move |set: usize| Ok(sets[set].clone()), function(false));
+            return check(routine.with_calls(calls), &expectation, inputs);
+        }
+        let results = function(false)(sets[0].clone())?;
+        let values = weights(&results, inputs.seed);
+        let expectation = problem.expected_gradients(form, &values, inputs, references)?;
+        let weights = results.iter().zip(&values).map(|(result, values)| with_values(result, values));
+        let (weights, forward) = (weights.collect::<Result<Vec<_>, _>>()?, function(true));
+        let call = move |operands| gradients(operands, &weights, &forward);
+        let routine = TensorRoutine::new(device, move |set: usize| Ok(sets[set].clone()), call);
+        check(routine.with_calls(calls), &expectation, inputs)
     })
     .with_forced_sets(|_| Some(InstructionSet::current().name()));
     match (calls, pass) {
@@ -86,35 +96,6 @@ pub fn calls<P: Operation>(
         (Calls::One, Pass::Backward) => strategy.without_competing(),
         _ => strategy.in_flight(),
     }
-}
-
-fn verified<'a, P: Operation>(
-    problem: &P,
-    form: P::Form,
-    pass: Pass,
-    calls: Calls,
-    inputs: &'a Inputs,
-    references: &References,
-) -> Result<Verified<'a>, CaseError> {
-    let device = inputs.device();
-    let function =
-        |is_tracked| problem.function(form, &TensorKind { device: device.clone(), dtype: FloatDType::F32, is_tracked });
-    let extra = problem.extra_operands(form, inputs);
-    let operands = |set| Ok([inputs.operands(set)?, extra.clone()].concat());
-    let sets: Vec<Vec<AnyTensor>> = (0..inputs.count()).map(operands).collect::<Result<_, CaseError>>()?;
-    if pass == Pass::Forward {
-        let expectation = problem.expected(form, inputs, references)?;
-        let routine = TensorRoutine::new(device, move |set: usize| Ok(sets[set].clone()), function(false));
-        return check(routine.with_calls(calls), &expectation, inputs);
-    }
-    let results = function(false)(sets[0].clone())?;
-    let values = weights(&results, inputs.seed());
-    let expectation = problem.expected_gradients(form, &values, inputs, references)?;
-    let weights = results.iter().zip(&values).map(|(result, values)| with_values(result, values));
-    let (weights, forward) = (weights.collect::<Result<Vec<_>, _>>()?, function(true));
-    let call = move |operands| gradients(operands, &weights, &forward);
-    let routine = TensorRoutine::new(device, move |set: usize| Ok(sets[set].clone()), call);
-    check(routine.with_calls(calls), &expectation, inputs)
 }
 
 /// Weights of the results in the loss.
@@ -126,9 +107,6 @@ fn weights(results: &[AnyTensor], seed: u64) -> Vec<Vec<f32>> {
 }
 
 /// The next operand, of a rank.
-///
-/// # Errors
-/// If there is none, or it is of another rank.
 pub fn next<const D: usize>(operands: &mut impl Iterator<Item = AnyTensor>) -> Result<Tensor<D>, RoutineError> {
     Ok(floats(operands.next().ok_or_else(RoutineError::not_run)?)?)
 }

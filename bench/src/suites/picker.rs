@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use burn::tensor::Device;
 use firefly_framework::profile::DeviceProfile;
-use firefly_models::{AutoWelchPeaks, AutoWelchPeaksConfig, LearnedWelchPeaks, LearnedWelchPeaksConfig, Strategy};
+use firefly_models::{AutoWelchPeaks, AutoWelchPeaksConfig, Strategy};
 use firefly_ops::ArgumentError;
 
+use super::models::PeaksModel;
 use super::peaks::{PeaksProblem, SPECTRA, check_peaks, expected, kernel_set, learned_rows, on_device};
 use crate::harness::{BenchStrategy, Selected, Verified};
 
@@ -32,15 +33,6 @@ pub fn model(
     auto.with_strategies(strategies.to_vec()).try_init(device)
 }
 
-/// An untrained learned model, which runs as an exact estimate.
-fn untrained(problem: &PeaksProblem, device: &Device) -> Result<LearnedWelchPeaks, ArgumentError> {
-    LearnedWelchPeaksConfig::new()
-        .with_n_fft(problem.options.n_fft)
-        .with_k(problem.k)
-        .with_segments(problem.options.segments)
-        .try_init(device)
-}
-
 /// A strategy that is forced, or the picker's choice.
 fn strategy(forced: Option<Strategy>, profile: Arc<DeviceProfile>) -> BenchStrategy<PeaksProblem> {
     let (name, summary) = match forced {
@@ -56,7 +48,8 @@ fn strategy(forced: Option<Strategy>, profile: Arc<DeviceProfile>) -> BenchStrat
         let mut model = model(problem, strategies, &profile, device)?;
         let mut rows = expected(problem, inputs, references);
         if forced == Some(Strategy::Learned) {
-            let learned = untrained(problem, device)?;
+            // Untrained, it runs as an exact estimate.
+            let learned = PeaksModel::learned(problem).try_init(device)?;
             rows = learned_rows(&learned, inputs, references);
             model = model.with_learned(learned);
         }

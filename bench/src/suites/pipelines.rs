@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Tensor, TensorData};
 use firefly_ops::options::{MelBands, MelNorm, MelScale};
 use firefly_ops::{ArgumentError, mel_filters};
 use firefly_reference::mel::{MelDefinition, Scale};
@@ -23,7 +23,6 @@ pub enum Pipeline {
     Psd,
     /// Power in triangular filters on the mel scale.
     Mel,
-    /// The strongest bins.
     Peaks,
 }
 
@@ -35,13 +34,11 @@ impl Pipeline {
 /// Pipeline on a batch of frames.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PipelineProblem {
-    /// The result.
     pub pipeline: Pipeline,
     /// The frames, the estimate, and K.
     pub peaks: PeaksProblem,
     /// Filters of the mel pipeline.
     pub mels: usize,
-    /// Sampling rate in hertz.
     pub sample_rate: f64,
 }
 
@@ -107,7 +104,6 @@ pub fn catalogue(source: LearnedSource) -> Vec<BenchStrategy<PipelineProblem>> {
     vec![firefly(), burn_stock(), learned(source)]
 }
 
-/// Firefly's operations.
 fn firefly() -> BenchStrategy<PipelineProblem> {
     let chunked = from_host(false);
     BenchStrategy::new(
@@ -116,7 +112,7 @@ fn firefly() -> BenchStrategy<PipelineProblem> {
          chunks that overlap",
         move |problem: &PipelineProblem, inputs, references| {
             if problem.pipeline == Pipeline::Peaks {
-                return chunked.verify(&problem.peaks, inputs, references);
+                return (chunked.verify)(&problem.peaks, inputs, references);
             }
             let model = problem.peaks.exact_model(inputs.device())?;
             let expected = expected(&problem.peaks, inputs, references);
@@ -127,7 +123,6 @@ fn firefly() -> BenchStrategy<PipelineProblem> {
     .with_temporaries(SPECTRA)
 }
 
-/// Burn's own operations.
 fn burn_stock() -> BenchStrategy<PipelineProblem> {
     BenchStrategy::new(
         "burn-stock",
@@ -197,7 +192,10 @@ fn check_values<'a>(
         let routine = to_host(inputs, move |signal| Ok(vec![power(signal)?]));
         return check(routine, &expectation(expected, allowed), inputs);
     }
-    let filters = filters(problem, inputs.device())?;
+    let bins = problem.peaks.options.bins();
+    let weights = filterbank(bins, problem.mels, problem.sample_rate).map_err(RoutineError::from)?;
+    let weights = TensorData::new(weights, [bins, problem.mels]).convert::<f32>();
+    let filters = Tensor::<2>::from_data(weights, inputs.device());
     let definition = definition(problem).filters();
     let dot = |power: &[f64], filter: &[f64]| power.iter().zip(filter).map(|(p, w)| p * w).sum::<f64>();
     let through = |row: &ExpectedRow| {
@@ -209,13 +207,6 @@ fn check_values<'a>(
     check(routine, &expectation(mels, MEL_TOLERANCES * allowed), inputs)
 }
 
-/// The mel filters as a tensor `[bins, mels]`.
-fn filters(problem: &PipelineProblem, device: &Device) -> Result<Tensor<2>, RoutineError> {
-    let bins = problem.peaks.options.bins();
-    let weights = filterbank(bins, problem.mels, problem.sample_rate)?;
-    Ok(Tensor::from_data(TensorData::new(weights, [bins, problem.mels]).convert::<f32>(), device))
-}
-
 /// Triangular filters `[bins, filters]`, row-major, on a one-sided spectrum of `bins` bins from 0 to half of
 /// `sample_rate`, with the HTK scale and without normalisation.
 fn filterbank(bins: usize, filters: usize, sample_rate: f64) -> Result<Vec<f64>, ArgumentError> {
@@ -224,7 +215,6 @@ fn filterbank(bins: usize, filters: usize, sample_rate: f64) -> Result<Vec<f64>,
     Ok((0..bins).flat_map(|bin| rows.iter().map(move |row| row[bin])).collect())
 }
 
-/// The filters as their definition has them.
 fn definition(problem: &PipelineProblem) -> MelDefinition {
     MelDefinition {
         n_fft: problem.peaks.options.n_fft,

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use burn::tensor::{Device, TensorData};
+use burn::tensor::Device;
 use firefly_app::device::DeviceName;
 use firefly_framework::graph::{AnyTensor, GraphError};
 use firefly_framework::movement::{MovementOptions, count};
@@ -16,8 +16,8 @@ use super::models::{PeaksModel, inputs, recordable};
 use super::peaks::{PeaksProblem, STOCK, check_peaks, expected, learned_rows, on_device};
 use super::phases::{self, replay};
 use crate::harness::{
-    BenchStrategy, CaseError, Expectation, ParameterMap, PhaseTraffic, Problem, ProblemError, RoutineError,
-    TensorRoutine, TensorSpec, Unsupported, Verified, check, check_memory, read, tolerance, whole_tensors,
+    BenchStrategy, CaseError, Expectation, ParameterMap, PhaseTraffic, Problem, RoutineError, TensorRoutine,
+    TensorSpec, Unsupported, Verified, check, check_memory, read_widened, tolerance, whole_tensors,
 };
 
 /// Error allowed of a model of the zoo beside the same model on the host, relative to the largest value of a result:
@@ -72,10 +72,6 @@ impl Problem for ZooBatch {
         ParameterMap::default().with("batch", self.0)
     }
 
-    fn check(&self) -> Result<(), ProblemError> {
-        Ok(())
-    }
-
     fn rows(&self) -> usize {
         self.0
     }
@@ -94,9 +90,6 @@ impl Problem for ZooBatch {
 }
 
 /// Models of the zoo as their users call them, without those that can't be captured.
-///
-/// # Errors
-/// [`ZooError`] for a name that is not of the zoo.
 pub fn zoo_catalogue(names: &[&'static str], costs: &DeviceProfile) -> Result<Vec<BenchStrategy<ZooBatch>>, ZooError> {
     let costs = Arc::new(costs.clone());
     let mut strategies = Vec::new();
@@ -122,8 +115,7 @@ fn of_zoo(name: &'static str, costs: Arc<DeviceProfile>) -> BenchStrategy<ZooBat
         let rows = references.whole::<CaseError>(name, || {
             let results = model.try_forward(inputs(&model, batch, &host))?;
             let floats = results.into_iter().filter(AnyTensor::is_float).collect::<Vec<_>>();
-            let wide = |data: TensorData| data.convert::<f64>().try_to_vec::<f64>().map_err(RoutineError::failed);
-            Ok(whole_tensors(0, read(floats)?.into_iter().map(wide).collect::<Result<_, _>>()?).collect())
+            Ok(whole_tensors(0, read_widened(floats)?).collect())
         })?;
         let bytes = model.to_bytes().map_err(failed)?;
         let model = zoo::from_bytes(Path::new(name), bytes, device).map_err(failed)?;

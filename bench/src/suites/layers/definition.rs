@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::formulations::OFFSET;
 use super::problem::{LayerKind, LayerProblem, SAMPLE_RATE};
-use crate::harness::{Inputs, RoutineError};
+use crate::harness::{Inputs, RoutineError, widened};
 use crate::suites::peaks::{definition, welch_power};
 
 /// Largest number of products of a definition's sums that are waited for.
@@ -49,9 +49,7 @@ impl LayerProblem {
     fn defined_item(&self, inputs: &Inputs, set: usize, item: usize) -> Vec<f64> {
         let signal = &inputs.row(set, item)[0];
         let (n, channels) = (self.n(), self.channels);
-        let shared = |at: usize, first: usize, count: usize| -> Vec<f64> {
-            inputs.shared()[at][first..][..count].iter().map(|&value| value.into()).collect()
-        };
+        let shared = |at: usize, first: usize, count: usize| widened(&inputs.shared[at][first..][..count]);
         match self.kind {
             LayerKind::SpectralConv => {
                 let (points, modes) = (self.shape.dims().to_vec(), self.kept());

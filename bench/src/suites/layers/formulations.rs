@@ -9,7 +9,7 @@ use firefly_ops::{
     welch_psd,
 };
 
-use super::problem::{LayerKind, LayerProblem};
+use super::problem::LayerProblem;
 use crate::harness::{RoutineError, floats};
 use crate::suites::operation::{Function, TensorKind, next};
 
@@ -20,13 +20,10 @@ pub const OFFSET: f64 = 1e-3;
 /// Formulation of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Formulation {
-    /// One operation.
     Fused,
-    /// Separate operations.
     Separate,
 }
 
-/// A tensor of constants.
 fn constant<const D: usize>(kind: &TensorKind, values: Vec<f64>, shape: [usize; D]) -> Tensor<D> {
     let dtype: DType = kind.dtype.into();
     let tensor = Tensor::from_data(TensorData::new(values, shape), (&kind.device, dtype));
@@ -34,23 +31,7 @@ fn constant<const D: usize>(kind: &TensorKind, values: Vec<f64>, shape: [usize; 
 }
 
 impl LayerProblem {
-    /// The layer in a formulation.
-    pub fn in_form(&self, formulation: Formulation, kind: &TensorKind) -> Function {
-        match self.kind {
-            LayerKind::SpectralConv => match self.shape.dims().len() {
-                1 => self.spectral_conv::<3>(formulation),
-                2 => self.spectral_conv::<4>(formulation),
-                _ => self.spectral_conv::<5>(formulation),
-            },
-            LayerKind::LongConv => self.long_conv(formulation),
-            LayerKind::LogMel => self.log_mel(formulation, kind),
-            LayerKind::PowerSpectrum => self.power_spectrum(formulation, kind),
-            LayerKind::WelchPsd => self.welch_psd(formulation, kind),
-            LayerKind::TopK => self.top_k(formulation),
-        }
-    }
-
-    fn long_conv(&self, formulation: Formulation) -> Function {
+    pub fn long_conv(&self, formulation: Formulation) -> Function {
         let n = self.n();
         Box::new(move |inputs| {
             let mut inputs = inputs.into_iter();
@@ -71,7 +52,7 @@ impl LayerProblem {
         })
     }
 
-    fn log_mel(&self, formulation: Formulation, kind: &TensorKind) -> Function {
+    pub fn log_mel(&self, formulation: Formulation, kind: &TensorKind) -> Function {
         let options = self.mel_options();
         let filters = mel_filters(self.n_fft, &options.bands).unwrap_or_default();
         let filters = constant(kind, filters.concat(), [1, filters.len(), options.stft.bins()]);
@@ -87,7 +68,7 @@ impl LayerProblem {
         })
     }
 
-    fn power_spectrum(&self, formulation: Formulation, kind: &TensorKind) -> Function {
+    pub fn power_spectrum(&self, formulation: Formulation, kind: &TensorKind) -> Function {
         let factors = one_sided(self.n(), kind);
         Box::new(move |inputs| {
             let (signal, window) = signal_and_window::<3>(inputs)?;
@@ -99,7 +80,7 @@ impl LayerProblem {
         })
     }
 
-    fn welch_psd(&self, formulation: Formulation, kind: &TensorKind) -> Function {
+    pub fn welch_psd(&self, formulation: Formulation, kind: &TensorKind) -> Function {
         let factors = one_sided(self.n_fft, kind);
         let options = self.welch_options();
         let frames = StftOptions::new(self.n_fft).with_hop(self.hop).with_center(false);
@@ -115,7 +96,7 @@ impl LayerProblem {
     }
 
     /// The positions of the values are in the gradients.
-    fn top_k(&self, formulation: Formulation) -> Function {
+    pub fn top_k(&self, formulation: Formulation) -> Function {
         let k = self.k;
         Box::new(move |inputs| {
             let values = next::<3>(&mut inputs.into_iter())?;
@@ -127,7 +108,7 @@ impl LayerProblem {
         })
     }
 
-    fn spectral_conv<const D: usize>(&self, formulation: Formulation) -> Function {
+    pub fn spectral_conv<const D: usize>(&self, formulation: Formulation) -> Function {
         let (kept, points) = (self.kept(), self.shape.dims().to_vec());
         Box::new(move |inputs| {
             let mut inputs = inputs.into_iter();

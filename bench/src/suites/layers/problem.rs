@@ -7,7 +7,6 @@ use firefly_ops::{MelOptions, StftOptions, WelchOptions};
 use crate::harness::{Fill, MAX_BYTES, ParameterMap, Problem, ProblemError, TensorSpec, name_of};
 use crate::suites::fft::FftShape;
 
-/// Largest number of mel bands.
 pub const MAX_MELS: usize = 4096;
 /// Sample rate of mel spectra, in hertz.
 pub const SAMPLE_RATE: f64 = 16_000.0;
@@ -57,25 +56,20 @@ impl LayerKind {
 /// A layer, and its size. Sizes that its kind doesn't have are 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LayerProblem {
-    /// The kind.
     pub kind: LayerKind,
-    /// Items of the batch.
     pub batch: usize,
     /// Channels: in and out, with a kernel each, or rows of an item.
     pub channels: usize,
-    /// Points along each dimension.
     pub shape: FftShape,
     /// Modes from 0 on along every dimension; along all but the last as many negative ones.
     pub modes: usize,
     /// Whether the result of a long convolution is multiplied by a second input.
     pub gated: bool,
-    /// Samples of a signal.
     pub samples: usize,
     /// Samples of a frame or segment.
     pub n_fft: usize,
     /// Samples from one frame or segment to the next.
     pub hop: usize,
-    /// Mel bands.
     pub mels: usize,
     /// Values that are selected.
     pub k: usize,
@@ -103,7 +97,6 @@ impl LayerProblem {
         dims.iter().enumerate().map(kept).collect()
     }
 
-    /// Options of mel spectra.
     pub fn mel_options(&self) -> MelOptions {
         MelOptions::new(StftOptions::new(self.n_fft).with_hop(self.hop), MelBands::new(SAMPLE_RATE, self.mels))
     }
@@ -166,22 +159,20 @@ impl Problem for LayerProblem {
             let expected = format!("at most about {most}, for inputs and results of 8 GiB");
             return Err(ProblemError::out_of_range("batch", self.batch, expected));
         }
-        if self.kind == LayerKind::LogMel && self.mels > MAX_MELS {
-            return Err(ProblemError::out_of_range("mels", self.mels, format!("at most {MAX_MELS}")));
+        let refuse = |parameter, got, expected| Err(ProblemError::out_of_range(parameter, got, expected));
+        match self.kind {
+            LayerKind::LogMel if self.mels > MAX_MELS => refuse("mels", self.mels, format!("at most {MAX_MELS}")),
+            LayerKind::WelchPsd if self.samples < self.n_fft => {
+                refuse("samples", self.samples, format!("at least the {} of a segment", self.n_fft))
+            }
+            LayerKind::LogMel if self.samples <= self.n_fft / 2 => {
+                refuse("samples", self.samples, format!("more than half the {} of a frame", self.n_fft))
+            }
+            LayerKind::TopK if self.k > self.n() => {
+                refuse("k", self.k, format!("at most the {} values of a row", self.n()))
+            }
+            _ => Ok(()),
         }
-        if self.kind == LayerKind::WelchPsd && self.samples < self.n_fft {
-            let expected = format!("at least the {} of a segment", self.n_fft);
-            return Err(ProblemError::out_of_range("samples", self.samples, expected));
-        }
-        if self.kind == LayerKind::LogMel && self.samples <= self.n_fft / 2 {
-            let expected = format!("more than half the {} of a frame", self.n_fft);
-            return Err(ProblemError::out_of_range("samples", self.samples, expected));
-        }
-        if self.kind == LayerKind::TopK && self.k > self.n() {
-            let expected = format!("at most the {} values of a row", self.n());
-            return Err(ProblemError::out_of_range("k", self.k, expected));
-        }
-        Ok(())
     }
 
     fn rows(&self) -> usize {

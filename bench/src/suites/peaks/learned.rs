@@ -1,5 +1,6 @@
 //! Peaks by a learned model: one that is trained for the problem first, or that of a training run.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -65,11 +66,10 @@ pub enum LearnedSource {
     Run(PathBuf),
 }
 
-/// Learned models of the problems so far, each trained or loaded when it is first needed, with its number of training
-/// steps.
+/// Learned models of the problems so far, each trained or loaded when it is first needed, with its accuracy.
 pub struct TrainedModels {
     source: LearnedSource,
-    trained: Mutex<Vec<(ModelKey, TrainedPeaks, usize)>>,
+    trained: Mutex<HashMap<ModelKey, (LearnedWelchPeaks, Accuracy)>>,
 }
 
 /// Properties that a model is trained for: `n_fft`, segments and K.
@@ -91,25 +91,22 @@ impl TrainedModels {
     pub fn model(&self, problem: &PeaksProblem, device: &Device) -> Result<(LearnedWelchPeaks, Accuracy), CaseError> {
         let key = (problem.options.n_fft, problem.options.averaged(), problem.k);
         let mut known = self.trained.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = known.iter().find(|(other, ..)| *other == key).cloned();
-        let (_, trained, train_steps) = match found {
-            Some(found) => found,
-            None => {
-                let (trained, steps) = match &self.source {
-                    LearnedSource::Trained { steps, seed } => (train(problem, *steps, *seed, device), *steps),
-                    LearnedSource::Run(folder) => {
-                        let folder = RunFolder::new(folder);
-                        let resolved = folder.resolved::<PeaksTask>().map_err(training)?;
-                        check_fits(&resolved.config, problem)?;
-                        (load(&folder, &resolved.config, problem, device), resolved.config.training.steps)
-                    }
-                };
-                known.push((key, trained.map_err(training)?, steps));
-                known[known.len() - 1].clone()
+        if let Some(found) = known.get(&key) {
+            return Ok(found.clone());
+        }
+        let (trained, train_steps) = match &self.source {
+            LearnedSource::Trained { steps, seed } => (train(problem, *steps, *seed, device), *steps),
+            LearnedSource::Run(folder) => {
+                let folder = RunFolder::new(folder);
+                let resolved = folder.resolved::<PeaksTask>().map_err(training)?;
+                check_fits(&resolved.config, problem)?;
+                (load(&folder, &resolved.config, problem, device), resolved.config.training.steps)
             }
         };
-        let TrainedPeaks { model, learned, exact } = trained;
-        Ok((model, Accuracy { train_steps, recall: learned.recall, exact_recall: exact.recall }))
+        let TrainedPeaks { model, learned, exact } = trained.map_err(training)?;
+        let found = (model, Accuracy { train_steps, recall: learned.recall, exact_recall: exact.recall });
+        known.insert(key, found.clone());
+        Ok(found)
     }
 }
 
@@ -117,7 +114,6 @@ fn training(error: impl Into<anyhow::Error>) -> CaseError {
     CaseError::Training(format!("{:#}", error.into()))
 }
 
-/// A model trained for a problem.
 fn train(problem: &PeaksProblem, steps: usize, seed: u64, device: &Device) -> anyhow::Result<TrainedPeaks> {
     let mut config = PeaksConfig { seed, ..PeaksConfig::default() };
     config.model.n_fft = problem.options.n_fft;

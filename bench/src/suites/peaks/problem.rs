@@ -69,15 +69,11 @@ impl PeaksProblem {
 
     /// Bytes of the samples that these segments of every frame read, each once, and of the peaks.
     pub fn useful_bytes(&self, options: &WelchOptions) -> usize {
-        let chosen: Vec<usize> = match options.chosen {
-            Some(chosen) => chosen.indices().collect(),
-            None => (0..options.segments).collect(),
-        };
-        let read = chosen.into_iter().map(|segment| segment * options.hop).fold((0, 0), |(samples, end), start| {
-            let next = start + options.n_fft;
+        let (samples, _) = options.indices().iter().fold((0, 0), |(samples, end), index| {
+            let (start, next) = (index * options.hop, index * options.hop + options.n_fft);
             (samples + next - start.max(end), next)
         });
-        self.batch * read.0 * size_of::<f32>() + self.output_bytes()
+        self.batch * samples * size_of::<f32>() + self.output_bytes()
     }
 
     /// Configuration of the exact module.
