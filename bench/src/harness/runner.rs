@@ -49,26 +49,6 @@ pub struct Runner<'a, P: Problem> {
     setup: &'a MeasurementSetup,
 }
 
-/// Every strategy on every execution configuration; a strategy that doesn't take instruction sets only once per number
-/// of threads. The strategy at `control` is there twice.
-fn configurations<P: Problem>(
-    strategies: &[&BenchStrategy<P>],
-    executions: &[ExecutionConfig],
-    control: Option<usize>,
-) -> Vec<Configuration> {
-    let (mut configurations, mut first) = (Vec::new(), 0);
-    for same_threads in executions.chunk_by(|a, b| a.threads() == b.threads()) {
-        let entrants = (0..strategies.len()).map(|strategy| (strategy, false)).chain(control.map(|at| (at, true)));
-        for (strategy, is_control) in entrants {
-            let count = if strategies[strategy].takes_instruction_sets { same_threads.len() } else { 1 };
-            let executions = first..first + count;
-            configurations.extend(executions.map(|execution| Configuration { strategy, execution, is_control }));
-        }
-        first += same_threads.len();
-    }
-    configurations
-}
-
 impl<'a, P: Problem> Runner<'a, P> {
     /// A runner that relates speed to the strategy at position `baseline`, and measures it twice with `control`.
     pub fn new(
@@ -78,7 +58,18 @@ impl<'a, P: Problem> Runner<'a, P> {
         setup: &'a MeasurementSetup,
     ) -> Self {
         let control = baseline.filter(|_| control);
-        Self { strategies, baseline, configurations: configurations(strategies, &setup.executions, control), setup }
+        let (mut configurations, mut first) = (Vec::new(), 0);
+        for same_threads in setup.executions.chunk_by(|a, b| a.threads() == b.threads()) {
+            let entrants = (0..strategies.len()).map(|strategy| (strategy, false)).chain(control.map(|at| (at, true)));
+            for (strategy, is_control) in entrants {
+                // A strategy that doesn't take instruction sets is there only once per number of threads.
+                let count = if strategies[strategy].takes_instruction_sets { same_threads.len() } else { 1 };
+                let executions = first..first + count;
+                configurations.extend(executions.map(|execution| Configuration { strategy, execution, is_control }));
+            }
+            first += same_threads.len();
+        }
+        Self { strategies, baseline, configurations, setup }
     }
 
     /// Steps of progress per problem.
