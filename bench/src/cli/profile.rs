@@ -232,9 +232,8 @@ impl ModelOptions {
                 Ok((model.graph(&PeaksProblem::new(n_fft, segments, batch, k))?, parameters))
             }
             ProfiledModel::Zoo(name) => {
-                let given = [self.n_fft, self.k, self.segments].map(|option| option.is_some());
-                let options = ["--n-fft", "--k", "--segments"].into_iter().zip(given);
-                if let Some((option, _)) = options.into_iter().find(|(_, is_given)| *is_given) {
+                let options = [("--n-fft", self.n_fft), ("--k", self.k), ("--segments", self.segments)];
+                if let Some((option, _)) = options.iter().find(|(_, given)| given.is_some()) {
                     bail!("{option}: {name} is of the zoo; --set gives it its settings");
                 }
                 if let Some(reason) = zoo::card(name)?.capture_unsupported {
