@@ -97,6 +97,7 @@ pub mod options;
 mod pinned_memory;
 #[doc(hidden)]
 pub mod rustfft_plans;
+mod sample_type;
 mod sorting_network;
 mod spectral_shape;
 mod twiddles;

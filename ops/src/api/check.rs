@@ -9,11 +9,12 @@ use burn::tensor::{DType, Device, IntDType, Tensor};
 use burn_cubecl::CubeDevice;
 
 use super::leading_dimensions::Leading;
-use super::samples::{SampleKind, is_read};
+use super::samples::SampleKind;
 use crate::error::{ArgumentError, ensure};
 #[cfg(feature = "cube")]
 use crate::gpu::{self, DeviceLimit, DeviceLimitError, RequiredTransform, Requirement};
 use crate::options::{MelOptions, WelchOptions};
+use crate::sample_type::SampleType;
 #[cfg(feature = "cube")]
 use crate::spectral_shape::SpectralShape;
 
@@ -178,7 +179,8 @@ impl InputCheck {
 
     /// The rows of a signal, the first input, in a type that kernels read.
     pub fn samples<const D: usize, K: SampleKind>(&self, signal: Tensor<D, K>) -> DispatchTensor {
-        let is_read = is_read(signal.dtype()) && self.checkpointing.is_none() && reads_samples(&self.device);
+        let is_read =
+            SampleType::of(signal.dtype()).is_some() && self.checkpointing.is_none() && reads_samples(&self.device);
         K::rows(signal, (!is_read).then_some(self.dtype))
     }
 

@@ -10,7 +10,6 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 use super::peaks::{Peaks, welch_peaks};
-use super::samples::is_read;
 use crate::error::{ArgumentError, ensure};
 use crate::options::WelchOptions;
 use crate::pinned_memory::pinned_values;
@@ -188,7 +187,7 @@ fn peaks_by_groups(
     for chunk in chunks {
         let shape: &[usize] = chunk.shape();
         let dtype = chunk.dtype();
-        let fits = (dtype == DType::F32 || is_read(dtype)) && shape.len() == 2;
+        let fits = SampleType::of(dtype).is_some() && shape.len() == 2;
         let got = format_args!("{dtype:?} {shape:?}");
         let expected = "[rows, frame] of F32, F16, BF16, or integers of up to 32 bits";
         ensure(fits, "welch_peaks_from_host", "chunks", got, expected)?;

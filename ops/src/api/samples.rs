@@ -55,9 +55,3 @@ impl SampleKind for Int {
         }
     }
 }
-
-/// Whether kernels that do not differentiate read samples of a type, besides those they compute in.
-pub(super) const fn is_read(dtype: DType) -> bool {
-    use DType::{BF16, F16, I8, I16, I32, U8, U16};
-    matches!(dtype, F16 | BF16 | I32 | I16 | U16 | I8 | U8)
-}

@@ -63,7 +63,7 @@ pub use long_conv::{LongConvGradients, LongConvOperands, long_conv, long_conv_ba
 pub use mel::{MelCall, mel, mel_backward};
 pub use peak_loss::{PeakLossInputs, peak_loss, peak_loss_backward};
 pub use real::Real;
-pub use samples::NarrowSamples;
+pub use samples::{in_pieces, rows_of_piece};
 pub use spectral_conv::SpectralConvGradients;
 pub(crate) use spectral_conv::{spectral_conv, spectral_conv_backward, workspace_len};
 pub use top_k::top_k;

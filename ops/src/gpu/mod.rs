@@ -58,5 +58,5 @@ pub use requirement::{
     RequiredTransform, Requirement, check, check_fft, check_long_conv, check_mel, check_spectral_conv,
 };
 pub use segments::DeviceFrames;
-pub use signal::{SampleType, from_word};
+pub use signal::from_word;
 pub use top_k::{PeakBuffers, SearchedRows, top_k};

@@ -1,12 +1,12 @@
 //! Samples of signals in device memory, read in the type that they have there.
 
-use burn::tensor::DType;
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use super::complex::{Complex, complex};
 use super::device::{GpuDevice, chunks, elements, empty, floats, from_row};
 use super::segments::DeviceFrames;
+use crate::sample_type::SampleType;
 
 /// Bits of a word.
 const WORD: u32 = 32;
@@ -15,35 +15,7 @@ const REBIAS: u32 = (127 - 15) << 23;
 /// 2^-24, the unit of floats of 16 bits that are denormal.
 const HALF_UNIT: f32 = 1.0 / 16_777_216.0;
 
-/// Type of the samples of a signal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum SampleType {
-    F32,
-    F16,
-    BF16,
-    I32,
-    I16,
-    U16,
-    I8,
-    U8,
-}
-
 impl SampleType {
-    /// The type of a tensor's values, if kernels read it.
-    pub const fn of(dtype: DType) -> Option<Self> {
-        Some(match dtype {
-            DType::F32 => Self::F32,
-            DType::F16 => Self::F16,
-            DType::BF16 => Self::BF16,
-            DType::I32 => Self::I32,
-            DType::I16 => Self::I16,
-            DType::U16 => Self::U16,
-            DType::I8 => Self::I8,
-            DType::U8 => Self::U8,
-            _ => return None,
-        })
-    }
-
     /// Bits of a sample.
     const fn bits(self) -> u32 {
         match self {

@@ -82,6 +82,15 @@ impl<B: Kernels> SpectralOps for B {
     }
 }
 
+#[cfg(any(feature = "flex", feature = "ndarray", feature = "cube"))]
+impl<T> inputs::PeakLossBackward<T> {
+    /// The inputs of the forward operation, and the gradients of its outputs.
+    pub(crate) fn split(self) -> (inputs::PeakLoss<T>, T) {
+        let Self { power, strongest, reference_power, peaks, target_power, grad_losses } = self;
+        (inputs::PeakLoss { power, strongest, reference_power, peaks, target_power }, grad_losses)
+    }
+}
+
 impl OpDescriptor {
     /// Parameters of the Welch estimate that the operation computes, if it computes one.
     pub fn welch_options(&self) -> Option<WelchOptions> {

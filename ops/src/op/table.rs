@@ -41,6 +41,16 @@ macro_rules! next_input {
     };
 }
 
+/// A function of an input, or of one that may be left out.
+macro_rules! mapped {
+    ($f:ident, $input:expr;) => {
+        $f($input)
+    };
+    ($f:ident, $input:expr; optional) => {
+        $input.map(&mut $f)
+    };
+}
+
 /// The outputs of a row: their kind and type, and the way into and out of a list.
 macro_rules! outputs {
     (kind floats $count:literal) => { OutputKind::Floats($count) };
@@ -187,6 +197,12 @@ macro_rules! operations {
                         $(floats.extend(Option::<T>::from(self.$input));)*
                         let operation = OpDescriptor::$name { $($option),* };
                         outputs!(take $outputs, B::apply(operation, TensorList::of_floats(floats)))
+                    }
+
+                    /// The inputs that `f` makes of these.
+                    #[cfg(any(feature = "flex", feature = "ndarray", feature = "cube"))]
+                    pub(crate) fn map<U>(self, mut f: impl FnMut(T) -> U) -> $name<U> {
+                        $name { $($input: mapped!(f, self.$input; $($optional)?)),* }
                     }
 
                     /// The tensors of a list, in the order of the fields.

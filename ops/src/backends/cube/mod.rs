@@ -24,12 +24,13 @@ use crate::gpu::mel::{self, MelCall, MelGradients};
 use crate::gpu::transform::{StridedRows, TransformKind};
 use crate::gpu::{
     self, ComplexRows, DeviceFrames, DeviceLimitError, GpuDevice, MaximaBuffers, PeakBuffers, PeakLossBuffers,
-    SampleType, SearchedRows, from_word, local_maxima, top_k,
+    SearchedRows, from_word, local_maxima, top_k,
 };
 use crate::op::{Kernels, Needed, inputs};
 use crate::options::{
     AdamOptions, Direction, FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions,
 };
+use crate::sample_type::SampleType;
 
 /// The tensor in contiguous memory.
 fn contiguous(tensor: CubeTensor) -> CubeTensor {
@@ -129,23 +130,21 @@ fn unique(tensor: CubeTensor) -> CubeTensor {
     if tensor.can_mut() { tensor } else { contiguous(tensor.copy()) }
 }
 
-/// The arguments of the losses as the kernels take them, in the order of [`inputs::PeakLoss`], and the power.
-fn peak_loss_buffers(tensors: [CubeTensor; 5]) -> (CubeTensor, PeakLossBuffers) {
-    let [power, strongest, reference_power, peaks, target_power] = tensors.map(contiguous);
-    let ([rows, bins], [_, ranks]) = (size(&power), size(&strongest));
-    let [strongest, reference_power, peaks, target_power] =
-        [strongest, reference_power, peaks, target_power].map(|tensor| tensor.handle);
+/// The power, and the arguments of the losses as the kernels take them.
+fn peak_loss_buffers(inputs: inputs::PeakLoss<CubeTensor>) -> (CubeTensor, PeakLossBuffers) {
+    let inputs = inputs.map(contiguous);
+    let ([rows, bins], [_, ranks]) = (size(&inputs.power), size(&inputs.strongest));
     let buffers = PeakLossBuffers {
-        power: power.handle.clone(),
-        strongest,
-        reference_power,
-        peaks,
-        target_power,
+        power: inputs.power.handle.clone(),
+        strongest: inputs.strongest.handle,
+        reference_power: inputs.reference_power.handle,
+        peaks: inputs.peaks.handle,
+        target_power: inputs.target_power.handle,
         rows,
         bins,
         ranks,
     };
-    (power, buffers)
+    (inputs.power, buffers)
 }
 
 impl Kernels for CubeBackend {
@@ -196,8 +195,7 @@ impl Kernels for CubeBackend {
     }
 
     fn butterfly(inputs: inputs::Butterfly<CubeTensor>) -> [CubeTensor; 2] {
-        let [re, im, twiddles] = [inputs.re, inputs.im, inputs.twiddles].map(contiguous);
-        let gates = inputs.gates.map(contiguous);
+        let inputs::Butterfly { re, im, twiddles, gates } = inputs.map(contiguous);
         let [rows, n] = size(&re);
         let [out_re, out_im] = [&re, &im].map(|input| output(input, [rows, n], DType::F32, rows));
         if rows > 0 {
@@ -209,9 +207,7 @@ impl Kernels for CubeBackend {
     }
 
     fn butterfly_backward(inputs: inputs::ButterflyBackward<CubeTensor>, needed: Needed) -> Vec<CubeTensor> {
-        let [re, im, twiddles] = [inputs.re, inputs.im, inputs.twiddles].map(contiguous);
-        let [grad_re, grad_im] = [inputs.grad_re, inputs.grad_im].map(contiguous);
-        let gates = inputs.gates.map(contiguous);
+        let inputs::ButterflyBackward { re, im, twiddles, gates, grad_re, grad_im } = inputs.map(contiguous);
         let [rows, n] = size(&re);
         // The gradients of both parts of the rows are computed together.
         let of_rows = needed.has(0) || needed.has(1);
@@ -284,8 +280,7 @@ impl Kernels for CubeBackend {
     }
 
     fn peak_loss(inputs: inputs::PeakLoss<CubeTensor>, options: PeakLossOptions) -> [CubeTensor; 1] {
-        let inputs::PeakLoss { power, strongest, reference_power, peaks, target_power } = inputs;
-        let (power, buffers) = peak_loss_buffers([power, strongest, reference_power, peaks, target_power]);
+        let (power, buffers) = peak_loss_buffers(inputs);
         let losses = output(&power, [buffers.rows, 2], DType::F32, buffers.rows);
         if buffers.rows > 0 {
             gpu::peak_loss(&device(&power), &buffers, &options, &losses.handle);
@@ -301,8 +296,8 @@ impl Kernels for CubeBackend {
         if !needed.has(0) {
             return Vec::new();
         }
-        let inputs::PeakLossBackward { power, strongest, reference_power, peaks, target_power, grad_losses } = inputs;
-        let (power, buffers) = peak_loss_buffers([power, strongest, reference_power, peaks, target_power]);
+        let (inputs, grad_losses) = inputs.split();
+        let (power, buffers) = peak_loss_buffers(inputs);
         let grad = contiguous(grad_losses);
         let of_power = output(&power, [buffers.rows, buffers.bins], DType::F32, buffers.rows);
         if buffers.rows > 0 {

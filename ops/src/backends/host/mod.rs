@@ -4,20 +4,21 @@ mod tensors;
 
 use burn::backend::TensorMetadata;
 use burn::backend::tensor::{FloatTensor, IntTensor};
-use burn::tensor::{DType, IntDType, TensorData};
+use burn::tensor::{DType, IntDType, TensorData, bf16, f16};
 
 pub(super) use self::tensors::{AsArray, Host};
 use self::tensors::{HostReal, like, with_real};
 use crate::backends::composed::{columns_as_rows, dct};
 use crate::cpu::{
     self, ButterflyGradients, ButterflyTransform, Estimate, EstimateGradients, LongConvGradients, LongConvOperands,
-    MelCall, NarrowSamples, PeakLossInputs, SpectralConvGradients,
+    MelCall, PeakLossInputs, SpectralConvGradients,
 };
 use crate::memory::OutputBuffer;
 use crate::op::{Kernels, Needed, inputs};
 use crate::options::{
     AdamOptions, FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions,
 };
+use crate::sample_type::SampleType;
 use crate::spectral_shape::SpectralShape;
 
 /// The numbers of a tensor that nothing else holds: its own, or a copy.
@@ -35,18 +36,31 @@ fn sizes(rows: &impl AsArray) -> (usize, usize) {
     (rows.shape()[0], rows.shape()[1])
 }
 
-/// A signal whose samples are not of the type that kernels compute in.
-fn narrow(signal: &impl AsArray) -> Option<NarrowSamples<'_>> {
-    Some(match signal.dtype() {
-        DType::F16 => NarrowSamples::F16(signal.slice()),
-        DType::BF16 => NarrowSamples::BF16(signal.slice()),
-        DType::I32 => NarrowSamples::I32(signal.slice()),
-        DType::I16 => NarrowSamples::I16(signal.slice()),
-        DType::U16 => NarrowSamples::U16(signal.slice()),
-        DType::I8 => NarrowSamples::I8(signal.slice()),
-        DType::U8 => NarrowSamples::U8(signal.slice()),
-        _ => return None,
-    })
+/// The type that kernels compute in with samples of type `samples`.
+fn computed(samples: DType) -> DType {
+    if samples == DType::F64 { DType::F64 } else { DType::F32 }
+}
+
+/// Runs `compute` on rows of a signal and the part of the outputs that `outputs` cuts for as many rows: on all rows, or
+/// on a piece after the other, widened to f32, where their samples are of another type than `T`.
+fn on_samples<T: HostReal, O: Send, I: Iterator<Item = O> + Send>(
+    signal: &impl AsArray,
+    outputs: impl FnOnce(usize) -> I,
+    compute: impl Fn(&[T], O) + Send + Sync,
+) {
+    let (rows, width) = sizes(signal);
+    let in_f32 = |piece: &[f32], output| compute(bytemuck::cast_slice(piece), output);
+    let of_piece = cpu::rows_of_piece(width);
+    match SampleType::of(signal.dtype()) {
+        None | Some(SampleType::F32) => outputs(rows).for_each(|output| compute(signal.slice(), output)),
+        Some(SampleType::F16) => cpu::in_pieces(signal.slice(), width, f16::to_f32, outputs(of_piece), in_f32),
+        Some(SampleType::BF16) => cpu::in_pieces(signal.slice(), width, bf16::to_f32, outputs(of_piece), in_f32),
+        Some(SampleType::I32) => cpu::in_pieces(signal.slice(), width, |s: i32| s as f32, outputs(of_piece), in_f32),
+        Some(SampleType::I16) => cpu::in_pieces::<i16, _>(signal.slice(), width, f32::from, outputs(of_piece), in_f32),
+        Some(SampleType::U16) => cpu::in_pieces::<u16, _>(signal.slice(), width, f32::from, outputs(of_piece), in_f32),
+        Some(SampleType::I8) => cpu::in_pieces::<i8, _>(signal.slice(), width, f32::from, outputs(of_piece), in_f32),
+        Some(SampleType::U8) => cpu::in_pieces::<u8, _>(signal.slice(), width, f32::from, outputs(of_piece), in_f32),
+    }
 }
 
 /// Bin numbers, of type `bins`, and power of `k` bins per row, both written by `compute`.
@@ -80,6 +94,15 @@ fn gradients<'a, B: Host<Array: 'a>, T: HostReal>(
     computed.map(|(values, input)| B::float(values.into_data(input.shape().clone()))).collect()
 }
 
+/// Memory from `new` for the gradients of those inputs that are there and needed.
+fn slots<B: Host, T: HostReal, const N: usize>(
+    inputs: [Option<&B::Array>; N],
+    needed: Needed,
+    new: fn(&B::Array) -> OutputBuffer<T>,
+) -> [Option<OutputBuffer<T>>; N] {
+    std::array::from_fn(|input| inputs[input].filter(|_| needed.has(input)).map(new))
+}
+
 fn zeros<B: Host, T: HostReal>(input: &B::Array) -> OutputBuffer<T> {
     OutputBuffer::zeros(input.shape().num_elements())
 }
@@ -92,10 +115,15 @@ fn transform<'a, A: AsArray, T: HostReal>(
     ButterflyTransform { n, twiddles: twiddles.slice(), gates: gates.map(A::slice) }
 }
 
-/// The arguments of the losses as the kernels take them, from arrays in the order of [`inputs::PeakLoss`].
-fn peak_loss_inputs<A: AsArray, T: HostReal>(arrays: &[A; 5]) -> PeakLossInputs<'_, T> {
-    let [power, strongest, reference_power, peaks, target_power] = arrays.each_ref().map(A::slice);
-    PeakLossInputs { power, strongest, reference_power, peaks, target_power }
+/// The arguments of the losses as the kernels take them.
+fn peak_loss_inputs<A: AsArray, T: HostReal>(inputs: &inputs::PeakLoss<A>) -> PeakLossInputs<'_, T> {
+    PeakLossInputs {
+        power: inputs.power.slice(),
+        strongest: inputs.strongest.slice(),
+        reference_power: inputs.reference_power.slice(),
+        peaks: inputs.peaks.slice(),
+        target_power: inputs.target_power.slice(),
+    }
 }
 
 /// The Welch estimate with a window and a gain as the kernels take it.
@@ -123,20 +151,13 @@ impl<B: Host> Kernels for B {
     }
 
     fn welch_psd(inputs: inputs::WelchPsd<FloatTensor<B>>, options: WelchOptions) -> [FloatTensor<B>; 1] {
-        let [signal, window] = [inputs.signal, inputs.window].map(B::array);
-        let gain = inputs.gain.map(B::array);
+        let inputs::WelchPsd { signal, window, gain } = inputs.map(B::array);
         let ((rows, frame), bins) = (sizes(&signal), options.bins());
-        if let Some(signal) = narrow(&signal) {
-            let mut power = OutputBuffer::<f32>::new(rows * bins);
-            let estimate = estimate(&window, gain.as_ref(), &options);
-            let outputs = power.chunks_mut(NarrowSamples::rows_of_piece(frame) * bins);
-            signal.in_pieces(frame, outputs, |signal, power| cpu::welch_psd::<f32>(signal, frame, &estimate, power));
-            return [B::float(power.into_data([rows, bins]))];
-        }
-        with_real!(signal.dtype(), T => {
+        with_real!(computed(signal.dtype()), T => {
             let mut power = OutputBuffer::<T>::new(rows * bins);
             let estimate = estimate(&window, gain.as_ref(), &options);
-            cpu::welch_psd::<T>(signal.slice(), frame, &estimate, &mut power);
+            let outputs = |rows: usize| power.chunks_mut((rows * bins).max(1));
+            on_samples(&signal, outputs, |signal, power| cpu::welch_psd::<T>(signal, frame, &estimate, power));
             [B::float(power.into_data([rows, bins]))]
         })
     }
@@ -146,14 +167,12 @@ impl<B: Host> Kernels for B {
         options: WelchOptions,
         needed: Needed,
     ) -> Vec<FloatTensor<B>> {
-        let [signal, window, grad_power] = [inputs.signal, inputs.window, inputs.grad_power].map(B::array);
-        let gain = inputs.gain.map(B::array);
+        let inputs::WelchPsdBackward { signal, window, gain, grad_power } = inputs.map(B::array);
         let (_, frame) = sizes(&signal);
         with_real!(signal.dtype(), T => {
             let estimate = estimate(&window, gain.as_ref(), &options);
             let inputs = [Some(&signal), Some(&window), gain.as_ref()];
-            let new = |input: usize| inputs[input].filter(|_| needed.has(input)).map(zeros::<B, T>);
-            let mut into: [_; 3] = std::array::from_fn(new);
+            let mut into = slots(inputs, needed, zeros::<B, T>);
             let [of_signal, of_window, of_gain] = into.each_mut().map(Option::as_deref_mut);
             let slots = EstimateGradients { signal: of_signal, window: of_window, gain: of_gain };
             cpu::welch_psd_backward::<T>(signal.slice(), frame, &estimate, grad_power.slice(), slots);
@@ -167,22 +186,14 @@ impl<B: Host> Kernels for B {
         k: usize,
         bins: IntDType,
     ) -> (IntTensor<B>, FloatTensor<B>) {
-        let [signal, window] = [inputs.signal, inputs.window].map(B::array);
-        let gain = inputs.gain.map(B::array);
+        let inputs::WelchPeaks { signal, window, gain } = inputs.map(B::array);
         let (rows, frame) = sizes(&signal);
-        if let Some(signal) = narrow(&signal) {
-            let (estimate, piece) =
-                (estimate(&window, gain.as_ref(), &options), NarrowSamples::rows_of_piece(frame) * k);
-            return selection::<B, f32>(rows, k, bins, |numbers, power| {
-                let outputs = numbers.chunks_mut(piece).zip(power.chunks_mut(piece));
-                signal.in_pieces(frame, outputs, |signal, (numbers, power)| {
-                    cpu::welch_peaks::<f32>(signal, frame, &estimate, k, numbers, power);
-                });
-            });
-        }
-        with_real!(signal.dtype(), T => selection::<B, T>(rows, k, bins, |numbers, power| {
+        with_real!(computed(signal.dtype()), T => selection::<B, T>(rows, k, bins, |numbers, power| {
             let estimate = estimate(&window, gain.as_ref(), &options);
-            cpu::welch_peaks::<T>(signal.slice(), frame, &estimate, k, numbers, power);
+            let outputs = |rows: usize| numbers.chunks_mut((rows * k).max(1)).zip(power.chunks_mut((rows * k).max(1)));
+            on_samples(&signal, outputs, |signal, (numbers, power)| {
+                cpu::welch_peaks::<T>(signal, frame, &estimate, k, numbers, power);
+            });
         }))
     }
 
@@ -210,8 +221,7 @@ impl<B: Host> Kernels for B {
     }
 
     fn butterfly(inputs: inputs::Butterfly<FloatTensor<B>>) -> [FloatTensor<B>; 2] {
-        let [re, im, twiddles] = [inputs.re, inputs.im, inputs.twiddles].map(B::array);
-        let gates = inputs.gates.map(B::array);
+        let inputs::Butterfly { re, im, twiddles, gates } = inputs.map(B::array);
         let (rows, n) = sizes(&re);
         with_real!(re.dtype(), T => {
             let transform = transform::<_, T>(n, &twiddles, gates.as_ref());
@@ -222,13 +232,11 @@ impl<B: Host> Kernels for B {
     }
 
     fn butterfly_backward(inputs: inputs::ButterflyBackward<FloatTensor<B>>, needed: Needed) -> Vec<FloatTensor<B>> {
-        let [re, im, twiddles] = [inputs.re, inputs.im, inputs.twiddles].map(B::array);
-        let [grad_re, grad_im] = [inputs.grad_re, inputs.grad_im].map(B::array);
-        let gates = inputs.gates.map(B::array);
+        let inputs::ButterflyBackward { re, im, twiddles, gates, grad_re, grad_im } = inputs.map(B::array);
         with_real!(re.dtype(), T => {
             let transform = transform::<_, T>(re.shape()[1], &twiddles, gates.as_ref());
             let inputs = [Some(&re), Some(&im), Some(&twiddles), gates.as_ref()];
-            let mut into: [_; 4] = std::array::from_fn(|input| inputs[input].filter(|_| needed.has(input)).map(like::<B, T>));
+            let mut into = slots(inputs, needed, like::<B, T>);
             let [re_into, im_into, twiddles_into, gates_into] = into.each_mut().map(Option::as_deref_mut);
             let slots = ButterflyGradients { re: re_into, im: im_into, twiddles: twiddles_into, gates: gates_into };
             cpu::butterfly_backward(re.slice(), im.slice(), &transform, grad_re.slice(), grad_im.slice(), slots);
@@ -294,21 +302,14 @@ impl<B: Host> Kernels for B {
         options: MelOptions,
         logarithm: Option<Logarithm>,
     ) -> [FloatTensor<B>; 1] {
-        let [signal, window] = [inputs.signal, inputs.window].map(B::array);
+        let inputs::Mel { signal, window } = inputs.map(B::array);
         let (rows, samples) = sizes(&signal);
         let shape = [rows, options.bands.count, options.stft.frames(samples)];
-        if let Some(signal) = narrow(&signal) {
-            let mut bands = OutputBuffer::<f32>::new(shape.iter().product());
-            let call = MelCall { samples, window: window.slice(), options: &options, logarithm: logarithm.as_ref() };
-            let outputs = bands.chunks_mut((NarrowSamples::rows_of_piece(samples) * shape[1] * shape[2]).max(1));
-            signal.in_pieces(samples, outputs, |signal, bands| cpu::mel::<f32>(signal, &call, bands));
-            return [B::float(bands.into_data(shape))];
-        }
-        with_real!(signal.dtype(), T => {
+        with_real!(computed(signal.dtype()), T => {
             let mut bands = OutputBuffer::<T>::new(shape.iter().product());
-            let call =
-                MelCall { samples, window: window.slice(), options: &options, logarithm: logarithm.as_ref() };
-            cpu::mel::<T>(signal.slice(), &call, &mut bands);
+            let call = MelCall { samples, window: window.slice(), options: &options, logarithm: logarithm.as_ref() };
+            let outputs = |rows: usize| bands.chunks_mut((rows * shape[1] * shape[2]).max(1));
+            on_samples(&signal, outputs, |signal, bands| cpu::mel::<T>(signal, &call, bands));
             [B::float(bands.into_data(shape))]
         })
     }
@@ -319,26 +320,24 @@ impl<B: Host> Kernels for B {
         logarithm: Option<Logarithm>,
         needed: Needed,
     ) -> Vec<FloatTensor<B>> {
-        let [signal, window, grad] = [inputs.signal, inputs.window, inputs.grad_bands].map(B::array);
+        let inputs::MelBackward { signal, window, grad_bands } = inputs.map(B::array);
         let (_, samples) = sizes(&signal);
         with_real!(signal.dtype(), T => {
-            let mut of_signal = needed.has(0).then(|| zeros::<B, T>(&signal));
-            let mut of_window = needed.has(1).then(|| zeros::<B, T>(&window));
-            let call =
-                MelCall { samples, window: window.slice(), options: &options, logarithm: logarithm.as_ref() };
-            let into = [of_signal.as_deref_mut(), of_window.as_deref_mut()];
-            cpu::mel_backward::<T>(signal.slice(), &call, grad.slice(), into);
-            gradients::<B, T>([(of_signal, &signal), (of_window, &window)])
+            let inputs = [&signal, &window];
+            let mut into = slots(inputs.map(Some), needed, zeros::<B, T>);
+            let call = MelCall { samples, window: window.slice(), options: &options, logarithm: logarithm.as_ref() };
+            let slots = into.each_mut().map(Option::as_deref_mut);
+            cpu::mel_backward::<T>(signal.slice(), &call, grad_bands.slice(), slots);
+            gradients::<B, T>(into.into_iter().zip(inputs))
         })
     }
 
     fn peak_loss(inputs: inputs::PeakLoss<FloatTensor<B>>, options: PeakLossOptions) -> [FloatTensor<B>; 1] {
-        let inputs::PeakLoss { power, strongest, reference_power, peaks, target_power } = inputs;
-        let arrays = [power, strongest, reference_power, peaks, target_power].map(B::array);
-        let (rows, _) = sizes(&arrays[0]);
-        with_real!(arrays[0].dtype(), T => {
+        let inputs = inputs.map(B::array);
+        let (rows, _) = sizes(&inputs.power);
+        with_real!(inputs.power.dtype(), T => {
             let mut losses = OutputBuffer::<T>::new(rows * 2);
-            cpu::peak_loss::<T>(&peak_loss_inputs(&arrays), &options, &mut losses);
+            cpu::peak_loss::<T>(&peak_loss_inputs(&inputs), &options, &mut losses);
             [B::float(losses.into_data([rows, 2]))]
         })
     }
@@ -351,13 +350,11 @@ impl<B: Host> Kernels for B {
         if !needed.has(0) {
             return Vec::new();
         }
-        let inputs::PeakLossBackward { power, strongest, reference_power, peaks, target_power, grad_losses } = inputs;
-        let arrays = [power, strongest, reference_power, peaks, target_power].map(B::array);
-        let grad = B::array(grad_losses);
-        with_real!(arrays[0].dtype(), T => {
-            let mut of_power = like::<B, T>(&arrays[0]);
-            cpu::peak_loss_backward::<T>(&peak_loss_inputs(&arrays), grad.slice(), &options, &mut of_power);
-            gradients::<B, T>([(Some(of_power), &arrays[0])])
+        let (inputs, grad_losses) = inputs.map(B::array).split();
+        with_real!(inputs.power.dtype(), T => {
+            let mut of_power = like::<B, T>(&inputs.power);
+            cpu::peak_loss_backward::<T>(&peak_loss_inputs(&inputs), grad_losses.slice(), &options, &mut of_power);
+            gradients::<B, T>([(Some(of_power), &inputs.power)])
         })
     }
 
@@ -372,7 +369,7 @@ impl<B: Host> Kernels for B {
     }
 
     fn spectral_conv(inputs: inputs::SpectralConv<FloatTensor<B>>) -> [FloatTensor<B>; 1] {
-        let [input, re, im] = [inputs.input, inputs.weights_re, inputs.weights_im].map(B::array);
+        let inputs::SpectralConv { input, weights_re: re, weights_im: im } = inputs.map(B::array);
         let sizes = SpectralShape::of(input.shape(), re.shape());
         let mut shape = input.shape().clone();
         shape[1] = sizes.outputs;
@@ -387,8 +384,7 @@ impl<B: Host> Kernels for B {
         inputs: inputs::SpectralConvBackward<FloatTensor<B>>,
         needed: Needed,
     ) -> Vec<FloatTensor<B>> {
-        let [input, re, im] = [inputs.input, inputs.weights_re, inputs.weights_im].map(B::array);
-        let grad = B::array(inputs.grad_output);
+        let inputs::SpectralConvBackward { input, weights_re: re, weights_im: im, grad_output } = inputs.map(B::array);
         let sizes = SpectralShape::of(input.shape(), re.shape());
         let of_weights = needed.has(1) || needed.has(2);
         with_real!(input.dtype(), T => {
@@ -400,7 +396,7 @@ impl<B: Host> Kernels for B {
                 weights: into_weights.as_mut().map(|parts| parts.each_mut().map(|part| &mut **part)),
             };
             let weights = [re.slice(), im.slice()];
-            cpu::spectral_conv_backward::<T>(input.slice(), weights, &sizes, grad.slice(), into, &mut workspace);
+            cpu::spectral_conv_backward::<T>(input.slice(), weights, &sizes, grad_output.slice(), into, &mut workspace);
             // The gradients of both parts of the weights are computed together.
             let [into_re, into_im] = into_weights.map_or([None, None], |parts| parts.map(Some));
             let into_re = into_re.filter(|_| needed.has(1));
@@ -410,8 +406,7 @@ impl<B: Host> Kernels for B {
     }
 
     fn long_conv(inputs: inputs::LongConv<FloatTensor<B>>) -> [FloatTensor<B>; 1] {
-        let [signal, kernel] = [inputs.signal, inputs.kernel].map(B::array);
-        let gate = inputs.gate.map(B::array);
+        let inputs::LongConv { signal, kernel, gate } = inputs.map(B::array);
         with_real!(signal.dtype(), T => {
             let mut output = like::<B, T>(&signal);
             cpu::long_conv::<T>(&convolution(&signal, &kernel, gate.as_ref()), &mut output);
@@ -420,14 +415,13 @@ impl<B: Host> Kernels for B {
     }
 
     fn long_conv_backward(inputs: inputs::LongConvBackward<FloatTensor<B>>, needed: Needed) -> Vec<FloatTensor<B>> {
-        let [signal, kernel, grad] = [inputs.signal, inputs.kernel, inputs.grad_output].map(B::array);
-        let gate = inputs.gate.map(B::array);
+        let inputs::LongConvBackward { signal, kernel, gate, grad_output } = inputs.map(B::array);
         with_real!(signal.dtype(), T => {
             let inputs = [Some(&signal), Some(&kernel), gate.as_ref()];
-            let mut into: [_; 3] = std::array::from_fn(|input| inputs[input].filter(|_| needed.has(input)).map(like::<B, T>));
+            let mut into = slots(inputs, needed, like::<B, T>);
             let [signal_into, kernel_into, gate_into] = into.each_mut().map(Option::as_deref_mut);
             let slots = LongConvGradients { signal: signal_into, kernel: kernel_into, gate: gate_into };
-            cpu::long_conv_backward::<T>(&convolution(&signal, &kernel, gate.as_ref()), grad.slice(), slots);
+            cpu::long_conv_backward::<T>(&convolution(&signal, &kernel, gate.as_ref()), grad_output.slice(), slots);
             gradients::<B, T>(into.into_iter().zip(inputs.into_iter().flatten()))
         })
     }

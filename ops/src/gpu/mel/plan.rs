@@ -2,10 +2,10 @@
 
 use crate::gpu::device::{ALIGNMENT, DeviceLimit, DeviceLimitError, MAX_ELEMENTS};
 use crate::gpu::segments::RowPadding;
-use crate::gpu::signal::SampleType;
 use crate::gpu::transform::TransformLaunchPlan;
 use crate::gpu::transform::cube_layout::CubeLayout;
 use crate::options::{LogGuard, Logarithm, MelOptions, SignalPadding};
+use crate::sample_type::SampleType;
 
 /// Whether launches count the bands of `rows` rows.
 ///

@@ -4,7 +4,7 @@ use cubecl::prelude::BufferArg;
 use cubecl::server::Handle;
 
 use crate::gpu::device::{floats, pairs};
-use crate::gpu::signal::SampleType;
+use crate::sample_type::SampleType;
 
 /// Units of a cube whose units sum over segments together.
 pub const CUBE_UNITS: u32 = 128;

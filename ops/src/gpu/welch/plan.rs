@@ -2,10 +2,10 @@
 
 use crate::gain_taps::PRODUCT_TAPS;
 use crate::gpu::device::Limits;
-use crate::gpu::signal::SampleType;
 use crate::gpu::transform::cube_layout::{CubeLayout, Radices};
 use crate::gpu::transform::launch_plan::{Barrier, TableStore, TransformLaunchPlan, TwiddleStore};
 use crate::gpu::transform::plan::whole_rows;
+use crate::sample_type::SampleType;
 
 /// Units per team where units of a plane can't exchange values.
 const TEAM: u32 = 32;

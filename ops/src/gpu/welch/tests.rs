@@ -1,9 +1,9 @@
 //! Plans follow from limits alone, and are ones that the kernels can run.
 
 use super::plan::{FusedWelchPlan, TopK, WelchProblem};
-use crate::gpu::SampleType;
 use crate::gpu::device::Limits;
 use crate::gpu::transform::launch_plan::{Barrier, TableStore, TwiddleStore};
+use crate::sample_type::SampleType;
 
 const H200: Limits = Limits::H200;
 const WEBGPU: Limits = Limits::WEBGPU;
