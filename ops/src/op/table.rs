@@ -200,6 +200,7 @@ macro_rules! operations {
                     }
 
                     /// The inputs that `f` makes of these.
+                    #[allow(dead_code, reason = "not every operation's inputs are all taken in one way")]
                     #[cfg(any(feature = "flex", feature = "ndarray", feature = "cube"))]
                     pub(crate) fn map<U>(self, mut f: impl FnMut(T) -> U) -> $name<U> {
                         $name { $($input: mapped!(f, self.$input; $($optional)?)),* }

@@ -53,9 +53,15 @@ fn on_samples<T: HostReal, O: Send, I: Iterator<Item = O> + Send>(
     let of_piece = cpu::rows_of_piece(width);
     match SampleType::of(signal.dtype()) {
         None | Some(SampleType::F32) => outputs(rows).for_each(|output| compute(signal.slice(), output)),
-        Some(SampleType::F16) => cpu::in_pieces(signal.slice(), width, f16::to_f32, outputs(of_piece), in_f32),
-        Some(SampleType::BF16) => cpu::in_pieces(signal.slice(), width, bf16::to_f32, outputs(of_piece), in_f32),
-        Some(SampleType::I32) => cpu::in_pieces(signal.slice(), width, |s: i32| s as f32, outputs(of_piece), in_f32),
+        Some(SampleType::F16) => {
+            cpu::in_pieces::<f16, _>(signal.slice(), width, f16::to_f32, outputs(of_piece), in_f32)
+        }
+        Some(SampleType::BF16) => {
+            cpu::in_pieces::<bf16, _>(signal.slice(), width, bf16::to_f32, outputs(of_piece), in_f32)
+        }
+        Some(SampleType::I32) => {
+            cpu::in_pieces::<i32, _>(signal.slice(), width, |s| s as f32, outputs(of_piece), in_f32)
+        }
         Some(SampleType::I16) => cpu::in_pieces::<i16, _>(signal.slice(), width, f32::from, outputs(of_piece), in_f32),
         Some(SampleType::U16) => cpu::in_pieces::<u16, _>(signal.slice(), width, f32::from, outputs(of_piece), in_f32),
         Some(SampleType::I8) => cpu::in_pieces::<i8, _>(signal.slice(), width, f32::from, outputs(of_piece), in_f32),
@@ -95,12 +101,12 @@ fn gradients<'a, B: Host<Array: 'a>, T: HostReal>(
 }
 
 /// Memory from `new` for the gradients of those inputs that are there and needed.
-fn slots<B: Host, T: HostReal, const N: usize>(
-    inputs: [Option<&B::Array>; N],
+fn slots<A, T, const N: usize>(
+    inputs: [Option<&A>; N],
     needed: Needed,
-    new: fn(&B::Array) -> OutputBuffer<T>,
+    new: impl Fn(&A) -> OutputBuffer<T>,
 ) -> [Option<OutputBuffer<T>>; N] {
-    std::array::from_fn(|input| inputs[input].filter(|_| needed.has(input)).map(new))
+    std::array::from_fn(|input| inputs[input].filter(|_| needed.has(input)).map(&new))
 }
 
 fn zeros<B: Host, T: HostReal>(input: &B::Array) -> OutputBuffer<T> {
@@ -156,8 +162,9 @@ impl<B: Host> Kernels for B {
         with_real!(computed(signal.dtype()), T => {
             let mut power = OutputBuffer::<T>::new(rows * bins);
             let estimate = estimate(&window, gain.as_ref(), &options);
-            let outputs = |rows: usize| power.chunks_mut((rows * bins).max(1));
-            on_samples(&signal, outputs, |signal, power| cpu::welch_psd::<T>(signal, frame, &estimate, power));
+            on_samples(&signal, |rows| power.chunks_mut((rows * bins).max(1)), |signal, power| {
+                cpu::welch_psd::<T>(signal, frame, &estimate, power);
+            });
             [B::float(power.into_data([rows, bins]))]
         })
     }
@@ -190,10 +197,14 @@ impl<B: Host> Kernels for B {
         let (rows, frame) = sizes(&signal);
         with_real!(computed(signal.dtype()), T => selection::<B, T>(rows, k, bins, |numbers, power| {
             let estimate = estimate(&window, gain.as_ref(), &options);
-            let outputs = |rows: usize| numbers.chunks_mut((rows * k).max(1)).zip(power.chunks_mut((rows * k).max(1)));
-            on_samples(&signal, outputs, |signal, (numbers, power)| {
-                cpu::welch_peaks::<T>(signal, frame, &estimate, k, numbers, power);
-            });
+            on_samples(
+                &signal,
+                |rows| {
+                    let len = (rows * k).max(1);
+                    numbers.chunks_mut(len).zip(power.chunks_mut(len))
+                },
+                |signal, (numbers, power)| cpu::welch_peaks::<T>(signal, frame, &estimate, k, numbers, power),
+            );
         }))
     }
 
@@ -308,8 +319,9 @@ impl<B: Host> Kernels for B {
         with_real!(computed(signal.dtype()), T => {
             let mut bands = OutputBuffer::<T>::new(shape.iter().product());
             let call = MelCall { samples, window: window.slice(), options: &options, logarithm: logarithm.as_ref() };
-            let outputs = |rows: usize| bands.chunks_mut((rows * shape[1] * shape[2]).max(1));
-            on_samples(&signal, outputs, |signal, bands| cpu::mel::<T>(signal, &call, bands));
+            on_samples(&signal, |rows| bands.chunks_mut((rows * shape[1] * shape[2]).max(1)), |signal, bands| {
+                cpu::mel::<T>(signal, &call, bands);
+            });
             [B::float(bands.into_data(shape))]
         })
     }

@@ -2,7 +2,6 @@
 
 mod backward;
 mod bin_gain;
-mod detrended;
 pub(in crate::cpu) mod estimate;
 mod forward;
 pub(in crate::cpu) mod gain;

@@ -7,10 +7,11 @@ use super::arguments::{BandShape, FrameInput, SparseRows, first_band, formed, is
 use crate::gpu::complex::{Complex, ComplexArray, ComplexValues, complex, registers, times};
 use crate::gpu::mel::plan::FusedMelPlan;
 use crate::gpu::segments::{RowPadding, SegmentShape, sample_place};
-use crate::gpu::signal::{SampleType, sample, sample_pair};
+use crate::gpu::signal::{sample, sample_pair};
 use crate::gpu::transform::kernel::{
     Sequence, mirrored, own_sequence, padded, root, run_passes, short_transform, write_exchange,
 };
+use crate::sample_type::SampleType;
 
 /// Bands `[rows, bands, frames]` of every frame: the sequences of the transform are the frames, `frames.count` of them.
 #[cube(launch, launch_unchecked)]
