@@ -50,22 +50,20 @@ fn on_samples<T: HostReal, O: Send, I: Iterator<Item = O> + Send>(
 ) {
     let (rows, width) = sizes(signal);
     let in_f32 = |piece: &[f32], output| compute(bytemuck::cast_slice(piece), output);
-    let of_piece = cpu::rows_of_piece(width);
+    macro_rules! widened {
+        ($S:ty, $to_f32:expr) => {
+            cpu::in_pieces::<$S, _>(signal.slice(), width, $to_f32, outputs(cpu::rows_of_piece(width)), in_f32)
+        };
+    }
     match SampleType::of(signal.dtype()) {
         None | Some(SampleType::F32) => outputs(rows).for_each(|output| compute(signal.slice(), output)),
-        Some(SampleType::F16) => {
-            cpu::in_pieces::<f16, _>(signal.slice(), width, f16::to_f32, outputs(of_piece), in_f32)
-        }
-        Some(SampleType::BF16) => {
-            cpu::in_pieces::<bf16, _>(signal.slice(), width, bf16::to_f32, outputs(of_piece), in_f32)
-        }
-        Some(SampleType::I32) => {
-            cpu::in_pieces::<i32, _>(signal.slice(), width, |s| s as f32, outputs(of_piece), in_f32)
-        }
-        Some(SampleType::I16) => cpu::in_pieces::<i16, _>(signal.slice(), width, f32::from, outputs(of_piece), in_f32),
-        Some(SampleType::U16) => cpu::in_pieces::<u16, _>(signal.slice(), width, f32::from, outputs(of_piece), in_f32),
-        Some(SampleType::I8) => cpu::in_pieces::<i8, _>(signal.slice(), width, f32::from, outputs(of_piece), in_f32),
-        Some(SampleType::U8) => cpu::in_pieces::<u8, _>(signal.slice(), width, f32::from, outputs(of_piece), in_f32),
+        Some(SampleType::F16) => widened!(f16, f16::to_f32),
+        Some(SampleType::BF16) => widened!(bf16, bf16::to_f32),
+        Some(SampleType::I32) => widened!(i32, |sample| sample as f32),
+        Some(SampleType::I16) => widened!(i16, f32::from),
+        Some(SampleType::U16) => widened!(u16, f32::from),
+        Some(SampleType::I8) => widened!(i8, f32::from),
+        Some(SampleType::U8) => widened!(u8, f32::from),
     }
 }
 
