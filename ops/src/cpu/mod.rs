@@ -23,11 +23,10 @@
 //! | `lanes.rs` | rows or frames in f32, one per lane | `long_conv`, `mel`, `transform`, `welch` |
 //! | `planned.rs` | rows or frames one by one, by plans of rustfft and realfft | `long_conv`, `mel`, `transform`, `welch` |
 //! | `plain.rs` | rows one by one, by butterflies in plain loops | `butterfly` |
-//! | `row.rs` | one row, in any type | `peak_loss` |
 //!
-//! `adam` and `local_maxima` are in their `mod.rs`, as is the search of one row in `top_k`, and `spectral_conv` has a file per step. Where there is no `backward.rs`,
-//! gradients are in the files of the forward pass. `planned.rs`, `plain.rs` and `row.rs` compute everything in f64, and in f32
-//! in builds with debug assertions.
+//! `adam`, `local_maxima` and `peak_loss` are in their `mod.rs`, as is the search of one row in `top_k`, and
+//! `spectral_conv` has a file per step. Where there is no `backward.rs`, gradients are in the files of the forward pass.
+//! `planned.rs` and `plain.rs` compute everything in f64, and in f32 in builds with debug assertions.
 //!
 //! Every entry function takes row-major slices whose lengths its caller has checked, runs its rows on rayon's
 //! current pool when there is enough to do, and gives the same bits whatever the number of threads: rows do not

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use num_traits::{Float, NumAssign};
 
-use crate::cpu::runtime::scratch::Scratch;
+use crate::cpu::runtime::Scratch;
 use crate::rustfft_plans::Planned;
 
 /// `f32` or `f64`, with per-thread buffers and integer keys that order power.

@@ -1,7 +1,7 @@
 //! Rows of samples in another type than f32, converted piece by piece in memory that stays in the caches of a core.
 
-use super::runtime::scratch::with_vector;
 use super::runtime::tasks::Tasks;
+use super::runtime::with_vector;
 
 /// Samples of a piece, unless a row has more.
 const PIECE: usize = 1 << 13;

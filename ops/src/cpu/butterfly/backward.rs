@@ -10,9 +10,8 @@ use crate::cpu::butterfly::{ButterflyGradients, ButterflyTransform};
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_registers, take_values, with_lines};
 use crate::cpu::isa::register::{MAX_LANES, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, dispatch};
-use crate::cpu::runtime::scratch::with_zeros;
-use crate::cpu::runtime::sum_blocks;
 use crate::cpu::runtime::tasks::optional_chunks;
+use crate::cpu::runtime::{sum_blocks, with_zeros};
 
 /// As [`butterfly_backward`](crate::cpu::butterfly_backward()).
 pub(super) fn butterfly_backward(

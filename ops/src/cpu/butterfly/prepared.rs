@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use crate::cpu::butterfly::ButterflyTransform;
 use crate::cpu::butterfly::program::Program;
-use crate::cpu::runtime::KeyedCache;
-use crate::cpu::runtime::scratch::with_vector;
+use crate::cpu::runtime::{KeyedCache, with_vector};
 
 /// A transform in the form that the kernels run.
 #[derive(Debug)]

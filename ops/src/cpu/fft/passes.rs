@@ -12,8 +12,7 @@ use crate::cpu::fft::plan::{FftPlan, Pass};
 use crate::cpu::fft::prefetch::Prefetch;
 use crate::cpu::fft::radix::{radix, transpose};
 use crate::cpu::fft::radix16;
-use crate::cpu::fft::sink::ColumnSink;
-use crate::cpu::fft::source::ColumnSource;
+use crate::cpu::fft::source::{ColumnSink, ColumnSource};
 use crate::cpu::isa::register::{Complex, Register};
 
 /// The first pass over columns, on the values of `source` → `work` `[columns]`.

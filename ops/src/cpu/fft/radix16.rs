@@ -12,8 +12,7 @@ use std::sync::atomic::{Ordering, compiler_fence};
 use crate::cpu::fft::plan::FftPlan;
 use crate::cpu::fft::prefetch::Prefetch;
 use crate::cpu::fft::radix::{radix4, rotated_radix4};
-use crate::cpu::fft::sink::ColumnSink;
-use crate::cpu::fft::source::ColumnSource;
+use crate::cpu::fft::source::{ColumnSink, ColumnSource};
 use crate::cpu::isa::register::{Complex, Register};
 
 /// The first pass over columns, on the values of `source` → `work` `[columns]`, in sixteen blocks; if it is the only

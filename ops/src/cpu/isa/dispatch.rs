@@ -1,6 +1,13 @@
 //! Choice of the register type at run time. [`dispatch`] and [`dispatch_two_rows`] are the only ways into kernels.
 
 use crate::cpu::isa::InstructionSet;
+#[cfg(target_arch = "x86_64")]
+use crate::cpu::isa::avx2::{Avx2, Avx2Token};
+#[cfg(target_arch = "x86_64")]
+use crate::cpu::isa::avx512::{Avx512, Avx512Token, Avx512TwoRows};
+#[cfg(target_arch = "aarch64")]
+use crate::cpu::isa::neon::{Neon, NeonToken};
+use crate::cpu::isa::portable::{Portable, PortableToken};
 use crate::cpu::isa::register::Register;
 
 /// Work of one task, compiled for each register type.
@@ -26,16 +33,6 @@ impl LineAligned {
         Self([0; 64])
     }
 }
-
-#[cfg(target_arch = "x86_64")]
-use crate::cpu::isa::avx2::{Avx2, Avx2Token};
-#[cfg(target_arch = "x86_64")]
-use crate::cpu::isa::avx512::{Avx512, Avx512Token};
-#[cfg(target_arch = "x86_64")]
-use crate::cpu::isa::avx512_two_rows::Avx512TwoRows;
-#[cfg(target_arch = "aarch64")]
-use crate::cpu::isa::neon::{Neon, NeonToken};
-use crate::cpu::isa::portable::{Portable, PortableToken};
 
 /// Lanes of the registers that a kernel runs on where the processor has AVX-512.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,8 +7,6 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-#[cfg(target_arch = "x86_64")]
-mod avx512_two_rows;
 mod dispatch;
 mod instruction_set;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]

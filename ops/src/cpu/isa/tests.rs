@@ -30,7 +30,7 @@ const ALLOWED: &[&str] = &[
     "welch::estimate::WindowedGradients",
     // Scalar by design: frames beyond the ends of rows, and sums over overlapping frames.
     "mel::frame_samples::Framing",
-    "mel::frame_gradients::FrameGradients",
+    "mel::frame_samples::FrameGradients",
 ];
 
 /// An executable's code, its functions, and its pointers to functions.

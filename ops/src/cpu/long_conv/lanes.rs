@@ -11,10 +11,10 @@ use super::{LongConvGradients, LongConvOperands};
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_values, with_lines};
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
-use crate::cpu::runtime::scratch::with_vector;
-use crate::cpu::transform::pairs::{load_pairs, multiply_exchanged_pairs, multiply_pairs, store_pairs};
+use crate::cpu::runtime::with_vector;
 use crate::cpu::transform::passes::passes;
 use crate::cpu::transform::plan::MixedRadixPlan;
+use crate::cpu::transform::transposition::{load_pairs, multiply_exchanged_pairs, multiply_pairs, store_pairs};
 
 /// Rows of a tile, at most.
 pub(super) const ROWS: usize = MAX_LANES;

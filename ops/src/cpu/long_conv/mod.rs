@@ -1,7 +1,7 @@
 //! Causal convolutions of rows with a kernel per channel, and their gradients.
 //!
 //! Several rows in f32 that are not too long are computed with a row per lane (`lanes`, with the products in `tile`), all
-//! others one at a time (`rows`): in f32 with the values of a row side by side (`split`, with the products in `spectra`),
+//! others one at a time (`rows`): in f32 with the values of a row side by side (`spectra`),
 //! otherwise by realfft (`planned`). A task has the rows of a few channels (`tiling`), whose kernels it
 //! transforms once.
 //!
@@ -13,7 +13,6 @@ mod lanes;
 mod planned;
 mod rows;
 mod spectra;
-mod split;
 mod tile;
 mod tiling;
 
@@ -22,9 +21,9 @@ use std::sync::Arc;
 use lanes::LaneConv;
 use planned::PlannedTransforms;
 use rows::RowConv;
-use split::SplitTransforms;
 use tiling::Tiling;
 
+use self::spectra::SplitTransforms;
 use crate::cpu::real::Real;
 use crate::cpu::runtime::sum_blocks;
 use crate::cpu::transform::plan::MixedRadixPlan;

@@ -8,7 +8,7 @@ use rustfft::num_complex::Complex;
 use super::LongConvOperands;
 use super::rows::{RowSpectra, RowTransforms};
 use crate::cpu::real::Real;
-use crate::cpu::runtime::scratch::take;
+use crate::cpu::runtime::take;
 
 /// Plans of padded rows, there and back.
 pub(super) struct PlannedTransforms<T: Real> {

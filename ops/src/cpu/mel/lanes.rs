@@ -2,7 +2,7 @@
 //!
 //! Lanes share nothing, so a frame has the same bits wherever it is in its row, and no frame disturbs another.
 
-use super::frame_gradients::FrameGradients;
+use super::frame_samples::FrameGradients;
 use super::{FrameRange, MelSpectra};
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_values, with_lines};
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};

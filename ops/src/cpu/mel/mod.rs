@@ -4,15 +4,12 @@
 //! tile (`lanes.rs`); all others one at a time by realfft (`planned.rs`). All frames of a call go the same way.
 
 mod bands;
-mod frame_gradients;
 mod frame_samples;
 mod lanes;
-mod logarithm;
 mod planned;
 
-use self::bands::PackedFilters;
-use self::frame_gradients::FrameGradients;
-use self::frame_samples::Framing;
+use self::bands::{PackedFilters, Scaled};
+use self::frame_samples::{FrameGradients, Framing};
 use super::isa::register::MAX_LANES;
 use super::real::Real;
 use super::runtime::sum_blocks;
@@ -80,7 +77,7 @@ struct MelSpectra<'a, T> {
     bands: PackedFilters<T>,
     /// Whether power is summed, or else amplitude.
     is_power: bool,
-    logarithm: Option<logarithm::Scaled>,
+    logarithm: Option<Scaled>,
 }
 
 /// Some of the frames of a row.
@@ -102,7 +99,7 @@ impl<'a, T: Real> MelSpectra<'a, T> {
             window: call.window,
             bands: PackedFilters::new(&filters, options.factor()),
             is_power: options.is_power(),
-            logarithm: call.logarithm.map(|logarithm| logarithm::Scaled::new(logarithm, options.is_power())),
+            logarithm: call.logarithm.map(|logarithm| Scaled::new(logarithm, options.is_power())),
         }
     }
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use realfft::RealToComplex;
 use rustfft::num_complex::Complex;
 
-use super::frame_gradients::FrameGradients;
+use super::frame_samples::FrameGradients;
 use super::{FrameRange, MelSpectra};
 use crate::cpu::real::Real;
-use crate::cpu::runtime::scratch::take;
+use crate::cpu::runtime::take;
 
 /// The transform of single frames, and its memory.
 struct PlannedFrames<'a, T> {

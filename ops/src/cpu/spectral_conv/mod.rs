@@ -3,15 +3,13 @@
 //! A task takes batch elements in groups that are small enough for their spectra to stay in the cache, and large
 //! enough to read the weights seldom. Results do not depend on the groups: every value is a sum in one order.
 
-mod product_rows;
-mod product_tiles;
+mod products;
 mod spectra;
 
-use self::product_rows::multiply;
-use self::product_rows::{ModeProduct, Strides};
+use self::products::{ModeProduct, Strides, multiply};
 use self::spectra::{ChannelTransform, spare_len};
 use crate::cpu::real::Real;
-use crate::cpu::runtime::scratch::take;
+use crate::cpu::runtime::take;
 use crate::cpu::runtime::tasks::{Tasks, optional_chunks};
 use crate::options::FftOptions;
 use crate::spectral_shape::SpectralShape;

@@ -4,7 +4,7 @@
 //! back is the reverse.
 
 use crate::cpu::real::Real;
-use crate::cpu::runtime::scratch::take;
+use crate::cpu::runtime::take;
 use crate::cpu::transform::{columns_to_modes, inverse_real_part, lowest_bins, modes_to_columns};
 use crate::options::FftOptions;
 use crate::spectral_shape::SpectralShape;

@@ -14,9 +14,8 @@ use super::OneSidedFactors;
 use super::plan::{largest_prime, turn};
 use crate::cpu::isa::register::{Complex, Register};
 use crate::cpu::isa::{Kernel, dispatch_widest, simd_enabled};
-use crate::cpu::runtime::KeyedCache;
-use crate::cpu::runtime::scratch::with_vector;
 use crate::cpu::runtime::tasks::Tasks;
+use crate::cpu::runtime::{KeyedCache, with_vector};
 use crate::options::{Direction, FftOptions};
 use crate::rustfft_plans::Planned;
 

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use super::filled::Filled;
+use super::algorithm::Filled;
 use super::passes::splat;
 use super::plan::turn;
 use crate::cpu::fft::RowTransform;

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::filled::{Filled, RegisterShape};
+use super::algorithm::{Filled, RegisterShape};
 use super::passes::passes;
 use super::plan::{MixedRadixPlan, largest_prime, turn};
 use crate::cpu::fft::prefetch::{NextRow, Prefetch, RowArrays, next_row_pays};

@@ -1,6 +1,6 @@
 //! Fourier transforms of rows, of any length.
 //!
-//! Which way rows in f32 go is chosen by `complex_algorithm` and `real_algorithm`; all rows of a call go the same way:
+//! Which way rows in f32 go is chosen by `algorithm`; all rows of a call go the same way:
 //!
 //! | file | rows |
 //! | --- | --- |
@@ -13,40 +13,35 @@
 //! | `real_rows` | real, as complex rows of half the length |
 //! | `planned` | all others, and f64: one at a time by rustfft and realfft |
 //!
-//! Families that go on with spectra in a tile take them from `frame_spectra`. Columns of matrices are transformed with
+//! Families that go on with spectra in a tile take them from `lanes`. Columns of matrices are transformed with
 //! a column per lane, or one at a time (`column_modes`).
 
+mod algorithm;
 pub(in crate::cpu) mod bluestein;
 mod column_modes;
-mod complex_algorithm;
-pub(in crate::cpu) mod even_odd;
-mod filled;
-mod frame_spectra;
 mod lanes;
 mod long_rows;
 mod mixed_radix_rows;
-mod odd_radices;
-pub(in crate::cpu) mod pairs;
 pub(in crate::cpu) mod passes;
 pub(in crate::cpu) mod plan;
 mod planned;
-mod real_algorithm;
 pub(in crate::cpu) mod real_rows;
 mod short_rows;
-mod transposition;
+pub(in crate::cpu) mod transposition;
 
-use crate::cpu::fft::fourier;
-use crate::cpu::real::Real;
-use crate::options::{Direction, FftOptions};
+use algorithm::ComplexAlgorithm;
 pub use column_modes::{columns_fill_lanes, columns_to_modes, complex_fft_columns, modes_to_columns};
-use complex_algorithm::ComplexAlgorithm;
-pub(in crate::cpu) use frame_spectra::{FrameSpectra, frame_plan, lines_of_frames, plan_of_frames};
 use lanes::{LaneTransform, LaneTransformKind};
 use long_rows::transform_long_rows;
 use mixed_radix_rows::transform_rows;
 pub(in crate::cpu) use plan::MixedRadixPlan;
-use real_algorithm::RealAlgorithm;
 use short_rows::transform_short_rows;
+
+use self::algorithm::RealAlgorithm;
+pub(in crate::cpu) use self::lanes::{FrameSpectra, frame_plan, lines_of_frames, plan_of_frames};
+use crate::cpu::fft::fourier;
+use crate::cpu::real::Real;
+use crate::options::{Direction, FftOptions};
 
 /// Factors on the bins of a one-sided spectrum.
 #[derive(Debug, Clone, Copy)]

@@ -5,7 +5,7 @@ use rustfft::num_complex::Complex;
 
 use super::OneSidedFactors;
 use crate::cpu::real::Real;
-use crate::cpu::runtime::scratch::take;
+use crate::cpu::runtime::take;
 use crate::cpu::runtime::tasks::Tasks;
 use crate::options::{Direction, FftOptions};
 

@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use super::filled::{Filled, RegisterShape};
+use super::algorithm::{Filled, RegisterShape};
 use super::plan::turn;
 use crate::cpu::fft::prefetch::INPUT_DISTANCE;
 use crate::cpu::fft::radix::radix;

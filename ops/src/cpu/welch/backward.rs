@@ -6,9 +6,8 @@ use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftDirection};
 
 use crate::cpu::real::Real;
-use crate::cpu::runtime::scratch::take;
-use crate::cpu::runtime::sum_blocks;
 use crate::cpu::runtime::tasks::{Tasks, optional_chunks};
+use crate::cpu::runtime::{sum_blocks, take};
 use crate::cpu::welch::estimate::{Estimate, EstimateGradients, WindowedGradients, add_factor_gradient};
 use crate::cpu::welch::gain;
 use crate::cpu::welch::planned::{PlannedWelch, add_pair};

@@ -3,8 +3,7 @@
 use crate::cpu::fft::passes::{column_passes, lane_pass, load_pass};
 use crate::cpu::fft::plan::{FftPlan, MIN_N_SIXTEEN_LANES, MIN_N_TWO_ROWS, shortest, width};
 use crate::cpu::fft::prefetch::{INPUT_DISTANCE, Prefetcher};
-use crate::cpu::fft::sink::{AddPower, StorePower, StoreSpectrum};
-use crate::cpu::fft::source::{Interleaved, Samples, SegmentPair, Single};
+use crate::cpu::fft::source::{AddPower, Interleaved, Samples, SegmentPair, Single, StorePower, StoreSpectrum};
 use crate::cpu::fft::unpack::{StoreBins, StoreSums, fold_pairs, unpack_pair, unpack_real};
 use crate::cpu::fft::with_length;
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_registers, take_values, with_lines};
@@ -13,8 +12,8 @@ use crate::cpu::isa::{InstructionSet, Kernel, dispatch, dispatch_two_rows};
 use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;
 use crate::cpu::top_k::forward::{PowerTile, top_k_tile};
-use crate::cpu::welch::bin_gain::{RowGain, gain_lines};
 use crate::cpu::welch::estimate::{Estimate, FrameSegments};
+use crate::cpu::welch::gain::{RowGain, gain_lines};
 use crate::options::{Detrend, WelchOptions};
 
 /// The longest segments that are computed with two rows per register, which takes twice the memory.

@@ -1,7 +1,6 @@
 //! Welch power spectra and their strongest bins, with exact transforms.
 
 mod backward;
-mod bin_gain;
 pub(in crate::cpu) mod estimate;
 mod forward;
 pub(in crate::cpu) mod gain;

@@ -1,12 +1,14 @@
-//! Choice of the algorithm for complex rows in f32, by their length and number.
+//! Choice of the algorithm for rows in f32, by their length and number.
 
 use std::sync::Arc;
 
 use super::bluestein::ChirpPlan;
-use super::filled::Filled;
+use super::lanes::complex_points;
 use super::plan::MixedRadixPlan;
+use super::real_rows::RealRows;
 use super::{long_rows, mixed_radix_rows, short_rows};
-use crate::cpu::isa;
+use crate::cpu::isa::register::Register;
+use crate::cpu::isa::{self, InstructionSet, Kernel, Width, dispatch, dispatch_two_rows};
 
 /// The shortest rows of a power of two values that go through the passes of [`fft`](crate::cpu::fft), if registers do
 /// not hold them.
@@ -52,6 +54,73 @@ impl ComplexAlgorithm {
     }
 }
 
+/// The shortest real rows whose length is a power of two that are faster as complex rows than in lanes.
+const MIN_REAL_ROWS: usize = 2048;
+
+/// Algorithm that transforms real rows to their lower bins, and back.
+pub(super) enum RealAlgorithm {
+    /// By mixed radices with a row per lane.
+    Lanes(Arc<MixedRadixPlan>),
+    /// As complex rows of half as many values.
+    Pairs(Arc<RealRows>),
+    /// As a convolution with a chirp.
+    Chirp(Arc<ChirpPlan>),
+}
+
+impl RealAlgorithm {
+    /// The algorithm for `rows` rows of `n` samples on this thread; none where realfft is faster.
+    pub fn of(n: usize, rows: usize) -> Option<Self> {
+        let pairs = || RealRows::of(n).map(Self::Pairs);
+        let lanes = || MixedRadixPlan::of(complex_points(n), rows).map(Self::Lanes);
+        let is_long = n.is_power_of_two() && n >= MIN_REAL_ROWS;
+        let rows = if is_long { pairs().or_else(lanes) } else { lanes().or_else(pairs) };
+        rows.or_else(|| ChirpPlan::of(n).map(Self::Chirp))
+    }
+}
+
+/// Registers that rows fill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Filled {
+    /// One row in sixteen lanes.
+    Sixteen,
+    /// Two rows in eight lanes each, or one where there are no such registers.
+    Eight,
+}
+
+impl Filled {
+    /// Runs `kernel` with `set` on such registers.
+    pub fn dispatch(self, set: InstructionSet, kernel: impl Kernel) {
+        match self {
+            Self::Sixteen => dispatch(set, Width::Sixteen, kernel),
+            Self::Eight => dispatch_two_rows(set, kernel),
+        }
+    }
+
+    /// The shape of the registers that a kernel runs on, called from this thread.
+    pub fn shape(self) -> RegisterShape {
+        let mut shape = RegisterShape::default();
+        self.dispatch(InstructionSet::current(), ShapeKernel(&mut shape));
+        shape
+    }
+}
+
+/// Lanes and rows of a register.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub(super) struct RegisterShape {
+    pub lanes: usize,
+    pub rows: usize,
+}
+
+/// Kernel that finds the shape of its registers.
+struct ShapeKernel<'a>(&'a mut RegisterShape);
+
+impl Kernel for ShapeKernel<'_> {
+    #[inline(always)]
+    fn run<V: Register>(self, _token: V::Token) {
+        *self.0 = RegisterShape { lanes: V::LANES, rows: V::ROWS };
+    }
+}
+
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
@@ -83,6 +152,19 @@ mod tests {
                     names(1, [100, 251, 1031, 401, 8 * 1031]),
                     ["rustfft", "chirp", "chirp", "rustfft", "rustfft"]
                 );
+            });
+        }
+    }
+
+    #[test]
+    fn long_powers_of_two_are_complex_rows() {
+        for set in [InstructionSet::Avx2, InstructionSet::Avx512] {
+            set.choose(|| {
+                assert!(matches!(RealAlgorithm::of(512, 100), Some(RealAlgorithm::Lanes(_))));
+                assert!(matches!(RealAlgorithm::of(512, 1), Some(RealAlgorithm::Pairs(_))));
+                assert!(matches!(RealAlgorithm::of(4096, 100), Some(RealAlgorithm::Pairs(_))));
+                assert!(matches!(RealAlgorithm::of(2003, 1), Some(RealAlgorithm::Chirp(_))));
+                assert!(RealAlgorithm::of(99, 1).is_none());
             });
         }
     }
