@@ -84,7 +84,6 @@ mod backends;
 mod cpu;
 mod error;
 mod fast_length;
-mod gain_taps;
 #[cfg(feature = "cube")]
 mod gpu;
 mod mel_filters;
@@ -94,7 +93,6 @@ pub mod memory;
 #[cfg_attr(feature = "ndarray", expect(deprecated, reason = "Burn retires NdArray after 0.22"))]
 pub mod op;
 pub mod options;
-mod pinned_memory;
 #[doc(hidden)]
 pub mod rustfft_plans;
 mod sample_type;

@@ -4,7 +4,7 @@ use burn::backend::Dispatch;
 use burn::tensor::Tensor;
 
 use super::check;
-use super::leading_dimensions::Leading;
+use super::rows::Leading;
 use crate::error::ArgumentError;
 use crate::op::inputs;
 use crate::options::validate_n_fft;

@@ -8,8 +8,7 @@ use burn::tensor::{DType, Device, IntDType, Tensor};
 #[cfg(feature = "cube")]
 use burn_cubecl::CubeDevice;
 
-use super::leading_dimensions::Leading;
-use super::samples::SampleKind;
+use super::rows::{Leading, SampleKind};
 use crate::error::{ArgumentError, ensure};
 #[cfg(feature = "cube")]
 use crate::gpu::{self, DeviceLimit, DeviceLimitError, RequiredTransform, Requirement};

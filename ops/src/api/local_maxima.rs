@@ -4,8 +4,8 @@ use burn::backend::Dispatch;
 use burn::tensor::{Bool, DType, Int, Tensor};
 
 use super::check;
-use super::leading_dimensions::Leading;
-use super::top_k::MAX_TOP_K_LENGTH;
+use super::peaks::MAX_TOP_K_LENGTH;
+use super::rows::Leading;
 use crate::error::{ArgumentError, ensure};
 use crate::op::inputs;
 use crate::options::{Interpolation, LocalMaximaOptions};

@@ -6,8 +6,7 @@ use burn::tensor::{Shape, Tensor};
 
 use super::check;
 use super::fft::full_window;
-use super::leading_dimensions::Leading;
-use super::samples::SampleKind;
+use super::rows::{Leading, SampleKind};
 use crate::error::{ArgumentError, ensure};
 use crate::mel_filters::{MelFilter, cached_filters};
 use crate::op::inputs;

@@ -4,8 +4,8 @@ use burn::backend::Dispatch;
 use burn::tensor::Tensor;
 
 use super::check;
-use super::leading_dimensions::Leading;
-use super::top_k::{MAX_TOP_K_LENGTH, top_k};
+use super::peaks::{MAX_TOP_K_LENGTH, top_k};
+use super::rows::Leading;
 use crate::error::{ArgumentError, ensure};
 use crate::op::inputs;
 use crate::options::{AdamOptions, PeakLossOptions};

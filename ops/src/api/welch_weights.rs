@@ -4,11 +4,10 @@ use burn::backend::DispatchTensor;
 use burn::tensor::Tensor;
 
 use super::check;
-use super::samples::SampleKind;
+use super::rows::SampleKind;
 use crate::error::{ArgumentError, ensure};
-use crate::gain_taps::{POWER_TAPS, PRODUCT_TAPS};
 use crate::op::inputs;
-use crate::options::WelchOptions;
+use crate::options::{POWER_TAPS, PRODUCT_TAPS, WelchOptions};
 
 /// Window of a Welch estimate, and perhaps a gain of its bins. A window alone converts to one without a gain.
 ///

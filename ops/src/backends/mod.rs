@@ -17,7 +17,5 @@ mod fusion;
 mod host;
 #[cfg(feature = "ndarray")]
 mod ndarray;
-#[cfg(feature = "autodiff")]
-mod parts;
 #[cfg(feature = "router")]
 mod router;

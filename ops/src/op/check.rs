@@ -1,12 +1,12 @@
 //! Checks of an operation that does not come from the functions at the crate's root: a record, or a call of another
 //! library.
 
+use burn::tensor::IntDType;
+
 use super::{OpDescriptor, ROWS, TensorSpec};
 use crate::api::{MAX_TOP_K_LENGTH, check_spectral_conv};
 use crate::error::{ArgumentError, ensure};
-use crate::gain_taps::{POWER_TAPS, PRODUCT_TAPS};
-use crate::options::{FftOptions, WelchOptions, validate_n_fft};
-use burn::tensor::IntDType;
+use crate::options::{FftOptions, POWER_TAPS, PRODUCT_TAPS, WelchOptions, validate_n_fft};
 
 impl OpDescriptor {
     /// Checks options, and number, types and shapes of the inputs: kernels neither read nor write beyond tensors that

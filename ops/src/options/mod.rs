@@ -9,36 +9,25 @@
 //! assert_eq!(error.to_string(), "welch_psd: `hop` is 0, but must be at least 1");
 //! ```
 
-mod adam;
-mod band;
 mod fft;
 mod local_maxima;
-mod logarithm;
 mod mel;
-mod peak_loss;
-mod power_spectrum;
 mod segments;
 mod stft;
+mod training;
 mod welch;
 mod window;
 
-#[cfg(any(feature = "flex", feature = "ndarray"))]
-pub(crate) use adam::AdamCoefficients;
-pub use adam::{AdamOptions, WeightDecay};
-pub use band::Band;
-pub use fft::ConvolveMode;
-pub use fft::Direction;
-pub use fft::FftOptions;
-pub use fft::Norm;
+pub use fft::{ConvolveMode, Direction, FftOptions, Norm};
 pub use local_maxima::{Interpolation, LocalMaximaOptions};
-pub use logarithm::{LogGuard, LogUnit, Logarithm};
-pub use mel::{MelBands, MelNorm, MelOptions, MelScale, SpectrumKind};
-pub use peak_loss::PeakLossOptions;
-pub use power_spectrum::PowerSpectrumOptions;
+pub use mel::{LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelOptions, MelScale, SpectrumKind};
 pub use segments::{SegmentPlacement, SegmentSet};
-pub use stft::SignalPadding;
-pub use stft::StftOptions;
+pub use stft::{SignalPadding, StftOptions};
+#[cfg(any(feature = "flex", feature = "ndarray"))]
+pub(crate) use training::AdamCoefficients;
+pub use training::{AdamOptions, PeakLossOptions, WeightDecay};
+pub use welch::{Band, Detrend, MAX_N_FFT, MIN_N_FFT, PowerSpectrumOptions, Scaling, WelchOptions, validate_n_fft};
+pub(crate) use welch::{POWER_TAPS, PRODUCT_TAPS};
 #[cfg(feature = "cube")]
-pub(crate) use welch::has_butterflies;
-pub use welch::{Detrend, MAX_N_FFT, MIN_N_FFT, Scaling, WelchOptions, validate_n_fft};
+pub(crate) use welch::{gain_taps, has_butterflies};
 pub use window::{Window, WindowSymmetry};

@@ -1,10 +1,11 @@
-//! Parameters of a Welch estimate: segment length, hop, number of segments, scaling and detrending.
+//! Parameters of a Welch estimate: segment length, hop, number of segments, scaling, detrending, and the bins that are
+//! searched.
 
+use std::fmt;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::band::Band;
 use super::segments::{SegmentPlacement, SegmentSet};
 use crate::error::{ArgumentError, ensure};
 
@@ -298,6 +299,108 @@ pub(crate) fn has_butterflies(n: usize) -> bool {
 /// [`ArgumentError`] that names `operation` and `argument`.
 pub fn validate_n_fft(operation: &'static str, argument: &'static str, n: usize) -> Result<(), ArgumentError> {
     ensure(has_butterflies(n), operation, argument, n, format_args!("a power of two from {MIN_N_FFT} to {MAX_N_FFT}"))
+}
+
+/// Factors of a gain on power: of the bin below, of the bin itself and of the bin above.
+pub(crate) const POWER_TAPS: usize = 3;
+/// Factors of a gain on power and on products of neighbours: behind those on power, of the product of the bin below with
+/// the bin, and of the bin with the bin above.
+pub(crate) const PRODUCT_TAPS: usize = 5;
+
+/// Number of factors per bin of a gain of this shape.
+///
+/// # Panics
+/// If it is not `[bins, 3]` or `[bins, 5]`: recorded operations come here without the checks of the functions.
+#[cfg(feature = "cube")]
+pub(crate) fn gain_taps(shape: &[usize]) -> usize {
+    let taps = shape.last().copied().unwrap_or(0);
+    assert!(shape.len() == 2 && (taps == POWER_TAPS || taps == PRODUCT_TAPS), "gain: {shape:?} is no gain of bins");
+    taps
+}
+
+/// Consecutive bins of a spectrum, from `first` to the one before `end`. Serialised as `[first, end]`.
+///
+/// ```
+/// use firefly_ops::Band;
+///
+/// let band = Band::new(8..97);
+/// assert_eq!((band.first, band.end, band.to_string().as_str()), (8, 97, "8..97"));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "[usize; 2]", into = "[usize; 2]")]
+pub struct Band {
+    /// The first bin.
+    pub first: usize,
+    /// The bin after the last.
+    pub end: usize,
+}
+
+impl Band {
+    /// The bins of a range.
+    pub const fn new(bins: Range<usize>) -> Self {
+        Self { first: bins.start, end: bins.end }
+    }
+
+    /// Checks that the band is not empty and within `bins` bins; errors name `operation`.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] naming the argument `band`.
+    pub fn validate(self, operation: &'static str, bins: usize) -> Result<(), ArgumentError> {
+        let is_within = self.first < self.end && self.end <= bins;
+        ensure(is_within, operation, "band", self, format_args!("one or more bins of 0..{bins}"))
+    }
+}
+
+impl From<[usize; 2]> for Band {
+    fn from([first, end]: [usize; 2]) -> Self {
+        Self { first, end }
+    }
+}
+
+impl From<Band> for [usize; 2] {
+    fn from(band: Band) -> Self {
+        [band.first, band.end]
+    }
+}
+
+impl fmt::Display for Band {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}..{}", self.first, self.end)
+    }
+}
+
+/// Scaling and detrending of the power spectrum of a row as a whole.
+///
+/// ```
+/// use firefly_ops::{Detrend, PowerSpectrumOptions, Scaling};
+///
+/// let options = PowerSpectrumOptions::new().with_scaling(Scaling::Spectrum).with_detrend(Detrend::Constant);
+/// assert_ne!(options, PowerSpectrumOptions::default());
+/// ```
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct PowerSpectrumOptions {
+    /// Scaling of power.
+    pub scaling: Scaling,
+    /// Trend that is subtracted from each row before it is windowed.
+    pub detrend: Detrend,
+}
+
+impl PowerSpectrumOptions {
+    /// Scaling `power`, no detrending.
+    pub const fn new() -> Self {
+        Self { scaling: Scaling::Power, detrend: Detrend::None }
+    }
+
+    /// The same spectrum with another scaling.
+    pub const fn with_scaling(self, scaling: Scaling) -> Self {
+        Self { scaling, ..self }
+    }
+
+    /// The same spectrum with another detrending.
+    pub const fn with_detrend(self, detrend: Detrend) -> Self {
+        Self { detrend, ..self }
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use burn::tensor::{Shape, Tensor};
 
 use super::ComplexTensor;
 use crate::api::check;
-use crate::api::leading_dimensions::Leading;
+use crate::api::rows::Leading;
 use crate::error::{ArgumentError, ensure};
 use crate::op::inputs;
 use crate::options::{Direction, FftOptions, Norm};

@@ -39,25 +39,20 @@
 mod along;
 mod complex_tensor;
 mod convolve;
-mod cosine;
 mod dimensions;
 mod framing;
 mod frequencies;
 mod istft;
 mod one_dimension;
 mod stft;
-mod two_dimensions;
 
+pub use crate::fast_length::next_fast_len;
 pub use complex_tensor::ComplexTensor;
 pub use convolve::fft_convolve;
-pub use cosine::{dct, idct};
-pub use dimensions::{fftn, hfftn, ifftn, ihfftn, irfftn, rfftn};
+pub use dimensions::{fft2, fftn, hfft2, hfftn, ifft2, ifftn, ihfft2, ihfftn, irfft2, irfftn, rfft2, rfftn};
 pub use framing::{frames, overlap_add};
 pub use frequencies::{fftfreq, fftshift, ifftshift, rfftfreq};
 pub use istft::{istft, istft_complex};
-pub use one_dimension::{fft, hfft, ifft, ihfft, irfft, rfft};
+pub use one_dimension::{dct, fft, hfft, idct, ifft, ihfft, irfft, rfft};
 pub(super) use stft::full_window;
 pub use stft::{stft, stft_complex};
-pub use two_dimensions::{fft2, hfft2, ifft2, ihfft2, irfft2, rfft2};
-
-pub use crate::fast_length::next_fast_len;

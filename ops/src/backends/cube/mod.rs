@@ -3,7 +3,6 @@
 mod long_conv;
 mod row_layout;
 mod spectral_conv;
-mod transform;
 mod welch;
 
 use std::ops::Range;
@@ -17,11 +16,10 @@ use burn_cubecl::tensor::CubeTensor;
 use cubecl::server::Handle;
 
 use self::row_layout::{RowLayout, evenly_spaced};
-use self::transform::transformed;
 use crate::backends::composed::{columns_as_rows, dct};
 use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform};
 use crate::gpu::mel::{self, MelCall, MelGradients};
-use crate::gpu::transform::{StridedRows, TransformKind};
+use crate::gpu::transform::{StridedRows, TransformCall, TransformKind, TransformProblem, is_padded, transform};
 use crate::gpu::{
     self, ComplexRows, DeviceFrames, DeviceLimitError, GpuDevice, MaximaBuffers, PeakBuffers, PeakLossBuffers,
     SearchedRows, from_word, local_maxima, top_k,
@@ -336,4 +334,44 @@ impl Kernels for CubeBackend {
 
 fn complex(re: &CubeTensor, im: &CubeTensor) -> ComplexRows {
     ComplexRows::new(re.handle.clone(), im.handle.clone())
+}
+
+/// The transforms of rows `[…, m]`, of `len` values each: one tensor of real rows, two of complex ones, in and out.
+///
+/// A real inverse transform is the sum over all bins, of which the interior ones are multiplied by `interior` and those
+/// above the middle are the conjugates of their mirror images. Imaginary parts of the first bin, and of the middle one
+/// of an even length, are ignored.
+fn transformed<const PARTS: usize, const OUT: usize>(
+    tensors: [CubeTensor; PARTS],
+    kind: TransformKind,
+    options: &FftOptions,
+    len: usize,
+) -> [CubeTensor; OUT] {
+    let (inputs, layout) = evenly_spaced(tensors);
+    let mut shape = inputs[0].shape();
+    if let Some(last) = shape.last_mut() {
+        *last = len;
+    }
+    let outputs: [CubeTensor; OUT] =
+        std::array::from_fn(|_| output(&inputs[0], shape.clone(), DType::F32, layout.rows));
+    if layout.rows > 0 {
+        let problem = TransformProblem {
+            points: options.length,
+            kind,
+            is_padded: is_padded(kind, layout.len, options.length),
+            // The other sign of the exponent conjugates the spectrum of real rows.
+            conjugates: kind != TransformKind::Complex && options.direction == Direction::Inverse,
+        };
+        let (scale, interior) = (options.scale as f32, options.interior as f32);
+        let call = TransformCall { problem, rows: layout.rows, scale, interior };
+        let from = StridedRows { values: parts(&inputs), stride: layout.stride, len: layout.len };
+        let into = StridedRows::contiguous(parts(&outputs), len);
+        launched(transform(&device(&inputs[0]), &call, &from, &into));
+    }
+    outputs
+}
+
+/// The memory of real rows, or of both parts of complex ones.
+fn parts(tensors: &[CubeTensor]) -> ComplexRows {
+    ComplexRows { re: tensors[0].handle.clone(), im: tensors.get(1).map(|tensor| tensor.handle.clone()) }
 }

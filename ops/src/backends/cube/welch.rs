@@ -9,11 +9,10 @@ use burn_cubecl::tensor::CubeTensor;
 use super::{
     contiguous, device, gradient_if, handle, launched, output, peak_buffers, peak_outputs, signal_rows, size, widened,
 };
-use crate::gain_taps::gain_taps;
 use crate::gpu::DeviceFrames;
 use crate::gpu::welch::{self, DeviceEstimate, FusedWelchPlan, RowGain, WelchGradients};
 use crate::op::{Needed, inputs};
-use crate::options::{SegmentSet, WelchOptions};
+use crate::options::{SegmentSet, WelchOptions, gain_taps};
 
 /// Power `[rows, bins]`.
 pub(super) fn psd(inputs: inputs::WelchPsd<CubeTensor>, options: WelchOptions) -> CubeTensor {

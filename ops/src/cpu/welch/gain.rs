@@ -12,7 +12,7 @@ use crate::cpu::fft::unpack::{BinSink, load_last, load_rows, store_last, store_r
 use crate::cpu::isa::lines::{Line, lines_for, take_registers};
 use crate::cpu::isa::register::Register;
 use crate::cpu::real::Real;
-pub(in crate::cpu) use crate::gain_taps::{POWER_TAPS, PRODUCT_TAPS};
+pub(in crate::cpu) use crate::options::{POWER_TAPS, PRODUCT_TAPS};
 
 /// Whether a gain is one of `bins` bins.
 pub(in crate::cpu) fn is_gain_of<T>(gain: &[T], bins: usize) -> bool {

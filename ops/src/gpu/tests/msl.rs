@@ -4,7 +4,6 @@
 use cubecl::server::Handle;
 
 use super::compile_only::metal;
-use crate::gain_taps::{POWER_TAPS, PRODUCT_TAPS};
 use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform};
 use crate::gpu::device::empty;
 use crate::gpu::long_conv::{ConvolutionGradients, ConvolutionInputs, ConvolutionShape, long_conv, long_conv_backward};
@@ -19,8 +18,8 @@ use crate::gpu::{
     local_maxima, peak_loss, peak_loss_backward, top_k,
 };
 use crate::options::{
-    AdamOptions, Band, Detrend, LocalMaximaOptions, LogGuard, LogUnit, Logarithm, MelBands, MelOptions,
-    PeakLossOptions, Scaling, SignalPadding, SpectrumKind, StftOptions, WeightDecay, WelchOptions,
+    AdamOptions, Band, Detrend, LocalMaximaOptions, LogGuard, LogUnit, Logarithm, MelBands, MelOptions, POWER_TAPS,
+    PRODUCT_TAPS, PeakLossOptions, Scaling, SignalPadding, SpectrumKind, StftOptions, WeightDecay, WelchOptions,
 };
 use crate::spectral_shape::SpectralShape;
 

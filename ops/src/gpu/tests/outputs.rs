@@ -3,14 +3,13 @@
 use cubecl::server::Handle;
 
 use super::devices::{noise, read, upload};
-use crate::gain_taps::{POWER_TAPS, PRODUCT_TAPS};
 use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform};
 use crate::gpu::device::empty;
 use crate::gpu::welch::{
     DeviceEstimate, RowGain, WelchGradients, fused_plan, welch_peaks, welch_psd, welch_psd_backward,
 };
 use crate::gpu::{ComplexRows, DeviceFrames, GpuDevice, PeakBuffers, SearchedRows, top_k};
-use crate::options::{Band, WelchOptions};
+use crate::options::{Band, POWER_TAPS, PRODUCT_TAPS, WelchOptions};
 
 /// Numbers from 0 to 1 in a new buffer.
 fn positive(device: &GpuDevice, len: usize, seed: u32) -> Handle {

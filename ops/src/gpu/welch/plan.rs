@@ -1,10 +1,10 @@
 //! A Welch estimate in one launch: its layout on a device, decided from the device's limits, as plain data.
 
-use crate::gain_taps::PRODUCT_TAPS;
 use crate::gpu::device::Limits;
 use crate::gpu::transform::cube_layout::{CubeLayout, Radices};
 use crate::gpu::transform::launch_plan::{Barrier, TableStore, TransformLaunchPlan, TwiddleStore};
 use crate::gpu::transform::plan::whole_rows;
+use crate::options::PRODUCT_TAPS;
 use crate::sample_type::SampleType;
 
 /// Units per team where units of a plane can't exchange values.

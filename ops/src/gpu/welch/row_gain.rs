@@ -4,9 +4,9 @@ use cubecl::server::Handle;
 
 use super::kernel::{GainInputLaunch, apply_row_gain, gain_adjoint, gain_sums};
 use super::row_spectra::{RowSpectra, SumGradients};
-use crate::gain_taps::PRODUCT_TAPS;
 use crate::gpu::device::{GpuDevice, elements, empty, floats};
 use crate::gpu::reduce::{MAX_ROW_BLOCKS, RowBlockShapeLaunch, RowBlocks, sum_rows};
+use crate::options::PRODUCT_TAPS;
 
 /// Gain of bins in device memory, or its gradient.
 #[derive(Debug, Clone)]

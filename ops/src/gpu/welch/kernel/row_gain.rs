@@ -3,10 +3,10 @@
 
 use cubecl::prelude::*;
 
-use crate::gain_taps::{POWER_TAPS, PRODUCT_TAPS};
 use crate::gpu::neighbours::{neighbours, products_beside};
 use crate::gpu::reduce::RowBlockShape;
 use crate::gpu::segments::has_gradient;
+use crate::options::{POWER_TAPS, PRODUCT_TAPS};
 
 /// Inputs of a gain of `taps` factors per bin, or their gradients.
 #[derive(CubeType, CubeLaunch)]
