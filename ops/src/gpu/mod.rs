@@ -3,8 +3,7 @@
 //! Functions take a [`GpuDevice`] and handles of buffers; Burn's tensors stay in `backends/cube`. Each operation family
 //! has a folder, or a file where it is short: `kernel` is the device code, and `launch.rs` binds buffers and launches.
 //! Where shapes and limits leave a choice, `plan.rs` decides, as plain data, which `tests` check without a device. Where
-//! gradients take launches of their own, those of `welch`, `mel` and `long_conv` are in `backward.rs`, all others in
-//! `launch.rs`.
+//! gradients take launches of their own, those of `long_conv` are in `backward.rs`, all others in `launch.rs`.
 //!
 //! - `device`: limits, grids, buffers, cached tables and the check before dispatch.
 //! - `butterfly`: the butterfly transform of any length, forward and backward.
@@ -35,7 +34,6 @@ mod device;
 mod local_maxima;
 pub mod long_conv;
 pub mod mel;
-mod neighbours;
 mod peak_loss;
 mod reduce;
 mod requirement;

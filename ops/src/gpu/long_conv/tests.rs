@@ -12,7 +12,7 @@ use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{GpuDevice, Limits, empty};
 use crate::gpu::tests::devices::{accelerators, noise, read, small, upload};
 use crate::gpu::transform::StridedRows;
-use crate::gpu::transform::tables::table;
+use crate::gpu::transform::plan_cache::table;
 
 #[test]
 fn transforms_hold_a_row_and_its_kernel() {

@@ -2,9 +2,8 @@
 //!
 //! - `plan`: what kernels are compiled for, and whether one launch does it all.
 //! - `filters`: sparse filters in device memory.
-//! - `kernel`: device code; `launch`: the forward pass, and bins instead of bands; `backward`: the gradients.
+//! - `kernel`: device code; `launch`: the forward pass, bins instead of bands, and the gradients.
 
-mod backward;
 mod filters;
 mod kernel;
 mod launch;
@@ -12,6 +11,5 @@ mod plan;
 #[cfg(test)]
 pub(super) mod tests;
 
-pub use backward::{MelGradients, mel_backward};
-pub use launch::{MelCall, mel, row_power};
+pub use launch::{MelCall, MelGradients, mel, mel_backward, row_power};
 pub use plan::check_bands;

@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
-use super::batch_plan::BatchPlan;
 use super::column_transform::ColumnTransform;
-use super::plan::ProductSize;
+use super::plan::{BatchPlan, ProductSize};
 use super::product::{ModeMatrix, ModeProduct};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{DeviceLimitError, GpuDevice};

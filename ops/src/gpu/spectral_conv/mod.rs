@@ -1,11 +1,10 @@
 //! Spectral convolutions: transforms that keep few modes, products of matrices per mode, and transforms back.
 //!
-//! - `batch_plan`: parts of a batch; `plan`: how a product is spread over cubes; `kernel`: device code of the product
-//!   and of columns as rows.
+//! - `plan`: parts of a batch, and how a product is spread over cubes; `kernel`: device code of the product and of
+//!   columns as rows.
 //! - `product`, `column_transform`: launches of a product and of the transforms of columns.
 //! - `launch`: the convolution and its backward pass.
 
-mod batch_plan;
 mod column_transform;
 mod kernel;
 mod launch;
@@ -14,5 +13,5 @@ mod product;
 #[cfg(test)]
 pub(super) mod tests;
 
-pub use batch_plan::BatchPlan;
 pub use launch::{SpectralConv, SpectralConvGradients};
+pub use plan::BatchPlan;

@@ -5,7 +5,7 @@
 //!
 //! - `plan`: the launches of a transform (`launch_plan`), how a cube computes one (`cube_layout`, found by
 //!   `layout_search`), and where in shared memory (`banks`).
-//! - `tables`, `plan_cache`: what kernels read besides values, made once per device.
+//! - `plan_cache`: plans, and what kernels read besides values, made once per device.
 //! - `kernel`: device code; `launch`: launches.
 
 mod banks;
@@ -16,7 +16,6 @@ pub(super) mod launch_plan;
 pub(super) mod layout_search;
 pub(super) mod plan;
 pub(super) mod plan_cache;
-pub(super) mod tables;
 #[cfg(test)]
 pub(super) mod tests;
 

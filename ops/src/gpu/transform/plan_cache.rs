@@ -1,15 +1,18 @@
-//! Plans and their tables, made once.
+//! Plans and their tables, made once: tables are computed on the host in float64.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
+use std::f64::consts::{PI, TAU};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use cubecl::server::Handle;
+use rustfft::FftDirection;
+use rustfft::num_complex::Complex;
 
-use super::launch_plan::TransformLaunchPlan;
+use super::launch_plan::{TransformLaunchPlan, fine_roots, roots_len};
 use super::plan::{TransformPlan, TransformProblem};
-use super::tables::{roots_table, table};
 use crate::gpu::device::{DeviceCache, DeviceLimitError, GpuDevice, Limits, upload};
+use crate::rustfft_plans::Planned;
 
 /// A plan and its tables on a device.
 #[derive(Debug)]
@@ -68,4 +71,71 @@ pub fn roots_of(device: &GpuDevice, of: u32) -> Handle {
 fn kept(table: Result<Handle, Infallible>) -> Handle {
     let Ok(table) = table;
     table
+}
+
+/// The values of a launch's table, real and imaginary parts in turn; their order is in [`TransformLaunchPlan`].
+pub fn table(launch: &TransformLaunchPlan) -> Vec<f32> {
+    let mut values = Vec::with_capacity(launch.table_len() as usize);
+    for pass in 0..launch.passes() {
+        let (radix, before) = (launch.radix(pass), launch.before(pass));
+        if before > 1 {
+            for m in 0..radix {
+                values.extend((0..before).map(|j| root(u64::from(j * m), before * radix)));
+            }
+        }
+    }
+    if launch.chirps_input || launch.chirps_output {
+        values.extend((0..launch.points).map(|i| chirp(i, launch.points)));
+    }
+    if launch.filter_len() > 0 {
+        values.extend(filter(launch));
+    }
+    values.extend(roots(launch.twiddle_root));
+    values.extend(roots(launch.fold_root()));
+    if values.is_empty() {
+        // A buffer is never empty.
+        values.push(Complex::new(1.0, 0.0));
+    }
+    rounded(&values)
+}
+
+/// The roots of unity exp(−2πi·e/of) as a table of their own.
+pub fn roots_table(of: u32) -> Vec<f32> {
+    rounded(&roots(of))
+}
+
+fn rounded(values: &[Complex<f64>]) -> Vec<f32> {
+    values.iter().flat_map(|value| [value.re as f32, value.im as f32]).collect()
+}
+
+/// The finer roots of unity of [`fine_roots`], then the coarser ones.
+fn roots(of: u32) -> Vec<Complex<f64>> {
+    let fine = fine_roots(of);
+    let coarse = (0..roots_len(of) - fine).map(|block| u64::from(block) * u64::from(fine));
+    (0..u64::from(fine)).chain(coarse).map(|exponent| root(exponent, of)).collect()
+}
+
+/// exp(−2πi·exponent/of).
+fn root(exponent: u64, of: u32) -> Complex<f64> {
+    Complex::cis(-TAU * exponent as f64 / f64::from(of))
+}
+
+/// exp(−πi·i²/points): the square is reduced in integers, so that the angle is exact.
+fn chirp(i: u32, points: u32) -> Complex<f64> {
+    let square = u64::from(i) * u64::from(i) % (2 * u64::from(points));
+    Complex::cis(-PI * square as f64 / f64::from(points))
+}
+
+/// The transform of the conjugate chirp over the length m of the convolution, divided by m: of each column the bins
+/// column + columns·k.
+fn filter(launch: &TransformLaunchPlan) -> impl Iterator<Item = Complex<f64>> {
+    let (length, points, columns) = (launch.filter_len() as usize, launch.points, launch.columns as usize);
+    let mut values = vec![Complex::new(0.0, 0.0); length];
+    for i in 0..points {
+        let value = chirp(i, points).conj() / length as f64;
+        values[i as usize] = value;
+        values[(length - i as usize) % length] = value;
+    }
+    f64::plan(length, FftDirection::Forward).process(&mut values);
+    (0..columns).flat_map(move |column| (column..length).step_by(columns)).map(move |at| values[at])
 }

@@ -1,4 +1,7 @@
-//! Launches of Welch power and peaks.
+//! Launches of Welch power and peaks, and of the gradients of power.
+//!
+//! With respect to a segment's windowed samples the gradient is the Hermitian sum Σ_k G\[k\]·e^(2πi jk/n) over all k, with
+//! G\[k\] = 2·factor·grad\[k\]·X\[k\] and the neighbours' parts where the gain takes products.
 
 use std::ops::Range;
 
@@ -8,13 +11,12 @@ use cubecl::server::Handle;
 
 use super::kernel::{self, LaunchShapeLaunch, WelchInputLaunch, WelchOutputArgs};
 use super::plan::{FusedWelchPlan, WelchProblem};
-use super::row_gain::{RowGain, UngainedPower};
-use super::row_spectra::RowSpectra;
+use super::row_spectra::{RowGain, RowSpectra, SumGradients, UngainedPower};
 use crate::gpu::device::{
     DeviceLimitError, GpuDevice, buffer, chunks, empty, floats, from_row, hop_in_32_bits, launch,
 };
 use crate::gpu::mel::row_power;
-use crate::gpu::segments::{DeviceFrames, scaling_factor};
+use crate::gpu::segments::{DeviceFrames, add_scaling_gradient, scaling_factor};
 use crate::gpu::top_k::{PeakBuffers, SearchedRows, top_k};
 use crate::gpu::transform::launch_plan::Barrier;
 use crate::gpu::transform::plan_cache::table_of;
@@ -214,4 +216,61 @@ impl<'a> Fused<'a> {
             );
         }
     }
+}
+
+/// The gradients to be written; each may be absent.
+#[derive(Debug, Clone)]
+pub struct WelchGradients {
+    /// `[rows, frame]`.
+    pub signal: Option<Handle>,
+    /// `[n_fft]`.
+    pub window: Option<Handle>,
+    /// Of the shape of the gain.
+    pub gain: Option<RowGain>,
+}
+
+/// Writes the gradients for `grad`, that of the power `[rows, bins]`. The estimate's segments start with the frame.
+///
+/// # Errors
+/// If the device can't transform `n_fft` samples.
+pub fn welch_psd_backward(
+    device: &GpuDevice,
+    frames: &DeviceFrames,
+    estimate: &DeviceEstimate<'_>,
+    grad: &Handle,
+    into: &WelchGradients,
+) -> Result<(), DeviceLimitError> {
+    let &DeviceEstimate { window, gain, options, .. } = estimate;
+    let (samples, bins) = (options.segments * options.n_fft, options.bins());
+    let factor = scaling_factor(device, window, options);
+    // Windowed samples and spectra, the gradients of both, and power and products with theirs.
+    let scratch = 6 * (samples + 2 * options.segments) + if gain.is_some() { 4 * bins } else { 0 };
+    for chunk in chunks(device, frames.rows, scratch, frames.row_values().max(samples)) {
+        let start = chunk.start;
+        let grad = from_row(grad, start, bins);
+        let spectra = RowSpectra::new(device, frames.slice(chunk), estimate, &factor)?;
+        // Back through the gain.
+        if let (Some(gain), Some(into)) = (gain, &into.gain) {
+            UngainedPower::new(device, &spectra, gain).gain_gradient(&grad, into, start > 0);
+        }
+        if into.signal.is_none() && into.window.is_none() {
+            continue;
+        }
+        let grad = match gain {
+            Some(gain) => gain.adjoint(device, &grad, [spectra.rows, bins]),
+            None => SumGradients { power: grad, products: None },
+        };
+        let samples = spectra.sample_gradients(&grad)?;
+        let (segments, taken) = (&spectra.segments, 0..spectra.segments.count());
+        if let Some(into) = &into.signal {
+            segments.signal_gradient(device, &samples, &taken, &from_row(into, start, frames.len), false);
+        }
+        if let Some(into) = &into.window {
+            segments.window_gradient(device, &samples, &spectra.spectra, &taken, into, start > 0);
+        }
+    }
+    if let Some(into) = &into.window {
+        add_scaling_gradient(device, window, into, options);
+    }
+    Ok(())
 }

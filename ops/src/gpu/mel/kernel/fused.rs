@@ -3,8 +3,8 @@
 
 use cubecl::prelude::*;
 
-use super::arguments::{BandShape, FrameInput, SparseRows, first_band, formed, is_inner, sparse_row};
 use crate::gpu::complex::{Complex, ComplexArray, ComplexValues, complex, registers, times};
+use crate::gpu::mel::kernel::{BandShape, FrameInput, SparseRows, first_band, formed, is_inner, sparse_row};
 use crate::gpu::mel::plan::FusedMelPlan;
 use crate::gpu::segments::{RowPadding, SegmentShape, sample_place};
 use crate::gpu::signal::{sample, sample_pair};

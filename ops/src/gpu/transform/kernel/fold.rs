@@ -2,11 +2,12 @@
 
 use cubecl::prelude::*;
 
-use super::arguments::{TransformInput, TransformInputExpand, TransformOutput, TransformOutputExpand, TransformShape};
-use super::exchange::{read_exchange, write_exchange};
-use super::sequence::{Sequence, has_short_transform, mirrored, padded, root, sequence_at, short_transform};
+use super::sequence::{
+    Sequence, has_short_transform, mirrored, padded, read_exchange, root, sequence_at, short_transform, write_exchange,
+};
 use super::sink::finished;
 use super::source::{bin, unfolded};
+use super::{TransformInput, TransformInputExpand, TransformOutput, TransformOutputExpand, TransformShape};
 use crate::gpu::complex::{Complex, ComplexBuffers, ComplexValues, complex, conjugate, times};
 use crate::gpu::short_transform::output_position;
 use crate::gpu::transform::launch_plan::{Fold, TransformLaunchPlan};

@@ -6,12 +6,11 @@
 
 use cubecl::prelude::*;
 
-use super::arguments::{TransformInput, TransformOutput, TransformShape};
-use super::exchange::{read_exchange, write_exchange};
 use super::fold::{load_unfolded, store_folded, store_folded_columns};
-use super::sequence::{Sequence, own_sequence, short_transform};
+use super::sequence::{Sequence, own_sequence, read_exchange, short_transform, write_exchange};
 use super::sink::{store_outputs, store_staged};
 use super::source::{load_inputs, load_staged};
+use super::{TransformInput, TransformOutput, TransformShape};
 use crate::gpu::complex::{Complex, ComplexValues, product};
 use crate::gpu::short_transform::{output_position, transform_radix};
 use crate::gpu::transform::launch_plan::{Barrier, RowForm, TransformLaunchPlan, TwiddleStore};

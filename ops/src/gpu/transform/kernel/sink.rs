@@ -2,9 +2,10 @@
 
 use cubecl::prelude::*;
 
-use super::arguments::{TransformOutput, TransformOutputExpand, TransformShape};
-use super::exchange::write_exchange;
-use super::sequence::{Sequence, has_short_transform, is_mode, mode_of, padded, root, sequence_at, short_transform};
+use super::sequence::{
+    Sequence, has_short_transform, is_mode, mode_of, padded, root, sequence_at, short_transform, write_exchange,
+};
+use super::{TransformOutput, TransformOutputExpand, TransformShape};
 use crate::gpu::complex::{Complex, ComplexValues, complex, times};
 use crate::gpu::short_transform::output_position;
 use crate::gpu::transform::launch_plan::{RowForm, TransformLaunchPlan};

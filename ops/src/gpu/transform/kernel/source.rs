@@ -2,9 +2,8 @@
 
 use cubecl::prelude::*;
 
-use super::arguments::{TransformInput, TransformInputExpand, TransformShape};
-use super::exchange::read_exchange;
-use super::sequence::{Sequence, is_mode, mode_of, padded, root, sequence_at, short_transform};
+use super::sequence::{Sequence, is_mode, mode_of, padded, read_exchange, root, sequence_at, short_transform};
+use super::{TransformInput, TransformInputExpand, TransformShape};
 use crate::gpu::complex::{Complex, ComplexBuffers, ComplexValues, complex, times};
 use crate::gpu::transform::launch_plan::{RowForm, TransformLaunchPlan};
 

@@ -5,7 +5,7 @@ use crate::gpu::transform::cube_layout::CubeLayout;
 use crate::gpu::transform::launch_plan::{TransformLaunchPlan, roots_len};
 use crate::gpu::transform::layout_search::MemoryOrder;
 use crate::gpu::transform::plan::{TransformKind, TransformPlan, TransformProblem};
-use crate::gpu::transform::tables::{roots_table, table};
+use crate::gpu::transform::plan_cache::{roots_table, table};
 
 /// A device with no more than WebGPU guarantees.
 const LEAST: Limits = Limits { units: 256, shared: 16 << 10, buffer: 128 << 20, ..Limits::SOFTWARE };

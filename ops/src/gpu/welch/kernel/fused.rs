@@ -2,12 +2,10 @@
 
 use cubecl::prelude::*;
 
-use super::arguments::{LaunchShape, WelchInput, WelchOutput, WelchOutputExpand};
-use super::row_power::{fold_one_sided, load_first_pair, row_start, sum_segments};
-use super::samples::samples_per_unit;
+use super::row_power::{fold_one_sided, load_first_pair, row_start, samples_per_unit, sum_segments};
 use super::select::write_strongest;
-use super::team::{TeamIndex, TeamMemory, team_index};
-use super::unit_tables::{UnitTables, load_tables};
+use super::team::{TeamIndex, TeamMemory, UnitTables, load_tables, team_index};
+use super::{LaunchShape, WelchInput, WelchOutput, WelchOutputExpand};
 use crate::gpu::transform::kernel::wait;
 use crate::gpu::welch::plan::FusedWelchPlan;
 
