@@ -4,8 +4,8 @@ use burn::backend::{Dispatch, DispatchTensor};
 use burn::tensor::{Int, Tensor};
 
 use super::check;
+use super::psd::WelchWeights;
 use super::rows::{Leading, SampleKind};
-use super::welch_weights::WelchWeights;
 use crate::error::{ArgumentError, ensure};
 use crate::op::inputs;
 use crate::options::WelchOptions;

@@ -25,7 +25,7 @@
 //! | `plain.rs` | rows one by one, by butterflies in plain loops | `butterfly` |
 //!
 //! `adam`, `local_maxima` and `peak_loss` are in their `mod.rs`, as is the search of one row in `top_k`, and
-//! `spectral_conv` has a file per step. Where there is no `backward.rs`, gradients are in the files of the forward pass.
+//! `spectral_conv` has a file for its products. Where there is no `backward.rs`, gradients are in the files of the forward pass.
 //! `planned.rs` and `plain.rs` compute everything in f64, and in f32 in builds with debug assertions.
 //!
 //! Every entry function takes row-major slices whose lengths its caller has checked, runs its rows on rayon's

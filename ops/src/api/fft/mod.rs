@@ -42,7 +42,6 @@ mod convolve;
 mod dimensions;
 mod framing;
 mod frequencies;
-mod istft;
 mod one_dimension;
 mod stft;
 
@@ -52,7 +51,6 @@ pub use convolve::fft_convolve;
 pub use dimensions::{fft2, fftn, hfft2, hfftn, ifft2, ifftn, ihfft2, ihfftn, irfft2, irfftn, rfft2, rfftn};
 pub use framing::{frames, overlap_add};
 pub use frequencies::{fftfreq, fftshift, ifftshift, rfftfreq};
-pub use istft::{istft, istft_complex};
 pub use one_dimension::{dct, fft, hfft, idct, ifft, ihfft, irfft, rfft};
 pub(super) use stft::full_window;
-pub use stft::{stft, stft_complex};
+pub use stft::{istft, istft_complex, stft, stft_complex};

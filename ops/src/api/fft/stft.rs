@@ -1,10 +1,12 @@
-//! Short-time Fourier transforms.
+//! Short-time Fourier transforms, and the signals of such transforms.
+
+use std::ops::Range;
 
 use burn::tensor::Tensor;
 
 use super::ComplexTensor;
 use super::along::FftCall;
-use super::framing::{padded, row_frames};
+use super::framing::{padded, resized, row_frames, row_overlap_add};
 use crate::api::check;
 use crate::error::{ArgumentError, ensure};
 use crate::options::{Norm, StftOptions};
@@ -175,4 +177,178 @@ pub(in crate::api) fn full_window(
     let before = (n_fft - length) / 2;
     let padding = [(before, n_fft - length - before)];
     Ok(if length == n_fft { window } else { window.pad(padding, 0.0) })
+}
+
+/// The least sum of squared windows that [`istft`] divides by, that of `torch.istft`.
+const MIN_ENVELOPE: f64 = 1e-11;
+
+/// Inverse of [`stft`](super::stft): the signal of which `spectra` are closest to the short-time transform, by least
+/// squares (D. W. Griffin and J. S. Lim, "Signal estimation from modified short-time Fourier transform", 1984), in the
+/// conventions of `torch.istft`.
+///
+/// - `spectra`: `[.., bins, frames]`.
+/// - `window`, `options`: those of [`stft`](super::stft).
+/// - `length`: samples per row; all of them if `None`, without the ends of a centred signal. Samples past the last
+///   frame are 0.
+///
+/// ```
+/// use burn::tensor::{Device, Distribution, FloatDType, Tensor};
+/// use firefly_ops::fft::{istft, stft};
+/// use firefly_ops::{StftOptions, Window, WindowSymmetry};
+///
+/// let device = Device::flex();
+/// let window = Window::Hann.tensor(64, WindowSymmetry::Periodic, FloatDType::F32, &device);
+/// let options = StftOptions::new(64);
+/// let signal = Tensor::<1>::random([500], Distribution::Default, &device);
+/// let spectra = stft::<1, 2>(signal.clone(), Some(window.clone()), &options)?;
+/// let again: Tensor<1> = istft(spectra, Some(window), &options, Some(500))?;
+/// assert!((again - signal).abs().max().into_scalar::<f32>() < 1e-5);
+/// # Ok::<(), firefly_ops::ArgumentError>(())
+/// ```
+///
+/// # Errors
+/// [`ArgumentError`] for options out of range, another number of bins, no frames, parts of different shapes, or a window
+/// whose squares, added up at each hop, are 0 at some sample (the nonzero overlap add constraint).
+pub fn istft<const E: usize, const D: usize>(
+    spectra: ComplexTensor<E>,
+    window: Option<Tensor<1>>,
+    options: &StftOptions,
+    length: Option<usize>,
+) -> Result<Tensor<D>, ArgumentError> {
+    const { assert!(E == D + 1, "spectra have one dimension more than the signal") };
+    const NAME: &str = "istft";
+    let sum = FrameSum::new(NAME, &spectra, window, options, length)?;
+    let half = options.n_fft / 2 + 1;
+    let lower = |part: Tensor<3>| if options.onesided { part } else { part.narrow(2, 0, half) };
+    let spectra = spectra.map(|part| lower(sum.spectra(part)));
+    let call = FftCall { operation: NAME, forward: false, norm: norm(options) };
+    Ok(sum.signal(call.inverse_real(spectra, Some(options.n_fft), 2)?))
+}
+
+/// Inverse of [`stft_complex`](super::stft_complex), as [`istft`] is of [`stft`](super::stft).
+///
+/// - `spectra`: `[.., n_fft, frames]`.
+/// - `window`, `options`, `length`: as for [`istft`], with spectra that are not one-sided.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_ops::StftOptions;
+/// use firefly_ops::fft::{ComplexTensor, istft_complex};
+///
+/// // Bin 1 alone, in two frames of 4 samples that do not overlap: the signal turns by a quarter per sample.
+/// let re = Tensor::<2>::from_floats([[0.0, 0.0], [4.0, 4.0], [0.0, 0.0], [0.0, 0.0]], &Device::flex());
+/// let options = StftOptions::new(4).with_hop(4).with_center(false).with_onesided(false);
+/// let signal: ComplexTensor<1> = istft_complex(ComplexTensor::from(re), None, &options, None)?;
+/// let re: Vec<f32> = signal.re.into_data().iter().collect();
+/// assert!(re.iter().zip([1.0, 0.0, -1.0, 0.0, 1.0, 0.0, -1.0, 0.0]).all(|(got, expected)| (got - expected).abs() < 1e-6));
+/// # Ok::<(), firefly_ops::ArgumentError>(())
+/// ```
+///
+/// # Errors
+/// As [`istft`], and [`ArgumentError`] for one-sided spectra.
+pub fn istft_complex<const E: usize, const D: usize>(
+    spectra: ComplexTensor<E>,
+    window: Option<Tensor<1>>,
+    options: &StftOptions,
+    length: Option<usize>,
+) -> Result<ComplexTensor<D>, ArgumentError> {
+    const { assert!(E == D + 1, "spectra have one dimension more than the signal") };
+    const NAME: &str = "istft_complex";
+    validate_two_sided(NAME, options)?;
+    let sum = FrameSum::new(NAME, &spectra, window, options, length)?;
+    let call = FftCall { operation: NAME, forward: false, norm: norm(options) };
+    let frames = call.complex(spectra.map(|part| sum.spectra(part)), None, 2)?;
+    Ok(frames.map(|part| sum.signal(part)))
+}
+
+/// Sum of frames that makes a signal of them.
+struct FrameSum<'a, const E: usize> {
+    options: &'a StftOptions,
+    /// Shape of the spectra.
+    dims: [usize; E],
+    window: Option<Tensor<1>>,
+    /// Samples of the sum that are of the signal.
+    kept: Range<usize>,
+    /// Samples of the signal.
+    length: usize,
+}
+
+impl<'a, const E: usize> FrameSum<'a, E> {
+    fn new(
+        operation: &'static str,
+        spectra: &ComplexTensor<E>,
+        window: Option<Tensor<1>>,
+        options: &'a StftOptions,
+        length: Option<usize>,
+    ) -> Result<Self, ArgumentError> {
+        options.validate(operation)?;
+        let (n_fft, hop, dims) = (options.n_fft, options.hop, spectra.dims());
+        let [bins, count] = [dims[E - 2], dims[E - 1]];
+        let expected = format_args!("{} bins and at least 1 frame in the last two dimensions", options.bins());
+        ensure(bins == options.bins() && count >= 1, operation, "spectra", format_args!("{dims:?}"), expected)?;
+        let mut inputs = check::InputCheck::of(operation, "spectra.re", &spectra.re)?;
+        let im = spectra.im.dims();
+        ensure(im == dims, operation, "spectra.im", format_args!("{im:?}"), format_args!("{dims:?}"))?;
+        let window = padded_window(&mut inputs, window, options)?;
+
+        let start = options.padding();
+        let total = (count - 1).checked_mul(hop).and_then(|rest| rest.checked_add(n_fft));
+        let too_long = || ArgumentError::new(operation, "hop", hop, "small enough for samples to be counted");
+        let total = total.ok_or_else(too_long)?;
+        let length = length.unwrap_or(total.saturating_sub(2 * start));
+        let kept = start..start + length.min(total - start);
+        // Samples between frames that do not touch are in no frame.
+        let is_covered = count == 1 || hop <= n_fft || kept.end <= n_fft;
+        let expected = format_args!("at most n_fft, {n_fft}, where there are several frames");
+        ensure(is_covered, operation, "hop", hop, expected)?;
+        check_envelope(operation, window.as_ref(), options, count, kept.clone())?;
+        Ok(Self { options, dims, window, kept, length })
+    }
+
+    /// A spectrum per row: `[.., bins, frames]` → `[rows, frames, bins]`.
+    fn spectra(&self, part: Tensor<E>) -> Tensor<3> {
+        let [bins, count] = [self.dims[E - 2], self.dims[E - 1]];
+        part.reshape([self.dims[..E - 2].iter().product(), bins, count]).swap_dims(1, 2)
+    }
+
+    /// The sum of windowed frames over that of squared windows: `[rows, frames, n_fft]` → `[.., samples]`.
+    fn signal<const D: usize>(&self, frames: Tensor<3>) -> Tensor<D> {
+        let (n_fft, hop, count) = (self.options.n_fft, self.options.hop, self.dims[E - 1]);
+        let ones = || Tensor::ones([n_fft], (&frames.device(), frames.dtype()));
+        let window = self.window.clone().unwrap_or_else(ones).reshape([1, 1, n_fft]);
+        let frames = frames * window.clone();
+        let envelope = row_overlap_add(window.square().expand([1, count, n_fft]), hop);
+        let kept = |samples: Tensor<2>| samples.narrow(1, self.kept.start, self.kept.len());
+        let signal = resized(kept(row_overlap_add(frames, hop)) / kept(envelope), self.length);
+        let mut shape = [0; D];
+        shape[..D - 1].copy_from_slice(&self.dims[..E - 2]);
+        shape[D - 1] = self.length;
+        signal.reshape(shape)
+    }
+}
+
+/// Checks that the squared windows add up to more than nothing at each of `samples`.
+///
+/// A window whose values are not there yet, in a graph that is being captured, is not checked.
+fn check_envelope(
+    operation: &'static str,
+    window: Option<&Tensor<1>>,
+    options: &StftOptions,
+    count: usize,
+    samples: Range<usize>,
+) -> Result<(), ArgumentError> {
+    let window: Vec<f64> = match window.map(|window| window.clone().try_into_vec_as()) {
+        Some(Ok(window)) => window,
+        Some(Err(_)) => return Ok(()),
+        None => vec![1.0; options.n_fft],
+    };
+    let mut envelope = vec![0.0; samples.end];
+    for start in (0..count).map(|frame| frame * options.hop).take_while(|start| *start < samples.end) {
+        for (sum, value) in envelope[start..].iter_mut().zip(&window) {
+            *sum += value * value;
+        }
+    }
+    let least = envelope[samples].iter().copied().fold(f64::INFINITY, f64::min);
+    let got = format_args!("one whose squares add up to {least:e} at some sample");
+    ensure(least > MIN_ENVELOPE, operation, "window", got, "one whose squares, added up at each hop, are nowhere 0")
 }

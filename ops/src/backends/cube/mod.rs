@@ -1,7 +1,6 @@
 //! CubeCL's backend: CUDA, Vulkan, WebGPU and Metal.
 
 mod long_conv;
-mod row_layout;
 mod spectral_conv;
 mod welch;
 
@@ -15,14 +14,13 @@ use burn_cubecl::ops::numeric::zeros_client;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::server::Handle;
 
-use self::row_layout::{RowLayout, evenly_spaced};
 use crate::backends::composed::{columns_as_rows, dct};
 use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform};
 use crate::gpu::mel::{self, MelCall, MelGradients};
 use crate::gpu::transform::{StridedRows, TransformCall, TransformKind, TransformProblem, is_padded, transform};
 use crate::gpu::{
-    self, ComplexRows, DeviceFrames, DeviceLimitError, GpuDevice, MaximaBuffers, PeakBuffers, PeakLossBuffers,
-    SearchedRows, from_word, local_maxima, top_k,
+    self, ComplexRows, DeviceFrames, DeviceLimitError, GpuDevice, MAX_ELEMENTS, MaximaBuffers, PeakBuffers,
+    PeakLossBuffers, SearchedRows, from_word, local_maxima, top_k,
 };
 use crate::op::{Kernels, Needed, inputs};
 use crate::options::{
@@ -374,4 +372,58 @@ fn transformed<const PARTS: usize, const OUT: usize>(
 /// The memory of real rows, or of both parts of complex ones.
 fn parts(tensors: &[CubeTensor]) -> ComplexRows {
     ComplexRows { re: tensors[0].handle.clone(), im: tensors.get(1).map(|tensor| tensor.handle.clone()) }
+}
+
+/// Evenly spaced rows of consecutive values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct RowLayout {
+    /// Number of rows.
+    pub rows: usize,
+    /// Values of a row.
+    pub len: usize,
+    /// Values from the start of one row to the start of the next.
+    pub stride: usize,
+}
+
+impl RowLayout {
+    /// The rows along the last dimension; none where their values are not consecutive or their spacing is not even.
+    fn of(tensor: &CubeTensor) -> Option<Self> {
+        if tensor.meta.is_tiled() || tensor.qparams.is_some() {
+            return None;
+        }
+        let (shape, strides) = (tensor.meta.shape(), tensor.meta.strides());
+        let (&len, outer) = shape.split_last()?;
+        let (&value_stride, outer_strides) = strides.split_last()?;
+        if len > 1 && value_stride != 1 {
+            return None;
+        }
+        let mut rows = 1;
+        let mut stride = None;
+        for (&count, &own) in outer.iter().zip(outer_strides).rev().filter(|&(&count, _)| count != 1) {
+            match stride {
+                None if own > 0 => stride = Some(own),
+                Some(stride) if own == stride * rows => {}
+                _ => return None,
+            }
+            rows *= count;
+        }
+        Some(Self { rows, len, stride: stride.unwrap_or(len) })
+    }
+}
+
+/// Tensors of one shape as evenly spaced rows, copied only where they do not share a layout of such rows, or gaps
+/// between rows would make kernels count past [`MAX_ELEMENTS`]: neither what a device pads on upload nor what `unfold`
+/// cuts out of a recording is.
+fn evenly_spaced<const N: usize>(tensors: [CubeTensor; N]) -> ([CubeTensor; N], RowLayout) {
+    let layouts = tensors.each_ref().map(RowLayout::of);
+    let is_counted =
+        |layout: &RowLayout| layout.stride <= layout.len || layout.rows.saturating_mul(layout.stride) <= MAX_ELEMENTS;
+    let shared = layouts[0].filter(|_| layouts.iter().all(|layout| *layout == layouts[0]));
+    if let Some(layout) = shared.filter(is_counted) {
+        return (tensors, layout);
+    }
+    let tensors = tensors.map(into_contiguous);
+    let shape = tensors[0].shape();
+    let len = shape.last().copied().unwrap_or(1);
+    (tensors, RowLayout { rows: shape.num_elements() / len.max(1), len, stride: len })
 }

@@ -1,7 +1,7 @@
 //! Gradients of the gated butterfly transform in f32, one row per lane.
 
 use crate::cpu::butterfly::backward_steps::RunBackward;
-use crate::cpu::butterfly::prepared::{ClosedGates, PreparedButterfly, WeightForm, with_prepared};
+use crate::cpu::butterfly::program::{ClosedGates, PreparedButterfly, WeightForm, with_prepared};
 use crate::cpu::butterfly::steps::RunLevels;
 use crate::cpu::butterfly::tile::{
     LaneRows, bit_reversal, complex_width, load_natural, load_reversed, store_reversed, tile_blocks, with_rows,

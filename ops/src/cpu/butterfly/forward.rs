@@ -1,14 +1,13 @@
 //! The gated butterfly transform of rows in f32, one row per lane.
 
 use crate::cpu::butterfly::ButterflyTransform;
-use crate::cpu::butterfly::prepared::{ClosedGates, PreparedButterfly, WeightForm, with_prepared};
+use crate::cpu::butterfly::program::{ClosedGates, PreparedButterfly, WeightForm, with_prepared};
 use crate::cpu::butterfly::steps::RunProgram;
-use crate::cpu::butterfly::tile::bit_reversal;
-use crate::cpu::butterfly::tile::{LaneRows, LaneRowsMut, load_reversed, store_natural};
-use crate::cpu::butterfly::tile::{complex_width, tile_tasks};
+use crate::cpu::butterfly::tile::{
+    LaneRows, LaneRowsMut, bit_reversal, complex_width, load_reversed, store_natural, tile_tasks,
+};
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_values, with_lines};
-use crate::cpu::isa::register::MAX_LANES;
-use crate::cpu::isa::register::Register;
+use crate::cpu::isa::register::{MAX_LANES, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, dispatch};
 
 /// As [`butterfly`](crate::cpu::butterfly()).

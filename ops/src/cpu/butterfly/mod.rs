@@ -8,7 +8,6 @@ mod backward;
 pub(in crate::cpu) mod backward_steps;
 mod forward;
 pub(in crate::cpu) mod plain;
-pub(in crate::cpu) mod prepared;
 pub(in crate::cpu) mod program;
 pub(in crate::cpu) mod steps;
 #[cfg(test)]

@@ -4,9 +4,8 @@ use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use crate::gpu::device::{DeviceLimit, DeviceLimitError, Limits};
-use crate::gpu::transform::cube_layout::CubeLayout;
+use crate::gpu::transform::cube_layout::{CubeLayout, MemoryOrder};
 use crate::gpu::transform::launch_plan::{Filter, TransformLaunchPlan};
-use crate::gpu::transform::layout_search::MemoryOrder;
 use crate::gpu::transform::plan::{convolution_lengths, whole_rows};
 use crate::gpu::transform::plan_cache::planned;
 use crate::gpu::transform::{TransformKind, TransformProblem};

@@ -2,14 +2,13 @@
 //!
 //! - `plan`: parts of a batch, and how a product is spread over cubes; `kernel`: device code of the product and of
 //!   columns as rows.
-//! - `product`, `column_transform`: launches of a product and of the transforms of columns.
-//! - `launch`: the convolution and its backward pass.
+//! - `column_transform`: launches of the transforms of columns; `launch`: those of a product, the convolution and its
+//!   backward pass.
 
 mod column_transform;
 mod kernel;
 mod launch;
 mod plan;
-mod product;
 #[cfg(test)]
 pub(super) mod tests;
 

@@ -83,7 +83,7 @@ impl Banks {
 mod tests {
     use super::*;
     use crate::gpu::device::Limits;
-    use crate::gpu::transform::layout_search::MemoryOrder;
+    use crate::gpu::transform::cube_layout::MemoryOrder;
 
     #[test]
     fn accesses_of_one_bank_take_turns_unless_they_read_the_same_value() {

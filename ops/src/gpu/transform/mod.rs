@@ -3,8 +3,8 @@
 //! Rows are read at their stride. Of rows that are longer than a transform the rest is ignored; shorter ones are
 //! continued with zeros.
 //!
-//! - `plan`: the launches of a transform (`launch_plan`), how a cube computes one (`cube_layout`, found by
-//!   `layout_search`), and where in shared memory (`banks`).
+//! - `plan`: the launches of a transform (`launch_plan`), how a cube computes one (`cube_layout`), and where in
+//!   shared memory (`banks`).
 //! - `plan_cache`: plans, and what kernels read besides values, made once per device.
 //! - `kernel`: device code; `launch`: launches.
 
@@ -13,7 +13,6 @@ pub(super) mod cube_layout;
 pub(super) mod kernel;
 mod launch;
 pub(super) mod launch_plan;
-pub(super) mod layout_search;
 pub(super) mod plan;
 pub(super) mod plan_cache;
 #[cfg(test)]

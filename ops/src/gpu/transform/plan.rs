@@ -10,9 +10,8 @@
 //! Real rows of an even number of points are transformed as complex rows of half as many, the pairs of their samples,
 //! so that no row takes part in another's.
 
-use super::cube_layout::CubeLayout;
+use super::cube_layout::{CubeLayout, LEAST_MIRRORED_COLUMNS, MemoryOrder, is_smooth};
 use super::launch_plan::{Barrier, Filter, Fold, RowForm, SequenceAccess, TransformLaunchPlan, TwiddleStore};
-use super::layout_search::{LEAST_MIRRORED_COLUMNS, MemoryOrder, is_smooth};
 use crate::gpu::device::{DeviceLimit, DeviceLimitError, Limits};
 
 /// Longest transform: lengths of convolutions are counted in 32 bits.

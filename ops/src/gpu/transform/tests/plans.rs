@@ -1,9 +1,8 @@
 //! Plans follow from limits alone, and are ones that the kernels can run.
 
 use crate::gpu::device::{DeviceLimit, Limits};
-use crate::gpu::transform::cube_layout::CubeLayout;
+use crate::gpu::transform::cube_layout::{CubeLayout, MemoryOrder};
 use crate::gpu::transform::launch_plan::{TransformLaunchPlan, roots_len};
-use crate::gpu::transform::layout_search::MemoryOrder;
 use crate::gpu::transform::plan::{TransformKind, TransformPlan, TransformProblem};
 use crate::gpu::transform::plan_cache::{roots_table, table};
 
