@@ -80,6 +80,7 @@ struct Readme;
 
 mod api;
 mod backends;
+mod cache;
 #[cfg(any(feature = "flex", feature = "ndarray"))]
 mod cpu;
 mod error;

@@ -1,9 +1,9 @@
 //! Mel filters: the weights of bins in bands.
 
-use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::Arc;
 
+use crate::cache::Cache;
 use crate::options::{MelBands, MelNorm};
 
 /// The weights of the bins that a band is the sum of; all others are 0.
@@ -51,10 +51,8 @@ fn filters(n_fft: usize, bands: &MelBands) -> Vec<MelFilter> {
 
 /// The filters, computed once per process.
 pub(crate) fn cached_filters(n_fft: usize, bands: &MelBands) -> Arc<Vec<MelFilter>> {
-    type Filters = HashMap<FilterKey, Arc<Vec<MelFilter>>>;
-    static FILTERS: LazyLock<Mutex<Filters>> = LazyLock::new(Default::default);
-    let mut known = FILTERS.lock().unwrap_or_else(PoisonError::into_inner);
-    Arc::clone(known.entry(key(n_fft, bands)).or_insert_with(|| Arc::new(filters(n_fft, bands))))
+    static FILTERS: Cache<FilterKey, Arc<Vec<MelFilter>>> = Cache::new();
+    FILTERS.get(key(n_fft, bands), || Arc::new(filters(n_fft, bands)))
 }
 
 /// Bits of the numbers that filters depend on.

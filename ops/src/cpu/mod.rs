@@ -2,7 +2,7 @@
 //!
 //! | folder | contents |
 //! | --- | --- |
-//! | `runtime/` | tasks on rayon, per-thread buffers, keyed cache, sums over rows |
+//! | `runtime/` | tasks on rayon, per-thread buffers, sums over rows |
 //! | `isa/` | registers of each instruction set, the tokens that prove its detection, and the choice at run time |
 //! | `fft/` | passes of power-of-two transforms inside a row, which the families share |
 //! | `transform/`, `butterfly/` | Fourier transforms of any length; gated butterfly transforms |

@@ -28,6 +28,11 @@ impl RowBlocks {
         let length = rows.div_ceil(count).max(1);
         Self { count: rows.div_ceil(length).max(1), length }
     }
+
+    /// The blocks as a kernel argument.
+    pub fn argument(self) -> RowBlockShapeLaunch {
+        RowBlockShapeLaunch::new(self.count as u32, self.length as u32)
+    }
 }
 
 /// Blocks of rows as a kernel argument.

@@ -10,8 +10,9 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::cache::Cache;
 use crate::cpu::butterfly::ButterflyTransform;
-use crate::cpu::runtime::{KeyedCache, with_vector};
+use crate::cpu::runtime::with_vector;
 
 /// Stages that run block by block: 256 values of eight lanes are 16 KiB.
 const BLOCK_STAGES: usize = 8;
@@ -278,7 +279,7 @@ fn sparse_program(n: usize, gates: &[f32]) -> Arc<Program> {
 
 /// The program of a transform without closed gates. Computed once per process for each length.
 fn dense_program(n: usize) -> Arc<Program> {
-    static PROGRAMS: KeyedCache<usize, Program> = KeyedCache::new();
+    static PROGRAMS: Cache<usize, Arc<Program>> = Cache::new();
     PROGRAMS.get(n, || Arc::new(Program::new(n, |_| true)))
 }
 

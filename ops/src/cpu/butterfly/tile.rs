@@ -3,9 +3,9 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use crate::cache::Cache;
 use crate::cpu::isa::Width;
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
-use crate::cpu::runtime::KeyedCache;
 use crate::cpu::runtime::tasks::Tasks;
 
 /// Quads of values in a cache line.
@@ -256,7 +256,7 @@ pub(in crate::cpu) fn complex_width(rows: usize, n: usize) -> Width {
 
 /// `order[i]`: i with its log2 n bits reversed. Computed once per process for each n.
 pub(in crate::cpu) fn bit_reversal(n: usize) -> Arc<[u32]> {
-    static ORDERS: KeyedCache<usize, [u32]> = KeyedCache::new();
+    static ORDERS: Cache<usize, Arc<[u32]>> = Cache::new();
     let shift = u32::BITS - n.ilog2();
     ORDERS.get(n, || (0..n as u32).map(|i| i.reverse_bits() >> shift).collect())
 }

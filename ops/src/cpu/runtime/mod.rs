@@ -1,32 +1,14 @@
-//! Runtime of the kernels: tasks, per-thread buffers, a keyed cache, and sums over rows.
+//! Runtime of the kernels: tasks, per-thread buffers, and sums over rows.
 
 pub(in crate::cpu) mod tasks;
 
 use std::cell::Cell;
-use std::collections::HashMap;
-use std::hash::Hash;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use num_traits::Num;
 use rayon::prelude::*;
 use rustfft::num_complex::Complex;
 
 use crate::cpu::real::Real;
-
-/// Shared values by key, for the few keys that a process uses; nothing is ever dropped.
-pub(in crate::cpu) struct KeyedCache<K, V: ?Sized>(LazyLock<Mutex<HashMap<K, Arc<V>>>>);
-
-impl<K: Eq + Hash, V: ?Sized> KeyedCache<K, V> {
-    pub const fn new() -> Self {
-        Self(LazyLock::new(Mutex::default))
-    }
-
-    /// The value of `key`, computed by `make` on the first call.
-    pub fn get(&self, key: K, make: impl FnOnce() -> Arc<V>) -> Arc<V> {
-        let mut values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(values.entry(key).or_insert_with(make))
-    }
-}
 
 /// Values that one task adds up, and the length beyond which tasks run in parallel.
 const CHUNK: usize = 1 << 14;

@@ -12,10 +12,11 @@ use rustfft::num_complex::Complex as Value;
 
 use super::OneSidedFactors;
 use super::plan::{largest_prime, turn};
+use crate::cache::Cache;
 use crate::cpu::isa::register::{Complex, Register};
 use crate::cpu::isa::{Kernel, dispatch_widest, simd_enabled};
 use crate::cpu::runtime::tasks::Tasks;
-use crate::cpu::runtime::{KeyedCache, with_vector};
+use crate::cpu::runtime::with_vector;
 use crate::options::{Direction, FftOptions};
 use crate::rustfft_plans::Planned;
 
@@ -42,7 +43,7 @@ pub(super) struct ChirpPlan {
 impl ChirpPlan {
     /// The plan of `n` values, if this is the way for them on this thread.
     pub fn of(n: usize) -> Option<Arc<Self>> {
-        static PLANS: KeyedCache<usize, ChirpPlan> = KeyedCache::new();
+        static PLANS: Cache<usize, Arc<ChirpPlan>> = Cache::new();
         (simd_enabled() && is_faster(n)).then(|| PLANS.get(n, || Arc::new(Self::new(n))))
     }
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::algorithm::Filled;
 use super::passes::splat;
 use super::plan::turn;
+use crate::cache::Cache;
 use crate::cpu::fft::RowTransform;
 use crate::cpu::fft::plan::FftPlan;
 use crate::cpu::fft::prefetch::{NextRow, RowArrays};
@@ -18,7 +19,6 @@ use crate::cpu::fft::radix::{radix, transpose};
 use crate::cpu::isa::lines::{Line, complexes, lines_for, lines_of, take_complexes, take_values, with_lines};
 use crate::cpu::isa::register::{Complex, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch, simd_enabled};
-use crate::cpu::runtime::KeyedCache;
 use crate::cpu::runtime::tasks::Tasks;
 
 /// The shortest rows.
@@ -52,7 +52,7 @@ struct Join {
 
 impl LongPlan {
     fn of(n: usize, lanes: usize) -> Arc<Self> {
-        static PLANS: KeyedCache<(usize, usize), LongPlan> = KeyedCache::new();
+        static PLANS: Cache<(usize, usize), Arc<LongPlan>> = Cache::new();
         PLANS.get((n, lanes), || Arc::new(Self::new(n, lanes)))
     }
 

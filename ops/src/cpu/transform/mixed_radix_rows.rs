@@ -10,13 +10,13 @@ use std::sync::Arc;
 use super::algorithm::{Filled, RegisterShape};
 use super::passes::passes;
 use super::plan::{MixedRadixPlan, largest_prime, turn};
+use crate::cache::Cache;
 use crate::cpu::fft::prefetch::{NextRow, Prefetch, RowArrays, next_row_pays};
 use crate::cpu::fft::radix::{radix, transpose};
 use crate::cpu::fft::unpack::store_rows;
 use crate::cpu::isa::lines::{Line, complexes, lines_for, lines_of, take_complexes, take_values, with_lines};
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, simd_enabled};
-use crate::cpu::runtime::KeyedCache;
 use crate::cpu::runtime::tasks::Tasks;
 
 /// The largest prime factor: its pass is a sum over all pairs.
@@ -44,7 +44,7 @@ struct RowPlan {
 impl RowPlan {
     /// The plan for registers of as many lanes and rows.
     fn of(n: usize, shape: RegisterShape) -> Arc<Self> {
-        static PLANS: KeyedCache<(usize, RegisterShape), RowPlan> = KeyedCache::new();
+        static PLANS: Cache<(usize, RegisterShape), Arc<RowPlan>> = Cache::new();
         PLANS.get((n, shape), || Arc::new(Self::new(n, shape)))
     }
 

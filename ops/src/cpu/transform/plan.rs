@@ -3,9 +3,8 @@
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
-use crate::cpu::isa::InstructionSet;
-use crate::cpu::isa::simd_enabled;
-use crate::cpu::runtime::KeyedCache;
+use crate::cache::Cache;
+use crate::cpu::isa::{InstructionSet, simd_enabled};
 
 /// The most points of a transform: a tile of rows stays within the second-level cache.
 const MAX_POINTS: usize = 4096;
@@ -49,7 +48,7 @@ impl MixedRadixPlan {
 
     /// The plan of `points` points on this thread.
     pub(super) fn of_points(points: usize) -> Arc<Self> {
-        static PLANS: KeyedCache<(usize, bool), MixedRadixPlan> = KeyedCache::new();
+        static PLANS: Cache<(usize, bool), Arc<MixedRadixPlan>> = Cache::new();
         // Thirty-two registers hold sixteen complex values.
         let wide = holds_sixteen(InstructionSet::current());
         PLANS.get((points, wide), || Arc::new(Self::new(points, if wide { 16 } else { 8 })))

@@ -7,10 +7,11 @@ use super::OneSidedFactors;
 use super::algorithm::ComplexAlgorithm;
 use super::bluestein::load;
 use super::plan::turn;
+use crate::cache::Cache;
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
 use crate::cpu::isa::{Kernel, dispatch_widest};
 use crate::cpu::runtime::tasks::Tasks;
-use crate::cpu::runtime::{KeyedCache, with_vector};
+use crate::cpu::runtime::with_vector;
 use crate::fast_length::next_fast_len;
 use crate::options::{Direction, FftOptions};
 
@@ -27,7 +28,7 @@ pub(in crate::cpu) struct RealRows {
 impl RealRows {
     /// The rows of `n` samples, if complex rows of half the length fill registers on this thread.
     pub fn of(n: usize) -> Option<Arc<Self>> {
-        static ROWS: KeyedCache<usize, RealRows> = KeyedCache::new();
+        static ROWS: Cache<usize, Arc<RealRows>> = Cache::new();
         let is_taken = n.is_multiple_of(2) && ComplexAlgorithm::of_whole_rows(n / 2).is_some();
         is_taken.then(|| ROWS.get(n, || Arc::new(Self::new(n))))
     }

@@ -12,12 +12,12 @@ use std::sync::Arc;
 
 use super::algorithm::{Filled, RegisterShape};
 use super::plan::turn;
+use crate::cache::Cache;
 use crate::cpu::fft::prefetch::INPUT_DISTANCE;
 use crate::cpu::fft::radix::radix;
 use crate::cpu::isa::lines::{Line, complexes, lines_of};
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, simd_enabled};
-use crate::cpu::runtime::KeyedCache;
 use crate::cpu::runtime::tasks::Tasks;
 
 /// Registers of a group.
@@ -51,7 +51,7 @@ pub(super) fn filled_by(n: usize) -> Option<Filled> {
 
 impl ShortPlan {
     fn of(n: usize, shape: RegisterShape) -> Arc<Self> {
-        static PLANS: KeyedCache<(usize, RegisterShape), ShortPlan> = KeyedCache::new();
+        static PLANS: Cache<(usize, RegisterShape), Arc<ShortPlan>> = Cache::new();
         PLANS.get((n, shape), || Arc::new(Self::new(n, shape)))
     }
 

@@ -4,14 +4,13 @@ mod grid;
 mod limits;
 
 use std::any::TypeId;
-use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{LazyLock, Mutex, PoisonError};
 
 use cubecl::device::DeviceId;
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
+use crate::cache::Cache;
 pub use grid::MAX_ELEMENTS;
 pub(super) use grid::{ALIGNMENT, chunks, cubes, elements, hop_in_32_bits, launch};
 pub use limits::{DeviceLimit, DeviceLimitError, Limits};
@@ -77,27 +76,17 @@ pub fn upload<T: bytemuck::NoUninit>(device: &GpuDevice, values: &[T]) -> Handle
 type Owner = (DeviceId, TypeId);
 
 /// Values by device and key.
-pub struct DeviceCache<K, V>(LazyLock<Mutex<HashMap<(Owner, K), V>>>);
+pub struct DeviceCache<K, V>(Cache<(Owner, K), V>);
 
 impl<K: Eq + Hash, V: Clone> DeviceCache<K, V> {
     /// An empty cache.
     pub const fn new() -> Self {
-        Self(LazyLock::new(Mutex::default))
+        Self(Cache::new())
     }
 
-    /// The value of a key on a device, which `make` makes on first use.
-    ///
-    /// # Errors
-    /// Those of `make`; nothing is kept then.
+    /// The value of a key on a device, which `make` makes on first use; nothing is kept of an error.
     pub fn get<E>(&self, device: &GpuDevice, key: K, make: impl FnOnce() -> Result<V, E>) -> Result<V, E> {
         let service = device.client.service_id();
-        let key = ((service.device, service.service), key);
-        let mut values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = values.get(&key) {
-            return Ok(known.clone());
-        }
-        let new = make()?;
-        values.insert(key, new.clone());
-        Ok(new)
+        self.0.try_get(((service.device, service.service), key), make)
     }
 }

@@ -58,8 +58,19 @@ pub fn long_conv(
 ) -> Result<(), DeviceLimitError> {
     let convolution = Convolution::new(device, shape)?;
     let spectra = convolution.kernel_spectra(kernel)?;
-    let factors = gate.map_or(RowFactors::None, RowFactors::OfOutput);
-    convolution.convolve(signal, &spectra, factors, false, output)
+    if let Some(launch) = convolution.plan.in_cube {
+        let factors = gate.map_or(RowFactors::None, RowFactors::OfOutput);
+        let output = convolution.rows(output);
+        convolution.convolve_in_cubes(launch, [signal, &output], &spectra, factors, false, false);
+        return Ok(());
+    }
+    // Rows that no cube holds, a launch for each step.
+    for chunk in convolution.chunks(4) {
+        let rows = convolution.spectra(&signal.skip_rows(chunk.start), chunk.len())?;
+        let gate = gate.map(|gate| gate.skip_rows(chunk.start));
+        convolution.convolve_spectra(&rows, &spectra, chunk, false, gate.as_ref(), output)?;
+    }
+    Ok(())
 }
 
 /// Factors of rows, before or after they are convolved.
@@ -112,25 +123,6 @@ impl<'a> Convolution<'a> {
         let call = TransformCall { scale: 1.0 / self.points as f32, ..TransformCall::new(problem, rows) };
         transform(self.device, &call, &rows_of(spectra), &rows_of(pairs.clone()))?;
         Ok(pairs)
-    }
-
-    /// Convolves every row with the kernel of its channel, or with the reversed one.
-    fn convolve(
-        &self,
-        signal: &StridedRows,
-        spectra: &ComplexRows,
-        factors: RowFactors<'_>,
-        is_reversed: bool,
-        output: &Handle,
-    ) -> Result<(), DeviceLimitError> {
-        match self.plan.in_cube {
-            Some(launch) => {
-                let output = self.rows(output);
-                self.convolve_in_cubes(launch, [signal, &output], spectra, factors, is_reversed, false);
-                Ok(())
-            }
-            None => self.convolve_by_steps(signal, spectra, factors, is_reversed, output),
-        }
     }
 
     /// Contiguous rows of samples.
@@ -192,32 +184,6 @@ impl<'a> Convolution<'a> {
                 )
             );
         }
-    }
-
-    /// Convolves rows that no cube holds, a launch for each step.
-    fn convolve_by_steps(
-        &self,
-        signal: &StridedRows,
-        spectra: &ComplexRows,
-        factors: RowFactors<'_>,
-        is_reversed: bool,
-        output: &Handle,
-    ) -> Result<(), DeviceLimitError> {
-        for chunk in self.chunks(4) {
-            let (start, rows) = (chunk.start, chunk.len());
-            let signal = signal.skip_rows(start);
-            let signal = match factors {
-                RowFactors::OfInput(factors) => self.multiplied(&signal, &factors.skip_rows(start), rows),
-                RowFactors::None | RowFactors::OfOutput(_) => signal,
-            };
-            let rows_spectra = self.spectra(&signal, rows)?;
-            let factors = match factors {
-                RowFactors::OfOutput(factors) => Some(factors.skip_rows(start)),
-                RowFactors::None | RowFactors::OfInput(_) => None,
-            };
-            self.convolve_spectra(&rows_spectra, spectra, chunk, is_reversed, factors.as_ref(), output)?;
-        }
-        Ok(())
     }
 
     /// Convolutions of the rows `chunk` from their spectra, times the factors of these rows.

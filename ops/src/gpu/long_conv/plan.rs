@@ -1,8 +1,6 @@
 //! Plan of a convolution, as plain data.
 
-use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
-
+use crate::cache::Cache;
 use crate::gpu::device::{DeviceLimit, DeviceLimitError, Limits};
 use crate::gpu::transform::cube_layout::{CubeLayout, MemoryOrder};
 use crate::gpu::transform::launch_plan::{Filter, TransformLaunchPlan};
@@ -34,16 +32,10 @@ impl LongConvPlan {
     /// # Errors
     /// The limit of the device that is too low for rows so long.
     pub fn of(n: usize, taps: usize, limits: &Limits) -> Result<Self, DeviceLimitError> {
-        static PLANS: LazyLock<Mutex<HashMap<(Limits, u32), LongConvPlan>>> = LazyLock::new(Default::default);
+        static PLANS: Cache<(Limits, u32), LongConvPlan> = Cache::new();
         DeviceLimitError::unless(DeviceLimit::LaunchElements, n.max(taps), MAX_SAMPLES)?;
         let least = (n + taps - 1).div_ceil(2) as u32;
-        let mut plans = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = plans.get(&(*limits, least)) {
-            return Ok(*known);
-        }
-        let plan = Self::new(least, limits)?;
-        plans.insert((*limits, least), plan);
-        Ok(plan)
+        PLANS.try_get((*limits, least), || Self::new(least, limits))
     }
 
     const fn by_steps(points: u32) -> Self {

@@ -9,7 +9,7 @@ use super::kernel::{self, Divisor, SCALING_UNITS, SegmentGradientLaunch, Segment
 use super::plan::{CUBE_UNITS, DeviceFrames, RowPadding, SegmentPlan};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{DeviceLimitError, GpuDevice, cubes, elements, empty, floats, hop_in_32_bits};
-use crate::gpu::reduce::{MAX_ROW_BLOCKS, RowBlockShapeLaunch, RowBlocks, sum_rows};
+use crate::gpu::reduce::{MAX_ROW_BLOCKS, RowBlocks, sum_rows};
 use crate::gpu::transform::{StridedRows, TransformCall, TransformKind, TransformProblem, transform};
 use crate::options::{Scaling, WelchOptions};
 
@@ -219,7 +219,7 @@ impl Segments<'_> {
             self.means_argument(spectra.means.as_ref(), count),
             floats(&partial, blocks.count * n),
             self.shape(taken),
-            RowBlockShapeLaunch::new(blocks.count as u32, blocks.length as u32),
+            blocks.argument(),
             self.plan(),
         );
         sum_rows(device, partial, blocks.count, n, into, is_added);

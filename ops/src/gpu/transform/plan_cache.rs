@@ -1,9 +1,8 @@
 //! Plans and their tables, made once: tables are computed on the host in float64.
 
-use std::collections::HashMap;
 use std::convert::Infallible;
 use std::f64::consts::{PI, TAU};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::Arc;
 
 use cubecl::server::Handle;
 use rustfft::FftDirection;
@@ -11,6 +10,7 @@ use rustfft::num_complex::Complex;
 
 use super::launch_plan::{TransformLaunchPlan, fine_roots, roots_len};
 use super::plan::{TransformPlan, TransformProblem};
+use crate::cache::Cache;
 use crate::gpu::device::{DeviceCache, DeviceLimitError, GpuDevice, Limits, upload};
 use crate::rustfft_plans::Planned;
 
@@ -25,21 +25,10 @@ pub struct PreparedTransform {
     pub fold: Option<Handle>,
 }
 
-/// Plans by the limits that they are made from.
-type Plans = HashMap<(Limits, TransformProblem), Arc<TransformPlan>>;
 /// The plan of a problem, made on the first call.
-///
-/// # Errors
-/// As [`TransformPlan::of`].
 pub fn planned(limits: &Limits, problem: TransformProblem) -> Result<Arc<TransformPlan>, DeviceLimitError> {
-    static PLANS: LazyLock<Mutex<Plans>> = LazyLock::new(Default::default);
-    let mut plans = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = plans.get(&(*limits, problem)) {
-        return Ok(Arc::clone(known));
-    }
-    let plan = Arc::new(TransformPlan::of(problem, limits)?);
-    plans.insert((*limits, problem), Arc::clone(&plan));
-    Ok(plan)
+    static PLANS: Cache<(Limits, TransformProblem), Arc<TransformPlan>> = Cache::new();
+    PLANS.try_get((*limits, problem), || TransformPlan::of(problem, limits).map(Arc::new))
 }
 
 /// The plan of a problem and its tables on a device, uploaded on the first call.

@@ -10,7 +10,7 @@ use super::kernel::{
 use super::launch::DeviceEstimate;
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{DeviceLimitError, GpuDevice, elements, empty, floats};
-use crate::gpu::reduce::{MAX_ROW_BLOCKS, RowBlockShapeLaunch, RowBlocks, sum_rows};
+use crate::gpu::reduce::{MAX_ROW_BLOCKS, RowBlocks, sum_rows};
 use crate::gpu::segments::{DeviceFrames, RowPadding, SegmentSpectra, Segments};
 use crate::options::{Detrend, PRODUCT_TAPS};
 
@@ -229,7 +229,7 @@ impl<'a> UngainedPower<'a> {
             floats(&partial, blocks.count * values),
             rows as u32,
             bins as u32,
-            RowBlockShapeLaunch::new(blocks.count as u32, blocks.length as u32),
+            blocks.argument(),
             into.taps,
         );
         sum_rows(device, partial, blocks.count, values, &into.factors, is_added);
