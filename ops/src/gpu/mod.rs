@@ -4,6 +4,7 @@
 //! has a folder, or a file where it is short: `kernel` is the device code, and `launch.rs` binds buffers and launches.
 //! Where shapes and limits leave a choice, `plan.rs` decides, as plain data, which `tests` check without a device. Where
 //! gradients take launches of their own, those of `long_conv` are in `backward.rs`, all others in `launch.rs`.
+//! A function that plans or launches returns the limit of the device that is too low as a [`DeviceLimitError`].
 //!
 //! - `device`: limits, grids, buffers, cached tables and the check before dispatch.
 //! - `butterfly`: the butterfly transform of any length, forward and backward.

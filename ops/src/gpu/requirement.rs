@@ -43,18 +43,12 @@ pub enum RequiredTransform {
 }
 
 /// Whether the device can run the kernels of an operation, forward and backward.
-///
-/// # Errors
-/// The first limit that is too low.
 pub fn check(device: &CubeDevice, requirement: &Requirement) -> Result<(), DeviceLimitError> {
     check_limits(&limits(device), requirement)
 }
 
 /// Whether the device can run Fourier transforms of `points` points over `rows` rows of `row_len` values, and their
 /// adjoints.
-///
-/// # Errors
-/// The first limit that is too low.
 pub fn check_fft(device: &CubeDevice, points: usize, rows: usize, row_len: usize) -> Result<(), DeviceLimitError> {
     let limits = limits(device);
     let mut largest = row_len.max(points);
@@ -67,9 +61,6 @@ pub fn check_fft(device: &CubeDevice, points: usize, rows: usize, row_len: usize
 
 /// Whether the device can compute `bands` bands of `frames` frames of `n_fft` samples of `rows` rows of `samples`
 /// samples, and their gradients.
-///
-/// # Errors
-/// The first limit that is too low.
 pub fn check_mel(
     device: &CubeDevice,
     [rows, samples]: [usize; 2],
@@ -82,9 +73,6 @@ pub fn check_mel(
 }
 
 /// Whether the device can compute spectral convolutions of a shape, and their gradients.
-///
-/// # Errors
-/// The first limit that is too low.
 pub fn check_spectral_conv(device: &CubeDevice, shape: &SpectralShape) -> Result<(), DeviceLimitError> {
     let samples = shape.samples();
     for &points in &shape.points {
@@ -95,9 +83,6 @@ pub fn check_spectral_conv(device: &CubeDevice, shape: &SpectralShape) -> Result
 }
 
 /// Whether the device can convolve rows `[batch, channels, n]` with kernels of `taps` taps, and their gradients.
-///
-/// # Errors
-/// The first limit that is too low.
 pub fn check_long_conv(
     device: &CubeDevice,
     [batch, channels, n]: [usize; 3],

@@ -152,9 +152,6 @@ impl ButterflyTransform {
 
     /// Writes the gradient of the input, and those of the butterflies into `sums`, on top of their contents if
     /// `accumulate`. A row whose gradient is 0 throughout gives 0.
-    ///
-    /// # Errors
-    /// As [`forward`](Self::forward).
     pub fn backward(
         &self,
         device: &GpuDevice,

@@ -41,9 +41,6 @@ pub struct ConvolutionInputs {
 }
 
 /// Gradients of [`long_conv`](super::long_conv()).
-///
-/// # Errors
-/// As [`long_conv`](super::long_conv()).
 pub fn long_conv_backward(
     device: &GpuDevice,
     shape: &ConvolutionShape,

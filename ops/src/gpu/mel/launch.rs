@@ -33,9 +33,6 @@ pub struct MelCall<'a> {
 }
 
 /// Bands of every frame, `[rows, bands, frames]`, or their logarithms.
-///
-/// # Errors
-/// If the device can't transform a frame.
 pub fn mel(device: &GpuDevice, call: &MelCall<'_>, into: &Handle) -> Result<(), DeviceLimitError> {
     for (start, part) in call.parts(device) {
         let into = from_row(into, start, call.options.bands.count * call.frames());
@@ -183,9 +180,6 @@ impl<'a> MelCall<'a> {
 
 /// One-sided power `[rows, n / 2 + 1]` of the first `n` samples of every row times `window`, times `factor` (one f32)
 /// if there is one. Returns whether the transform takes one launch; nothing is computed otherwise.
-///
-/// # Errors
-/// If the device can't transform `n` samples.
 pub fn row_power(
     device: &GpuDevice,
     rows: &DeviceFrames,
@@ -231,9 +225,6 @@ pub struct MelGradients {
 }
 
 /// Writes the gradients from `grad`, that of the bands `[rows, bands, frames]`.
-///
-/// # Errors
-/// If the device can't transform a frame.
 pub fn mel_backward(
     device: &GpuDevice,
     call: &MelCall<'_>,

@@ -108,9 +108,6 @@ impl Segments<'_> {
     }
 
     /// Spectra of the segments `taken` times the window.
-    ///
-    /// # Errors
-    /// If the device can't transform `n` samples.
     pub fn spectra(&self, device: &GpuDevice, taken: &Range<usize>) -> Result<SegmentSpectra, DeviceLimitError> {
         let (n, count) = (self.n, taken.len());
         let means = self.means(device, self.rows.buffer(), self.shape(taken), count, false);
@@ -136,9 +133,6 @@ impl Segments<'_> {
 
     /// The adjoint of the transforms: gradients of windowed segments `[count, n]` from those of their spectra, whose
     /// interior bins are multiplied by `interior`.
-    ///
-    /// # Errors
-    /// If the device can't transform `n` samples.
     pub fn adjoint(
         &self,
         device: &GpuDevice,

@@ -49,9 +49,6 @@ impl SpectralConv<'_> {
     }
 
     /// Computes gradients of the inputs of [`forward`](Self::forward) from the gradient of its output.
-    ///
-    /// # Errors
-    /// As [`forward`](Self::forward).
     pub fn backward(
         &self,
         input: &StridedRows,

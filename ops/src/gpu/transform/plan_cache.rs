@@ -32,9 +32,6 @@ pub fn planned(limits: &Limits, problem: TransformProblem) -> Result<Arc<Transfo
 }
 
 /// The plan of a problem and its tables on a device, uploaded on the first call.
-///
-/// # Errors
-/// As [`TransformPlan::of`].
 pub fn prepared(device: &GpuDevice, problem: TransformProblem) -> Result<Arc<PreparedTransform>, DeviceLimitError> {
     static PREPARED: DeviceCache<(Limits, TransformProblem), Arc<PreparedTransform>> = DeviceCache::new();
     PREPARED.get(device, (device.limits, problem), || {

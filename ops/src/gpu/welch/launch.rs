@@ -37,9 +37,6 @@ pub struct DeviceEstimate<'a> {
 
 /// One-sided power of every row → `into` `[rows, bins]`, all f32 and contiguous: by the [`fused_plan`] for it, or by
 /// steps without one.
-///
-/// # Errors
-/// If the device can't transform `n_fft` samples.
 pub fn welch_psd(
     device: &GpuDevice,
     frames: &DeviceFrames,
@@ -61,9 +58,6 @@ pub fn welch_psd(
 
 /// The `into.k` strongest bins of every row, by the [`fused_plan`] for them, or by steps without one. Ties go to the lower
 /// bin; what a row lacks is bin -1 with power NaN.
-///
-/// # Errors
-/// As [`welch_psd`].
 pub fn welch_peaks(
     device: &GpuDevice,
     frames: &DeviceFrames,
@@ -230,9 +224,6 @@ pub struct WelchGradients {
 }
 
 /// Writes the gradients for `grad`, that of the power `[rows, bins]`. The estimate's segments start with the frame.
-///
-/// # Errors
-/// If the device can't transform `n_fft` samples.
 pub fn welch_psd_backward(
     device: &GpuDevice,
     frames: &DeviceFrames,

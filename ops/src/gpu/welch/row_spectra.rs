@@ -36,9 +36,6 @@ pub struct RowSpectra<'a> {
 
 impl<'a> RowSpectra<'a> {
     /// The spectra of the segments that an estimate names, which start with the frame.
-    ///
-    /// # Errors
-    /// If the device can't transform `n_fft` samples.
     pub fn new(
         device: &'a GpuDevice,
         frames: DeviceFrames,
@@ -106,9 +103,6 @@ impl<'a> RowSpectra<'a> {
     }
 
     /// Gradients of the windowed segments `[rows · segments, n]` from those of power and products.
-    ///
-    /// # Errors
-    /// If the device can't transform `n_fft` samples.
     pub fn sample_gradients(&self, grad: &SumGradients) -> Result<Handle, DeviceLimitError> {
         let (rows, bins) = (self.rows, self.bins);
         let gradients = ComplexRows::empty(&self.device.client, self.values());
