@@ -2,7 +2,7 @@
 //!
 //! | folder | contents |
 //! | --- | --- |
-//! | `runtime/` | tasks on rayon, per-thread buffers, sums over rows |
+//! | `runtime/` | tasks on rayon, also of rows of samples in another type than f32, per-thread buffers, sums over rows |
 //! | `isa/` | registers of each instruction set, the tokens that prove its detection, and the choice at run time |
 //! | `fft/` | passes of power-of-two transforms inside a row, which the families share |
 //! | `transform/`, `butterfly/` | Fourier transforms of any length; gated butterfly transforms |
@@ -11,7 +11,6 @@
 //! | `spectral_conv/`, `long_conv/` | convolutions by transforms |
 //! | `adam/` | steps of Adam |
 //! | `elementary.rs` | logarithms and exponentials of many f32 |
-//! | `samples.rs` | signals of other types than f32 |
 //!
 //! In each family, `mod.rs` has the entry functions, which choose the kernel. Files of one name have one role in every
 //! family that has them:
@@ -44,7 +43,6 @@ mod mel;
 mod peak_loss;
 mod real;
 mod runtime;
-mod samples;
 mod spectral_conv;
 #[cfg(test)]
 mod tests;
@@ -52,6 +50,7 @@ mod top_k;
 mod transform;
 mod welch;
 
+pub use self::runtime::tasks::{in_pieces, rows_of_piece};
 pub use adam::adam_step;
 pub use butterfly::{ButterflyGradients, ButterflyTransform, butterfly, butterfly_backward};
 pub use isa::instruction_set;
@@ -62,7 +61,6 @@ pub use long_conv::{LongConvGradients, LongConvOperands, long_conv, long_conv_ba
 pub use mel::{MelCall, mel, mel_backward};
 pub use peak_loss::{PeakLossInputs, peak_loss, peak_loss_backward};
 pub use real::Real;
-pub use samples::{in_pieces, rows_of_piece};
 pub use spectral_conv::SpectralConvGradients;
 pub(crate) use spectral_conv::{spectral_conv, spectral_conv_backward, workspace_len};
 pub use top_k::top_k;

@@ -5,9 +5,9 @@ use burn::backend::ir::ScalarIr;
 use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::tensor::IntDType;
 
-use super::argument::Argument;
 #[cfg(feature = "autodiff")]
-use super::gradient::Gradient::{self, Adjoint, Backward, Discrete, Selected, Unsupported};
+use super::Gradient::{self, Adjoint, Backward, Discrete, Selected, Unsupported};
+use super::argument::Argument;
 #[cfg(any(feature = "fusion", feature = "router"))]
 use super::record::TensorSpec;
 use super::{Needed, SpectralOps, TensorList};

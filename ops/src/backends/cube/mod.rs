@@ -1,7 +1,6 @@
 //! CubeCL's backend: CUDA, Vulkan, WebGPU and Metal.
 
-mod long_conv;
-mod spectral_conv;
+mod convolution;
 mod welch;
 
 use std::ops::Range;
@@ -314,19 +313,19 @@ impl Kernels for CubeBackend {
     }
 
     fn spectral_conv(inputs: inputs::SpectralConv<CubeTensor>) -> [CubeTensor; 1] {
-        [spectral_conv::forward(inputs)]
+        [convolution::spectral(inputs)]
     }
 
     fn spectral_conv_backward(inputs: inputs::SpectralConvBackward<CubeTensor>, needed: Needed) -> Vec<CubeTensor> {
-        spectral_conv::backward(inputs, needed)
+        convolution::spectral_backward(inputs, needed)
     }
 
     fn long_conv(inputs: inputs::LongConv<CubeTensor>) -> [CubeTensor; 1] {
-        [long_conv::forward(inputs)]
+        [convolution::causal(inputs)]
     }
 
     fn long_conv_backward(inputs: inputs::LongConvBackward<CubeTensor>, needed: Needed) -> Vec<CubeTensor> {
-        long_conv::backward(inputs, needed)
+        convolution::causal_backward(inputs, needed)
     }
 }
 

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use realfft::{ComplexToReal, RealToComplex};
 use rustfft::num_complex::Complex;
 
-use super::LongConvOperands;
-use super::rows::{RowSpectra, RowTransforms};
+use super::{LongConvOperands, RowSpectra, RowTransforms};
 use crate::cpu::real::Real;
 use crate::cpu::runtime::take;
 

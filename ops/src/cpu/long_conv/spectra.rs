@@ -1,13 +1,12 @@
 //! Spectra of a convolution's rows in f32, the bins of a row side by side in the lanes of registers.
 //!
-//! The formulas are those of [`tile`](super::tile); here a bin and its mirror image are lanes of two registers, of which
+//! The formulas are those of [`lanes`](super::lanes); here a bin and its mirror image are lanes of two registers, of which
 //! one is reversed. Spectra have N bins, N the points of the transform, real and imaginary parts apart.
 
 use std::sync::Arc;
 
-use super::LongConvOperands;
-use super::rows::{RowSpectra, RowTransforms};
-use super::tile::conjugate;
+use super::lanes::conjugate;
+use super::{LongConvOperands, RowSpectra, RowTransforms};
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
 use crate::cpu::isa::{Kernel, dispatch_widest};
 use crate::cpu::runtime::{take, with_vector};

@@ -1,10 +1,9 @@
 //! Mel spectra: bands of the power or amplitude of frames, and their logarithms.
 //!
 //! - `plan`: what kernels are compiled for, and whether one launch does it all.
-//! - `filters`: sparse filters in device memory.
-//! - `kernel`: device code; `launch`: the forward pass, bins instead of bands, and the gradients.
+//! - `kernel`: device code; `launch`: sparse filters in device memory, the forward pass, bins instead of bands, and the
+//!   gradients.
 
-mod filters;
 mod kernel;
 mod launch;
 mod plan;

@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 
 use crate::gpu::reduce::RowBlockShape;
-use crate::gpu::segments::plan::{CUBE_UNITS, RowPadding, SegmentPlan};
+use crate::gpu::segments::{CUBE_UNITS, RowPadding, SegmentPlan};
 
 /// Segments minus their means, times the window, `[count, n]`: a unit per value.
 #[cube(launch)]

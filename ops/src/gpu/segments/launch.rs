@@ -6,7 +6,7 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use super::kernel::{self, Divisor, SCALING_UNITS, SegmentGradientLaunch, SegmentShapeLaunch};
-use super::plan::{CUBE_UNITS, DeviceFrames, RowPadding, SegmentPlan};
+use super::{CUBE_UNITS, DeviceFrames, RowPadding, SegmentPlan};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{DeviceLimitError, GpuDevice, cubes, elements, empty, floats, hop_in_32_bits};
 use crate::gpu::reduce::{MAX_ROW_BLOCKS, RowBlocks, sum_rows};

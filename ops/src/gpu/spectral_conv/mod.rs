@@ -2,10 +2,8 @@
 //!
 //! - `plan`: parts of a batch, and how a product is spread over cubes; `kernel`: device code of the product and of
 //!   columns as rows.
-//! - `column_transform`: launches of the transforms of columns; `launch`: those of a product, the convolution and its
-//!   backward pass.
+//! - `launch`: launches of the transforms of columns, of a product, of the convolution and of its backward pass.
 
-mod column_transform;
 mod kernel;
 mod launch;
 mod plan;

@@ -3,12 +3,11 @@
 //! Rows are read at their stride. Of rows that are longer than a transform the rest is ignored; shorter ones are
 //! continued with zeros.
 //!
-//! - `plan`: the launches of a transform (`launch_plan`), how a cube computes one (`cube_layout`), and where in
-//!   shared memory (`banks`).
+//! - `plan`: the launches of a transform (`launch_plan`), how a cube computes one, and where in shared memory
+//!   (`cube_layout`).
 //! - `plan_cache`: plans, and what kernels read besides values, made once per device.
 //! - `kernel`: device code; `launch`: launches.
 
-mod banks;
 pub(super) mod cube_layout;
 pub(super) mod kernel;
 mod launch;
