@@ -55,8 +55,7 @@ pub struct LongConvGradients<'a, T> {
 impl<'a, T: Real> LongConvGradients<'a, T> {
     /// The gradients as those of f32, of which there are none in another type.
     fn into_f32(self) -> LongConvGradients<'a, f32> {
-        let [signal, kernel, gate] =
-            [self.signal, self.kernel, self.gate].map(|part| part.and_then(|part| T::as_f32_mut(part)));
+        let [signal, kernel, gate] = [self.signal, self.kernel, self.gate].map(|part| part.and_then(T::as_f32_mut));
         LongConvGradients { signal, kernel, gate }
     }
 }
@@ -87,10 +86,7 @@ impl<'a, T: Real> LongConvOperands<'a, T> {
     }
 
     fn as_f32(&self) -> Option<LongConvOperands<'a, f32>> {
-        let gate = match self.gate {
-            Some(gate) => Some(T::as_f32(gate)?),
-            None => None,
-        };
+        let gate = self.gate.map_or(Some(None), |gate| T::as_f32(gate).map(Some))?;
         let (signal, kernel) = (T::as_f32(self.signal)?, T::as_f32(self.kernel)?);
         Some(LongConvOperands { signal, kernel, gate, channels: self.channels, n: self.n })
     }

@@ -28,10 +28,7 @@ impl<'a, T: Real> Estimate<'a, T> {
 
     /// The estimate if it is of f32.
     pub(in crate::cpu) fn as_f32(&self) -> Option<Estimate<'a, f32>> {
-        let gain = match self.gain {
-            Some(gain) => Some(T::as_f32(gain)?),
-            None => None,
-        };
+        let gain = self.gain.map_or(Some(None), |gain| T::as_f32(gain).map(Some))?;
         Some(Estimate { window: T::as_f32(self.window)?, gain, options: self.options, segments: self.segments })
     }
 

@@ -28,54 +28,25 @@ const FEWEST_ROWS_OF_TILE: usize = 4;
 // is half the shortest of sixteen lanes. `WelchKernel::dispatch` goes by the same bounds.
 const _: () = assert!(MAX_TWO_ROW_N == 2 * (MIN_N_SIXTEEN_LANES / 2) && MIN_N_TWO_ROWS < MIN_N_SIXTEEN_LANES);
 
-/// As [`welch_psd`](crate::cpu::welch_psd()).
-pub(super) fn welch_psd(signal: &[f32], frame_len: usize, estimate: &Estimate<'_, f32>, power: &mut [f32]) {
-    let bins = estimate.options.bins();
-    let call = WelchCall::new(frame_len, estimate);
+/// Computes the outputs of rows `signal` `[rows, frame_len]`.
+pub(super) fn welch(signal: &[f32], call: WelchCall<'_>, outputs: WelchOutputs<'_>) {
+    let (options, bins) = (call.options, call.options.bins());
     let set = InstructionSet::current();
-    let tasks = Tasks::independent(power.len() / bins, work(estimate));
-    let pieces = signal.chunks(tasks.rows * frame_len).zip(power.chunks_mut(tasks.rows * bins));
-    tasks.run(pieces, |(frames, power)| {
-        with_lines(call.lines(), |memory| {
-            WelchKernel { call, memory, frames, outputs: WelchOutputs::Power(power) }.dispatch(set);
+    let rows = outputs.rows(bins);
+    let work = call.segments.count.div_ceil(2) * options.n_fft * options.stages() / 16;
+    let tasks = match outputs {
+        WelchOutputs::Power(_) => Tasks::independent(rows, work),
+        WelchOutputs::Peaks(_) => {
+            let rows_of_tile = (rows / FEW_TASKS).clamp(FEWEST_ROWS_OF_TILE, MAX_LANES);
+            Tasks::independent_groups(rows, work + options.n_fft / 4, rows_of_tile)
+        }
+    };
+    let pieces = signal.chunks(tasks.rows * call.frame_len).zip(outputs.pieces(tasks.rows, bins));
+    tasks.run(pieces, |(frames, outputs)| {
+        outputs.with_keys(options.searched().len(), |outputs| {
+            with_lines(call.lines(), |memory| WelchKernel { call, memory, frames, outputs }.dispatch(set));
         });
     });
-}
-
-/// As [`welch_peaks`](crate::cpu::welch_peaks()).
-pub(super) fn welch_peaks(
-    signal: &[f32],
-    frame_len: usize,
-    estimate: &Estimate<'_, f32>,
-    k: usize,
-    out_bins: &mut [i64],
-    out_power: &mut [f32],
-) {
-    let options = estimate.options;
-    let call = WelchCall::new(frame_len, estimate);
-    let set = InstructionSet::current();
-    let rows = out_bins.len() / k;
-    let rows_of_tile = (rows / FEW_TASKS).clamp(FEWEST_ROWS_OF_TILE, MAX_LANES);
-    let tasks = Tasks::independent_groups(rows, work(estimate) + options.n_fft / 4, rows_of_tile);
-    let pieces = signal
-        .chunks(tasks.rows * frame_len)
-        .zip(out_bins.chunks_mut(tasks.rows * k))
-        .zip(out_power.chunks_mut(tasks.rows * k));
-    tasks.run(pieces, |((frames, out_bins), out_power)| {
-        f32::with_scratch(|scratch| {
-            let (_, _, keys) = scratch.buffers(0, 0, options.searched().len());
-            with_lines(call.lines(), |memory| {
-                let outputs = WelchOutputs::Peaks(PeakRows { k, keys, bins: out_bins, power: out_power });
-                WelchKernel { call, memory, frames, outputs }.dispatch(set);
-            });
-        });
-    });
-}
-
-/// Work of a row's power, in the unit of [`Tasks`].
-fn work(estimate: &Estimate<'_, f32>) -> usize {
-    let options = estimate.options;
-    estimate.segments.count.div_ceil(2) * options.n_fft * options.stages() / 16
 }
 
 /// Values shared by every row of a call.
@@ -127,21 +98,67 @@ pub(super) struct WelchKernel<'a> {
 }
 
 /// Results that rows are computed for.
-pub(super) enum WelchOutputs<'a> {
+pub(super) enum WelchOutputs<'a, T: Real = f32> {
     /// `[rows, bins]`.
-    Power(&'a mut [f32]),
-    Peaks(PeakRows<'a>),
+    Power(&'a mut [T]),
+    Peaks(PeakRows<'a, T>),
 }
 
 /// Strongest bins of rows.
-pub(super) struct PeakRows<'a> {
+pub(super) struct PeakRows<'a, T: Real = f32> {
     pub k: usize,
-    /// A value for each bin, overwritten.
-    pub keys: &'a mut [u64],
+    /// A value for each bin that is searched, overwritten; none until a task has memory for them.
+    pub keys: &'a mut [T::Key],
     /// `[rows, k]`.
     pub bins: &'a mut [i64],
     /// `[rows, k]`.
-    pub power: &'a mut [f32],
+    pub power: &'a mut [T],
+}
+
+impl<'a, T: Real> WelchOutputs<'a, T> {
+    /// Number of rows with `bins` bins.
+    pub fn rows(&self, bins: usize) -> usize {
+        match self {
+            Self::Power(power) => power.len() / bins,
+            Self::Peaks(peaks) => peaks.bins.len() / peaks.k,
+        }
+    }
+
+    /// The outputs if they are of f32.
+    pub fn as_f32_mut(&mut self) -> Option<WelchOutputs<'_>> {
+        Some(match self {
+            Self::Power(power) => WelchOutputs::Power(T::as_f32_mut(power)?),
+            Self::Peaks(peaks) => {
+                let power = T::as_f32_mut(peaks.power)?;
+                WelchOutputs::Peaks(PeakRows { k: peaks.k, keys: &mut [], bins: &mut *peaks.bins, power })
+            }
+        })
+    }
+
+    /// The outputs of each `rows` rows with `bins` bins.
+    pub fn pieces(self, rows: usize, bins: usize) -> impl Iterator<Item = Self> + Send {
+        let (k, power, found) = match self {
+            Self::Power(power) => (None, power, Default::default()),
+            Self::Peaks(PeakRows { k, bins, power, .. }) => (Some(k), power, bins),
+        };
+        let len = rows * k.unwrap_or(bins);
+        let mut found = found.chunks_mut(len);
+        power.chunks_mut(len).map(move |power| match k {
+            None => Self::Power(power),
+            Some(k) => Self::Peaks(PeakRows { k, keys: &mut [], bins: found.next().unwrap_or_default(), power }),
+        })
+    }
+
+    /// Runs `body` on the outputs, with memory for the keys of `len` bins where peaks are searched.
+    pub fn with_keys(self, len: usize, body: impl FnOnce(WelchOutputs<'_, T>)) {
+        match self {
+            Self::Power(_) => body(self),
+            Self::Peaks(peaks) => T::with_scratch(|scratch| {
+                let (_, _, keys) = scratch.buffers(0, 0, len);
+                body(WelchOutputs::Peaks(PeakRows { keys, ..peaks }));
+            }),
+        }
+    }
 }
 
 impl PeakRows<'_> {

@@ -1,49 +1,25 @@
 //! Welch power and peaks of rows in f32 with a row per lane, for segments of any length.
 
 use super::estimate::subtracted_mean;
-use super::forward::{PeakRows, WelchCall, WelchOutputs};
+use super::forward::{WelchCall, WelchOutputs};
 use super::gain;
 use crate::cpu::isa::lines::{Line, lines_for, take_values, with_lines};
 use crate::cpu::isa::register::{MAX_LANES, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
-use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;
 use crate::cpu::top_k::forward::PowerTile;
 use crate::cpu::transform::{FrameSpectra, MixedRadixPlan, lines_of_frames};
 use crate::options::{Detrend, WelchOptions};
 
-/// As [`welch_psd`](crate::cpu::welch_psd()).
-pub(super) fn welch_psd(signal: &[f32], call: &WelchCall<'_>, plan: &MixedRadixPlan, power: &mut [f32]) {
-    let (frame_len, bins) = (call.frame_len, call.options.bins());
-    let tasks = tasks(power.len() / bins, call, plan);
-    let pieces = signal.chunks(tasks.rows * frame_len).zip(power.chunks_mut(tasks.rows * bins));
-    tasks.run(pieces, |(frames, power)| run(call, plan, frames, WelchOutputs::Power(power)));
-}
-
-/// As [`welch_peaks`](crate::cpu::welch_peaks()).
-pub(super) fn welch_peaks(
-    signal: &[f32],
-    call: &WelchCall<'_>,
-    plan: &MixedRadixPlan,
-    k: usize,
-    out_bins: &mut [i64],
-    out_power: &mut [f32],
-) {
-    let tasks = tasks(out_bins.len() / k, call, plan);
-    let pieces = signal
-        .chunks(tasks.rows * call.frame_len)
-        .zip(out_bins.chunks_mut(tasks.rows * k))
-        .zip(out_power.chunks_mut(tasks.rows * k));
-    tasks.run(pieces, |((frames, bins), power)| {
-        f32::with_scratch(|scratch| {
-            let (_, _, keys) = scratch.buffers(0, 0, call.options.searched().len());
-            run(call, plan, frames, WelchOutputs::Peaks(PeakRows { k, keys, bins, power }));
-        });
+/// Computes the outputs of rows `signal` `[rows, frame_len]`.
+pub(super) fn welch(signal: &[f32], call: &WelchCall<'_>, plan: &MixedRadixPlan, outputs: WelchOutputs<'_>) {
+    let bins = call.options.bins();
+    let work = call.segments.count * plan.work() + bins;
+    let tasks = Tasks::independent_groups(outputs.rows(bins), work, MAX_LANES);
+    let pieces = signal.chunks(tasks.rows * call.frame_len).zip(outputs.pieces(tasks.rows, bins));
+    tasks.run(pieces, |(frames, outputs)| {
+        outputs.with_keys(call.options.searched().len(), |outputs| run(call, plan, frames, outputs));
     });
-}
-
-fn tasks(rows: usize, call: &WelchCall<'_>, plan: &MixedRadixPlan) -> Tasks {
-    Tasks::independent_groups(rows, call.segments.count * plan.work() + call.options.bins(), MAX_LANES)
 }
 
 /// Runs the kernel on the rows of one task.

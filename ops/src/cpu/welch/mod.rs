@@ -12,7 +12,7 @@ mod tests;
 use std::sync::Arc;
 
 pub use self::estimate::{Estimate, EstimateGradients};
-use self::forward::WelchCall;
+use self::forward::{PeakRows, WelchCall, WelchOutputs};
 use crate::cpu::fft::plan::MIN_N;
 use crate::cpu::isa;
 use crate::cpu::real::Real;
@@ -43,21 +43,8 @@ impl Engine {
 /// A non-finite sample in a segment that is averaged makes every bin of its row non-finite, and leaves the other rows
 /// alone.
 pub fn welch_psd<T: Real>(signal: &[T], frame_len: usize, estimate: &Estimate<'_, T>, power: &mut [T]) {
-    let bins = estimate.options.bins();
-    let rows = power.len() / bins;
-    debug_assert_eq!(power.len(), rows * bins);
-    debug_assert_eq!(signal.len(), rows * frame_len);
-    estimate.debug_check();
-    if let Some(engine) = Engine::of(estimate.options, rows)
-        && let (Some(signal), Some(estimate)) = (T::as_f32(signal), estimate.as_f32())
-        && let Some(power) = T::as_f32_mut(power)
-    {
-        return match engine {
-            Engine::AcrossRegisters => forward::welch_psd(signal, frame_len, &estimate, power),
-            Engine::Lanes(plan) => lanes::welch_psd(signal, &WelchCall::new(frame_len, &estimate), &plan, power),
-        };
-    }
-    planned::welch_psd(signal, frame_len, estimate, power);
+    debug_assert!(power.len().is_multiple_of(estimate.options.bins()));
+    welch(signal, frame_len, estimate, WelchOutputs::Power(power));
 }
 
 /// The `k` strongest bins of every row: `signal` `[rows, frame_len]` → `out_bins`, `out_power` `[rows, k]`.
@@ -71,25 +58,27 @@ pub fn welch_peaks<T: Real>(
     out_bins: &mut [i64],
     out_power: &mut [T],
 ) {
-    let rows = out_bins.len() / k;
     debug_assert!((1..=estimate.options.bins()).contains(&k));
+    debug_assert!(out_bins.len().is_multiple_of(k) && out_power.len() == out_bins.len());
+    let peaks = PeakRows { k, keys: &mut [], bins: out_bins, power: out_power };
+    welch(signal, frame_len, estimate, WelchOutputs::Peaks(peaks));
+}
+
+fn welch<T: Real>(signal: &[T], frame_len: usize, estimate: &Estimate<'_, T>, mut outputs: WelchOutputs<'_, T>) {
+    let rows = outputs.rows(estimate.options.bins());
     debug_assert_eq!(signal.len(), rows * frame_len);
-    debug_assert_eq!(out_bins.len(), rows * k);
-    debug_assert_eq!(out_power.len(), rows * k);
     estimate.debug_check();
     if let Some(engine) = Engine::of(estimate.options, rows)
         && let (Some(signal), Some(estimate)) = (T::as_f32(signal), estimate.as_f32())
-        && let Some(out_power) = T::as_f32_mut(out_power)
+        && let Some(outputs) = outputs.as_f32_mut()
     {
+        let call = WelchCall::new(frame_len, &estimate);
         return match engine {
-            Engine::AcrossRegisters => forward::welch_peaks(signal, frame_len, &estimate, k, out_bins, out_power),
-            Engine::Lanes(plan) => {
-                let call = WelchCall::new(frame_len, &estimate);
-                lanes::welch_peaks(signal, &call, &plan, k, out_bins, out_power);
-            }
+            Engine::AcrossRegisters => forward::welch(signal, call, outputs),
+            Engine::Lanes(plan) => lanes::welch(signal, &call, &plan, outputs),
         };
     }
-    planned::welch_peaks(signal, frame_len, estimate, k, out_bins, out_power);
+    planned::welch(signal, frame_len, estimate, outputs);
 }
 
 /// Gradients of [`welch_psd`] for `grad_power` `[rows, bins]`: overwrites those that are given.

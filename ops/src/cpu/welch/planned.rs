@@ -9,48 +9,37 @@ use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;
 use crate::cpu::top_k::{self, top_k_of_bins};
 use crate::cpu::welch::estimate::{Estimate, subtracted_mean};
+use crate::cpu::welch::forward::{PeakRows, WelchOutputs};
 use crate::cpu::welch::gain;
 
-/// As [`welch_psd`](crate::cpu::welch_psd()).
-pub(in crate::cpu) fn welch_psd<T: Real>(signal: &[T], frame_len: usize, estimate: &Estimate<'_, T>, power: &mut [T]) {
-    let bins = estimate.options.bins();
-    let welch = PlannedWelch::new(estimate);
-    let tasks = Tasks::independent(power.len() / bins, welch.work());
-    let pieces = signal.chunks(tasks.rows * frame_len).zip(power.chunks_mut(tasks.rows * bins));
-    tasks.run(pieces, |(frames, power)| {
-        T::with_scratch(|scratch| {
-            let (complex, sums, _) = scratch.buffers(welch.complex_len(), welch.sums_len(), 0);
-            for (frame, power) in frames.chunks_exact(frame_len).zip(power.chunks_exact_mut(bins)) {
-                welch.row(frame, complex, sums, power);
-            }
-        });
-    });
-}
-
-/// As [`welch_peaks`](crate::cpu::welch_peaks()).
-pub(in crate::cpu) fn welch_peaks<T: Real>(
-    signal: &[T],
-    frame_len: usize,
-    estimate: &Estimate<'_, T>,
-    k: usize,
-    out_bins: &mut [i64],
-    out_power: &mut [T],
-) {
+/// Computes the outputs of rows `signal` `[rows, frame_len]`.
+pub(super) fn welch<T: Real>(signal: &[T], frame_len: usize, estimate: &Estimate<'_, T>, outputs: WelchOutputs<'_, T>) {
     let (bins, searched) = (estimate.options.bins(), estimate.options.searched());
     let welch = PlannedWelch::new(estimate);
-    let tasks = Tasks::independent(out_bins.len() / k, welch.work() + top_k::work(searched.len(), k));
-    let pieces = signal
-        .chunks(tasks.rows * frame_len)
-        .zip(out_bins.chunks_mut(tasks.rows * k))
-        .zip(out_power.chunks_mut(tasks.rows * k));
-    tasks.run(pieces, |((frames, out_bins), out_power)| {
+    let search = match &outputs {
+        WelchOutputs::Power(_) => 0,
+        WelchOutputs::Peaks(peaks) => top_k::work(searched.len(), peaks.k),
+    };
+    let tasks = Tasks::independent(outputs.rows(bins), welch.work() + search);
+    let pieces = signal.chunks(tasks.rows * frame_len).zip(outputs.pieces(tasks.rows, bins));
+    tasks.run(pieces, |(frames, outputs)| {
         T::with_scratch(|scratch| {
             let (complex, real, keys) = scratch.buffers(welch.complex_len(), welch.sums_len() + bins, searched.len());
-            let (sums, power) = real.split_at_mut(welch.sums_len());
-            let outputs = out_bins.chunks_exact_mut(k).zip(out_power.chunks_exact_mut(k));
-            for (frame, (out_bins, out_power)) in frames.chunks_exact(frame_len).zip(outputs) {
-                welch.row(frame, complex, sums, power);
-                top_k_of_bins(power, searched.clone(), keys, out_bins, out_power);
+            let (sums, of_row) = real.split_at_mut(welch.sums_len());
+            let frames = frames.chunks_exact(frame_len);
+            match outputs {
+                WelchOutputs::Power(power) => {
+                    for (frame, power) in frames.zip(power.chunks_exact_mut(bins)) {
+                        welch.row(frame, complex, sums, power);
+                    }
+                }
+                WelchOutputs::Peaks(PeakRows { k, bins, power, .. }) => {
+                    let outputs = bins.chunks_exact_mut(k).zip(power.chunks_exact_mut(k));
+                    for (frame, (bins, power)) in frames.zip(outputs) {
+                        welch.row(frame, complex, sums, of_row);
+                        top_k_of_bins(of_row, searched.clone(), keys, bins, power);
+                    }
+                }
             }
         });
     });
