@@ -45,7 +45,11 @@ impl InputCheck {
         ensure(computes, operation, argument, "f64", "f32, f16 or bf16 on this device")?;
         Ok(Self { operation, checkpointing: checkpointing(&device), device, dtype })
     }
+}
 
+/// Limits of devices. The CPU has none.
+#[cfg_attr(not(feature = "cube"), allow(unused_variables, reason = "only CubeCL's devices have limits"))]
+impl InputCheck {
     /// Checks that the device can run the kernels of `n`-point transforms over the rows of `first`, forward and
     /// backward.
     ///
@@ -59,13 +63,12 @@ impl InputCheck {
         gated: Option<bool>,
     ) -> Result<(), ArgumentError> {
         #[cfg(feature = "cube")]
-        return self.within_limits(arguments, first, n, |device, dims| {
+        self.within_limits(arguments, first, n, |device, dims| {
             let (rows, row_len) = (dims[..D - 1].iter().product(), dims[D - 1]);
             let transform = gated.map_or(RequiredTransform::Exact, |gated| RequiredTransform::Butterflies { gated });
             gpu::check(device, &Requirement { n, transform, rows, row_len, transforms: per_row })
-        });
-        #[cfg(not(feature = "cube"))]
-        self.without_limits((arguments, first, n, per_row, gated))
+        })?;
+        Ok(())
     }
 
     /// Checks that the device can transform the rows of `first` along `dim` to `n` points; `argument` is its name.
@@ -77,12 +80,11 @@ impl InputCheck {
         n: usize,
     ) -> Result<(), ArgumentError> {
         #[cfg(feature = "cube")]
-        return self.within_limits([argument, "n"], first, n, |device, dims| {
+        self.within_limits([argument, "n"], first, n, |device, dims| {
             let rows = dims.iter().product::<usize>() / dims[dim].max(1);
             gpu::check_fft(device, n, rows, dims[dim])
-        });
-        #[cfg(not(feature = "cube"))]
-        self.without_limits((argument, first, dim, n))
+        })?;
+        Ok(())
     }
 
     /// Checks that the device can compute the bands of `frames` frames of every row of `signal`.
@@ -93,39 +95,30 @@ impl InputCheck {
         frames: usize,
     ) -> Result<(), ArgumentError> {
         #[cfg(feature = "cube")]
-        return self.within_limits(["signal", "n_fft"], signal, options.stft.n_fft, |device, dims| {
+        self.within_limits(["signal", "n_fft"], signal, options.stft.n_fft, |device, dims| {
             let rows = [dims[..D - 1].iter().product(), dims[D - 1]];
             gpu::check_mel(device, rows, [options.stft.n_fft, frames, options.bands.count])
-        });
-        #[cfg(not(feature = "cube"))]
-        self.without_limits((signal, options, frames))
+        })?;
+        Ok(())
     }
 
     /// Checks that the device can compute spectral convolutions of `input` with weights of the shape `weights`.
     pub fn spectral_conv<const D: usize>(&self, input: &Tensor<D>, weights: [usize; D]) -> Result<(), ArgumentError> {
         #[cfg(feature = "cube")]
-        return self.within_limits(["input", "n"], input, input.dims()[D - 1], |device, dims| {
+        self.within_limits(["input", "n"], input, input.dims()[D - 1], |device, dims| {
             // An empty batch launches nothing.
             let shape = SpectralShape { batch: dims[0].max(1), ..SpectralShape::of(&dims, &weights) };
             gpu::check_spectral_conv(device, &shape)
-        });
-        #[cfg(not(feature = "cube"))]
-        self.without_limits((input, weights))
+        })?;
+        Ok(())
     }
 
     /// Checks that the device can convolve the rows of `signal` with kernels of `taps` taps.
     pub fn long_conv(&self, signal: &Tensor<3>, taps: usize) -> Result<(), ArgumentError> {
         #[cfg(feature = "cube")]
-        return self.within_limits(["signal", "kernel"], signal, taps, |device, dims| {
+        self.within_limits(["signal", "kernel"], signal, taps, |device, dims| {
             gpu::check_long_conv(device, dims, taps)
-        });
-        #[cfg(not(feature = "cube"))]
-        self.without_limits((signal, taps))
-    }
-
-    /// The CPU has no limits.
-    #[cfg(not(feature = "cube"))]
-    fn without_limits<T>(&self, _arguments: T) -> Result<(), ArgumentError> {
+        })?;
         Ok(())
     }
 
@@ -164,7 +157,9 @@ impl InputCheck {
             }
         }
     }
+}
 
+impl InputCheck {
     /// Checks that autodiff tracks none of the inputs so far, for an operation that is not differentiable.
     pub fn untracked(&self, argument: &'static str) -> Result<(), ArgumentError> {
         let expected = "inner tensors: the operation is not differentiable";

@@ -4,9 +4,9 @@ use burn::backend::Dispatch;
 use burn::tensor::{Bool, DType, Int, Tensor};
 
 use super::check;
-use super::peaks::MAX_TOP_K_LENGTH;
+use super::peaks::validate_selection;
 use super::rows::Leading;
-use crate::error::{ArgumentError, ensure};
+use crate::error::ArgumentError;
 use crate::op::inputs;
 use crate::options::{Interpolation, LocalMaximaOptions};
 
@@ -45,7 +45,8 @@ pub struct LocalMaxima<const D: usize> {
 /// same, but for two cases that it leaves open or treats otherwise: of equal maxima that are too close the lower bin is
 /// kept, and a value that is not finite is no maximum.
 ///
-/// - `power`: `[.., length]`, of any rank from 1 and any sign; `length` from 1 to [`MAX_TOP_K_LENGTH`].
+/// - `power`: `[.., length]`, of any rank from 1 and any sign; `length` from 1 to
+///   [`MAX_TOP_K_LENGTH`](crate::MAX_TOP_K_LENGTH).
 /// - `k`: from 1 to `length`.
 /// - returns bins, power, prominence and offsets, `[.., k]`, strongest first, equal ones in the order of their bins;
 ///   f64 for f64, or f32 for any smaller float. Power, prominence and offset are differentiable in `power`.
@@ -83,10 +84,7 @@ pub fn local_maxima<const D: usize>(
     const NAME: &str = "local_maxima";
     options.validate(NAME)?;
     let (leading, length) = Leading::of(&power);
-    let expected = format_args!("from 1 to {MAX_TOP_K_LENGTH} values per row");
-    let got = format_args!("{length} values per row");
-    ensure((1..=MAX_TOP_K_LENGTH).contains(&length), NAME, "power", got, expected)?;
-    ensure((1..=length).contains(&k), NAME, "k", k, format_args!("from 1 to the length of a row, {length}"))?;
+    validate_selection(NAME, "power", length, k)?;
     let inputs = check::InputCheck::of(NAME, "power", &power)?;
     let dtype = check::bin_dtype(&power.device(), length);
 

@@ -19,6 +19,8 @@ pub(crate) use convolution::check_sizes as check_spectral_conv;
 pub use convolution::{long_conv, spectral_conv};
 pub use local_maxima::{LocalMaxima, local_maxima};
 pub use mel::{log_mel, mel, mel_filters};
+#[cfg(any(feature = "fusion", feature = "router"))]
+pub(crate) use peaks::validate_selection;
 pub use peaks::{MAX_TOP_K_LENGTH, Peaks, top_k, welch_peaks};
 pub use psd::{WelchWeights, power_spectrum, welch_psd, welch_psd_complex};
 pub use rows::SampleKind;

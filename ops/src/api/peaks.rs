@@ -106,18 +106,23 @@ pub const MAX_TOP_K_LENGTH: usize = 1 << 20;
 pub fn top_k<const D: usize>(values: Tensor<D>, k: usize) -> Result<Peaks<D>, ArgumentError> {
     const NAME: &str = "top_k";
     let (leading, length) = Leading::of(&values);
-    let expected = format_args!("from 1 to {MAX_TOP_K_LENGTH} values per row");
-    ensure(
-        (1..=MAX_TOP_K_LENGTH).contains(&length),
-        NAME,
-        "values",
-        format_args!("{length} values per row"),
-        expected,
-    )?;
-    ensure((1..=length).contains(&k), NAME, "k", k, format_args!("from 1 to the length of a row, {length}"))?;
+    validate_selection(NAME, "values", length, k)?;
     let inputs = check::InputCheck::of(NAME, "values", &values)?;
     let bins = check::bin_dtype(&values.device(), length);
     let values = leading.flatten(inputs.first(values));
     let (bins, largest) = inputs::TopK { values }.apply::<Dispatch>(k, bins);
     Ok(Peaks::of_rows(&leading, bins, largest, k))
+}
+
+/// Checks the length of the rows of `argument`, and that `k` of their values can be selected.
+pub(crate) fn validate_selection(
+    operation: &'static str,
+    argument: &'static str,
+    length: usize,
+    k: usize,
+) -> Result<(), ArgumentError> {
+    let expected = format_args!("from 1 to {MAX_TOP_K_LENGTH} values per row");
+    let got = format_args!("{length} values per row");
+    ensure((1..=MAX_TOP_K_LENGTH).contains(&length), operation, argument, got, expected)?;
+    ensure((1..=length).contains(&k), operation, "k", k, format_args!("from 1 to the length of a row, {length}"))
 }

@@ -8,7 +8,7 @@ use burn_router::CustomOpRegistry;
 #[cfg(feature = "router")]
 use super::NAMES;
 use super::{OpDescriptor, ROWS, SpectralOps, TensorList};
-use crate::api::{MAX_TOP_K_LENGTH, check_spectral_conv};
+use crate::api::{check_spectral_conv, validate_selection};
 use crate::error::{ArgumentError, ensure};
 use crate::options::{FftOptions, POWER_TAPS, PRODUCT_TAPS, WelchOptions, validate_n_fft};
 
@@ -245,11 +245,7 @@ impl<'a> CheckedCall<'a> {
     fn selected(&self, k: usize, bins: IntDType) -> Result<(), ArgumentError> {
         let [_, length] = self.dims(0)?;
         let (name, _) = self.inputs[0];
-        let expected = format_args!("from 1 to {MAX_TOP_K_LENGTH} values per row");
-        let got = format_args!("{length} values per row");
-        ensure((1..=MAX_TOP_K_LENGTH).contains(&length), self.operation, name, got, expected)?;
-        let expected = format_args!("from 1 to the length of a row, {length}");
-        ensure((1..=length).contains(&k), self.operation, "k", k, expected)?;
+        validate_selection(self.operation, name, length, k)?;
         self.bins(bins)
     }
 
