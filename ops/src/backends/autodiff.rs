@@ -164,20 +164,8 @@ fn apply_to<B: SpectralOps, C: CheckpointStrategy, const N: usize>(
 }
 
 /// Gradients of the two outputs of an operation, as far as a backward pass has reached these.
-#[derive(Debug)]
+#[derive(Debug, Clone, Default)]
 struct PartGradients<B: Backend>(Arc<Mutex<[Option<FloatTensor<B>>; 2]>>);
-
-impl<B: Backend> Clone for PartGradients<B> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
-
-impl<B: Backend> Default for PartGradients<B> {
-    fn default() -> Self {
-        Self(Arc::new(Mutex::new([None, None])))
-    }
-}
 
 impl<B: Backend> PartGradients<B> {
     /// The gradients: zeros for an output that the loss does not depend on.
@@ -185,17 +173,12 @@ impl<B: Backend> PartGradients<B> {
     /// # Panics
     /// If the loss depends on neither.
     pub fn take(&self) -> [FloatTensor<B>; 2] {
-        let [re, im] = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        let zeros = |like: &FloatTensor<B>| B::float_zeros(like.shape(), &like.device(), like.dtype().into());
-        match (re, im) {
-            (Some(re), Some(im)) => [re, im],
-            (Some(re), None) => {
-                let im = zeros(&re);
-                [re, im]
-            }
-            (None, Some(im)) => [zeros(&im), im],
-            (None, None) => unreachable!("a backward pass reaches an operation through its outputs"),
-        }
+        let parts = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let Some(like) = parts.iter().flatten().next().cloned() else {
+            unreachable!("a backward pass reaches an operation through its outputs")
+        };
+        let zeros = || B::float_zeros(like.shape(), &like.device(), like.dtype().into());
+        parts.map(|part| part.unwrap_or_else(zeros))
     }
 
     /// The outputs `parts` of the operation that `operation` is the step of.
@@ -216,16 +199,10 @@ impl<B: Backend> PartGradients<B> {
 #[derive(Debug)]
 struct PartBackward;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct PartState<B: Backend> {
     gradients: PartGradients<B>,
     index: usize,
-}
-
-impl<B: Backend> Clone for PartState<B> {
-    fn clone(&self) -> Self {
-        Self { gradients: self.gradients.clone(), index: self.index }
-    }
 }
 
 impl<B: Backend> Backward<B, 1> for PartBackward {
