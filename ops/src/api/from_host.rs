@@ -14,6 +14,7 @@ use thiserror::Error;
 use super::peaks::{Peaks, welch_peaks};
 use crate::error::{ArgumentError, ensure};
 use crate::options::WelchOptions;
+use crate::sample_type::SampleType;
 
 /// Groups of chunks in flight, while a further one is gathered: enough for a device to never wait, few enough for any
 /// device's memory.

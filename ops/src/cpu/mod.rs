@@ -20,7 +20,7 @@
 //! | `forward.rs` | results in f32 by butterflies or passes, and peaks | `butterfly`, `top_k`, `welch` |
 //! | `backward.rs` | gradients: in f32 by butterflies, of power by planned transforms | `butterfly`, `welch` |
 //! | `lanes.rs` | rows or frames in f32, one per lane | `long_conv`, `mel`, `transform`, `welch` |
-//! | `planned.rs` | rows or frames one by one, by plans of rustfft and realfft | `long_conv`, `mel`, `transform`, `welch` |
+//! | `planned.rs` | rows or frames one by one, by plans of rustfft and realfft | `long_conv`, `transform`, `welch` |
 //! | `plain.rs` | rows one by one, by butterflies in plain loops | `butterfly` |
 //!
 //! `adam`, `local_maxima` and `peak_loss` are in their `mod.rs`, as is the search of one row in `top_k`, and

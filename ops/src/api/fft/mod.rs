@@ -38,7 +38,6 @@
 
 mod along;
 mod complex_tensor;
-mod convolve;
 mod dimensions;
 mod framing;
 mod frequencies;
@@ -47,10 +46,9 @@ mod stft;
 
 pub use crate::fast_length::next_fast_len;
 pub use complex_tensor::ComplexTensor;
-pub use convolve::fft_convolve;
 pub use dimensions::{fft2, fftn, hfft2, hfftn, ifft2, ifftn, ihfft2, ihfftn, irfft2, irfftn, rfft2, rfftn};
 pub use framing::{frames, overlap_add};
 pub use frequencies::{fftfreq, fftshift, ifftshift, rfftfreq};
-pub use one_dimension::{dct, fft, hfft, idct, ifft, ihfft, irfft, rfft};
+pub use one_dimension::{dct, fft, fft_convolve, hfft, idct, ifft, ihfft, irfft, rfft};
 pub(super) use stft::full_window;
 pub use stft::{istft, istft_complex, stft, stft_complex};

@@ -7,7 +7,6 @@ pub(in crate::cpu) mod passes;
 pub(in crate::cpu) mod plan;
 pub(in crate::cpu) mod prefetch;
 pub(in crate::cpu) mod radix;
-mod radix16;
 pub(in crate::cpu) mod source;
 #[cfg(test)]
 mod tests;

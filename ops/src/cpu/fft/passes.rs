@@ -5,13 +5,12 @@
 //! lists, and exp(-2πi k l / n) on what the last one yields. Every L neighbours of that spectrum are then transposed,
 //! so that the transform over lanes, the lane pass, is one across registers again, and its output is in order.
 //!
-//! Where there are 32 registers, passes have radix 16 and are those of [`radix16`]. With sixteen lanes these transpose on
+//! Where there are 32 registers, passes have radix 16 and are those of [`radix`](super::radix). With sixteen lanes these transpose on
 //! the way, and the lane pass is there too.
 
 use crate::cpu::fft::plan::{FftPlan, Pass};
 use crate::cpu::fft::prefetch::Prefetch;
-use crate::cpu::fft::radix::{radix, transpose};
-use crate::cpu::fft::radix16;
+use crate::cpu::fft::radix::{self, radix, transpose};
 use crate::cpu::fft::source::{ColumnSink, ColumnSource};
 use crate::cpu::isa::register::{Complex, Register};
 
@@ -26,7 +25,7 @@ pub(in crate::cpu) fn load_pass<V: Register>(
 ) {
     prefetcher.pass::<V>();
     match V::RADIX {
-        16 => radix16::first_pass(token, plan, source, work, prefetcher),
+        16 => radix::first_pass(token, plan, source, work, prefetcher),
         _ => first_pass(token, plan, source, work, prefetcher),
     }
 }
@@ -52,7 +51,7 @@ pub(in crate::cpu) fn column_passes<V: Register>(
         }
         let first = index * size;
         match last.radix {
-            16 if V::RADIX == 16 => radix16::last_pass(token, plan, first, block, prefetcher),
+            16 if V::RADIX == 16 => radix::last_pass(token, plan, first, block, prefetcher),
             8 => last_pass::<V, 8>(token, plan, first, block, prefetcher),
             4 => last_pass::<V, 4>(token, plan, first, block, prefetcher),
             _ => last_pass::<V, 2>(token, plan, first, block, prefetcher),
@@ -71,7 +70,7 @@ pub(in crate::cpu) fn lane_pass<V: Register>(
 ) {
     prefetcher.pass::<V>();
     match V::LANES {
-        16 => radix16::lane_pass(plan, work, sink, prefetcher),
+        16 => radix::lane_pass(plan, work, sink, prefetcher),
         8 => lane_groups::<V, 8>(token, plan, work, sink, prefetcher),
         _ => lane_groups::<V, 4>(token, plan, work, sink, prefetcher),
     }

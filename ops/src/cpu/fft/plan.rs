@@ -3,7 +3,7 @@
 use std::f64::consts::TAU;
 use std::sync::OnceLock;
 
-use crate::cpu::fft::radix16;
+use crate::cpu::fft::radix;
 use crate::cpu::isa::Width;
 use crate::cpu::isa::lines::{Line, complexes, lines_of};
 use crate::cpu::isa::portable::Portable;
@@ -34,7 +34,7 @@ pub(in crate::cpu) struct FftPlan {
     pub passes: Vec<Pass>,
     /// Position, in each block of the first pass's output, of the columns of the spectrum from q times its radix on, for
     /// each q. As many blocks as the radix have one of these columns each; with sixteen lanes they have them together, as
-    /// [`value_at`](radix16::value_at) tells.
+    /// [`value_at`](radix::value_at) tells.
     pub entry_at: Vec<u32>,
     lane_twiddles: Vec<Line>,
     half_turn: Vec<Line>,
@@ -71,7 +71,7 @@ impl FftPlan {
             let (mut quotient, mut weight) = (0, 1);
             for pass in &passes[1..] {
                 let digit = position % pass.size / (pass.size / pass.radix);
-                quotient += weight * if pass.radix == 16 { radix16::value_after_last_pass(digit) } else { digit };
+                quotient += weight * if pass.radix == 16 { radix::value_after_last_pass(digit) } else { digit };
                 weight *= pass.radix;
             }
             quotient
@@ -84,7 +84,7 @@ impl FftPlan {
         for position in 0..columns {
             let (block, quotient) = (position / len, quotient_in(position % len));
             let factors = (0..lanes).map(|lane| {
-                let (column, lane) = if lanes == 16 { radix16::value_at(block, lane) } else { (block, lane) };
+                let (column, lane) = if lanes == 16 { radix::value_at(block, lane) } else { (block, lane) };
                 twiddle((column + entry * quotient) * lane, n)
             });
             push_complexes::<V>(&mut lane_twiddles, factors);
@@ -107,7 +107,7 @@ impl FftPlan {
     }
 
     /// exp(-2πi k j / n) for the column k and the lane j of each value of position p, for each p. With sixteen lanes they
-    /// are those that [`value_at`](radix16::value_at) tells. `V` is that of the plan.
+    /// are those that [`value_at`](radix::value_at) tells. `V` is that of the plan.
     #[inline(always)]
     pub fn lane_twiddles<V: Register>(&self, token: V::Token) -> &[Complex<V>] {
         &complexes(token, &self.lane_twiddles)[..self.columns]

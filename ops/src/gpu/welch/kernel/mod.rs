@@ -1,12 +1,12 @@
 //! Device code of Welch power and peaks in one launch.
 //!
 //! Per row: `row_power` loads a pair of segments and applies the window, the passes of `transform` transform it,
-//! `row_power` sums and folds the squares (`gain` the products of neighbours, which it may take), and `select` writes the
+//! `row_power` sums and folds the squares (`gain` the products of neighbours, which it may take), and `search` writes the
 //! strongest bins. `steps` is the same in launches of their own.
 
 mod gain;
 mod row_power;
-mod select;
+mod search;
 mod select_by_network;
 mod steps;
 mod team;
@@ -14,7 +14,7 @@ mod team;
 use cubecl::prelude::*;
 
 use self::row_power::{fold_one_sided, load_first_pair, row_start, samples_per_unit, sum_segments};
-use self::select::write_strongest;
+use self::search::write_strongest;
 use self::team::{TeamIndex, TeamMemory, UnitTables, load_tables, team_index};
 use crate::gpu::complex::Complex;
 use crate::gpu::signal::Signal;

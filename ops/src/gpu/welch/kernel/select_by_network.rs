@@ -9,7 +9,7 @@
 use cubecl::prelude::*;
 
 use super::LaunchShape;
-use super::select::{NOT_FINITE, lowest_bin, searched_bins, write_peak};
+use super::search::{NOT_FINITE, lowest_bin, searched_bins, write_peak};
 use super::team::{TeamIndex, TeamMemory};
 use crate::gpu::top_k::{PeakOutput, power_key};
 use crate::gpu::welch::plan::FusedWelchPlan;
