@@ -90,8 +90,7 @@ pub(in crate::cpu) fn ln(x: f32) -> f32 {
     if x < f32::INFINITY { result } else { x }
 }
 
-/// The exponential of a value up to 0, within 2 units in the last place; of values below −87, that of −87. NaN is
-/// returned.
+/// The exponential of a value up to 0, within 2 units in the last place; below −87, that of −87. NaN is returned.
 ///
 /// x = k ln 2 + r with |r| up to ½ ln 2, and e^x = 2^k e^r, by the series of e^r up to r⁷/7!.
 #[inline(always)]

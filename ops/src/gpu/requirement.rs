@@ -47,8 +47,7 @@ pub fn check(device: &CubeDevice, requirement: &Requirement) -> Result<(), Devic
     check_limits(&limits(device), requirement)
 }
 
-/// Whether the device can run Fourier transforms of `points` points over `rows` rows of `row_len` values, and their
-/// adjoints.
+/// Whether the device can run transforms of `points` points over `rows` rows of `row_len` values, and their adjoints.
 pub fn check_fft(device: &CubeDevice, points: usize, rows: usize, row_len: usize) -> Result<(), DeviceLimitError> {
     let limits = limits(device);
     let mut largest = row_len.max(points);
@@ -93,8 +92,7 @@ pub fn check_long_conv(
     DeviceLimitError::unless(DeviceLimit::LaunchElements, channels.saturating_mul(values), MAX_ELEMENTS)
 }
 
-/// The limits of a device, kept from the first call on: loading a device's client takes the lock that the threads which
-/// launch kernels need.
+/// The limits of a device, kept from the first call on: loading its client takes the lock of threads that launch kernels.
 fn limits(device: &CubeDevice) -> Limits {
     static LIMITS: LazyLock<RwLock<HashMap<CubeDevice, Limits>>> = LazyLock::new(RwLock::default);
     if let Some(known) = LIMITS.read().unwrap_or_else(PoisonError::into_inner).get(device) {

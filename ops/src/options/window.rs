@@ -486,7 +486,7 @@ mod tests {
     #[test]
     fn coefficients_are_those_of_scipy() {
         let fixtures: Vec<Fixture> =
-            serde_json::from_str(include_str!("../../../tests/fixtures/windows.json")).expect("fixtures parse");
+            serde_json::from_str(include_str!("../../tests/fixtures/windows.json")).expect("fixtures parse");
         assert!(fixtures.len() >= 50);
         for Fixture { window: name, symmetric, values } in fixtures {
             let window: Window = name.parse().expect("a window");

@@ -53,8 +53,7 @@ pub(super) fn spectral_backward(inputs: inputs::SpectralConvBackward<CubeTensor>
     of_input.into_iter().chain(of_weights).collect()
 }
 
-/// Tensors, and their real rows along the last dimension: as they are, or copied where launches count no rows so far
-/// apart.
+/// Tensors, and their real rows along the last dimension, copied where launches count no rows so far apart.
 fn counted_rows<const N: usize>(tensors: [CubeTensor; N], shape: &SpectralShape) -> [(CubeTensor, StridedRows); N] {
     let rows = tensors.map(real_rows);
     let strides: Vec<usize> = rows.iter().map(|(_, rows)| rows.stride).chain([shape.points[shape.last()]]).collect();

@@ -89,8 +89,7 @@ struct WelchCall {
 }
 
 impl WelchCall {
-    /// The call for `k` peaks, or for power where `k` is 0. One launch reads segments that are evenly spaced where they
-    /// are.
+    /// The call for `k` peaks, or for power where `k` is 0. One launch reads evenly spaced segments where they are.
     fn new(signal: CubeTensor, window: CubeTensor, gain: Option<CubeTensor>, options: WelchOptions, k: usize) -> Self {
         let taps = gain.as_ref().map_or(0, |gain| gain_taps(gain.meta.shape()));
         if let Some((first, even)) = evenly_spaced(&options) {
@@ -103,8 +102,7 @@ impl WelchCall {
         Self::by_steps(signal, window, gain, options)
     }
 
-    /// The call for launches per step, which take all segments of a frame: those that are chosen are copied one after the
-    /// other.
+    /// The call for launches per step, which take all segments of a frame: chosen ones are copied one after the other.
     fn by_steps(signal: CubeTensor, window: CubeTensor, gain: Option<CubeTensor>, options: WelchOptions) -> Self {
         let signal = widened(signal);
         let (signal, options) = match options.chosen {

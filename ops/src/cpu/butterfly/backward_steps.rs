@@ -4,8 +4,7 @@ use crate::cpu::butterfly::program::{ElementKind, Program};
 use crate::cpu::butterfly::steps::{Elements, butterfly};
 use crate::cpu::isa::register::{Complex, Register, SharedKernel};
 
-/// Runs a dense program backwards: turns the gradient of its output into that of its input, and adds those of the
-/// weights to sums.
+/// Runs a dense program backwards: from the gradient of its output to that of its input, and to sums of the weights'.
 pub(in crate::cpu) struct RunBackward<'a, V, const W: usize, const S: usize> {
     pub program: &'a Program,
     /// Weights of each slot. `W` is 2 if every gate is 1, with w, and 4 if not, with w, g and 1 − g.

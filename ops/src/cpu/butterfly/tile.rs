@@ -155,8 +155,7 @@ fn for_reversed(order: &[u32], mut put: impl FnMut(usize, [usize; 4])) {
     }
 }
 
-/// Loads rows of complex values into a tile, in bit-reversed order, and prefetches the next tile's rows. `order` is
-/// that of their length.
+/// Loads rows of complex values into a tile, in the bit-reversed `order`, and prefetches the next tile's rows.
 #[inline(always)]
 pub(in crate::cpu) fn load_reversed<V: Register>(
     token: V::Token,

@@ -24,8 +24,7 @@ pub(in crate::cpu) fn width(n: usize) -> Width {
     if n >= MIN_N_SIXTEEN_LANES { Width::Sixteen } else { Width::Eight }
 }
 
-/// Tables of the transform of `n` values in registers of one type, `n` at least [`shortest`]: see
-/// [`passes`](super::passes).
+/// Tables of the [`passes`](super::passes) over `n` values in registers of one type, `n` at least [`shortest`].
 #[derive(Debug)]
 pub(in crate::cpu) struct FftPlan {
     /// Registers of a vector, `n / L`.
@@ -120,8 +119,7 @@ impl FftPlan {
     }
 }
 
-/// The shortest transform in registers of `V`, with as many columns as both the transform over lanes and the first pass
-/// over columns need.
+/// The shortest transform in registers of `V`, with the columns that the lane pass and the first pass need.
 pub(in crate::cpu) const fn shortest<V: Register>() -> usize {
     V::LANES * if V::LANES > V::RADIX { V::LANES } else { V::RADIX }
 }

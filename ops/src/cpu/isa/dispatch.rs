@@ -81,8 +81,7 @@ pub(in crate::cpu) fn dispatch(_set: InstructionSet, _width: Width, kernel: impl
     kernel.run::<Portable<4>>(PortableToken);
 }
 
-/// As [`dispatch`], on registers with two rows of eight lanes where `set` and the processor have AVX-512, else with
-/// [`Width::Eight`].
+/// As [`dispatch`], on two rows of eight lanes where `set` and the processor have AVX-512, else with [`Width::Eight`].
 #[cfg(target_arch = "x86_64")]
 pub(in crate::cpu) fn dispatch_two_rows(set: InstructionSet, kernel: impl Kernel) {
     if set >= InstructionSet::Avx512

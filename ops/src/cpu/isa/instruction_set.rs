@@ -66,8 +66,7 @@ impl InstructionSet {
         FORCED.get().is_some()
     }
 
-    /// Runs `body`, whose calls from this thread use this set, or the detected one if the processor lacks this one.
-    /// For tests and benchmarks.
+    /// For tests and benchmarks, runs `body` with this set on this thread, or the detected one if this is not there.
     pub fn force<R>(self, body: impl FnOnce() -> R) -> R {
         self.min(Self::detected()).choose(body)
     }

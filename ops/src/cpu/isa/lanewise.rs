@@ -11,8 +11,7 @@ macro_rules! intrinsic {
 
 /// Declares `$name`, a register of `$native`, with its operators and [`Lanewise`](super::register::Lanewise).
 ///
-/// Each line of the table is one operation: its operands, then the intrinsic. Those under `keys` have operands of the
-/// integer register type.
+/// Each line of the table is one operation: its operands, then the intrinsic; under `keys`, on integer registers.
 macro_rules! lanewise {
     (
         $(#[$attribute:meta])*

@@ -24,9 +24,7 @@ pub(in crate::cpu) use dispatch::Kernel;
 pub(in crate::cpu) use dispatch::{Width, dispatch, dispatch_two_rows, dispatch_widest};
 pub use instruction_set::InstructionSet;
 
-/// Whether the f32 kernels compute transforms of length `n` on this thread; plain loops compute the others.
-///
-/// The rule is the same for every operation: see [`simd_enabled`].
+/// Whether the f32 kernels compute transforms of length `n` on this thread, [if they run](simd_enabled) at all.
 pub(in crate::cpu) fn supports_length(n: usize) -> bool {
     simd_enabled() && (MIN_N_FFT..=MAX_N_FFT).contains(&n)
 }

@@ -64,8 +64,7 @@ impl LaneConv<'_> {
         });
     }
 
-    /// Calls `body` with a kernel for each row of a task's tiles, memory for `buffers` tiles of complex values, and the
-    /// width of registers.
+    /// Calls `body` with a kernel for each row of a task's tiles, memory for `buffers` complex tiles, and a width.
     fn with_task(self, task: usize, tiles: &[ConvTile], buffers: usize, body: impl FnOnce(&[f32], &mut [Line], Width)) {
         let Self { inputs, plan, tiling } = self;
         let (taps, rows) = (inputs.taps(), tiles.iter().map(|tile| tile.rows).max().unwrap_or(0));
@@ -380,8 +379,7 @@ pub(super) fn add_products<V: Register>(
     }
 }
 
-/// The spectra of correlations, from sums over the batch, divided by the points; in the plan's places, with parts
-/// exchanged.
+/// The spectra of correlations, from sums over the batch, over the points; in the plan's places, with parts exchanged.
 #[inline(always)]
 pub(super) fn correlate<V: Register>(
     token: V::Token,

@@ -122,8 +122,7 @@ impl<T: Real> Engine<T> {
     }
 }
 
-/// Points of a transform with a row per lane, of at least as many. Those of a long power of two would be in few sets of
-/// the cache.
+/// Points of a transform with a row per lane, at least as many; those of a long power of two are in few sets of a cache.
 fn lane_points(pairs: usize) -> usize {
     if pairs.is_power_of_two() && pairs >= MIN_ALIASED { next_fast_len(pairs + 1) } else { pairs }
 }

@@ -35,8 +35,7 @@ pub struct MelCall<'a, T> {
     pub logarithm: Option<&'a Logarithm>,
 }
 
-/// Bands of every frame of every row, or their logarithms: `signal` `[rows, samples]` → `output` `[rows, bands,
-/// frames]`.
+/// Bands of every frame, or their logarithms: `signal` `[rows, samples]` → `output` `[rows, bands, frames]`.
 ///
 /// A sample that is not finite spoils the frames that hold it, and no other.
 pub fn mel<T: Real>(signal: &[T], call: &MelCall<'_, T>, output: &mut [T]) {

@@ -281,8 +281,7 @@ impl ChannelTransform<'_> {
         }
     }
 
-    /// Channels from their modes, all other bins being 0: `input` `[channels, modes…]` → `output` `[channels,
-    /// points…]`.
+    /// Channels from their modes, other bins being 0: `input` `[channels, modes…]` → `output` `[channels, points…]`.
     pub fn inverse<T: Real>(&self, [re, im]: [&[T]; 2], output: &mut [T], spare: &mut [T]) {
         let Self { shape, options, .. } = *self;
         let (last, modes) = (shape.last(), shape.channel_modes());

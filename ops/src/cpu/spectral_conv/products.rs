@@ -16,8 +16,7 @@ const ROWS: usize = 64;
 /// Columns of a tile.
 const TILE_COLUMNS: usize = 2;
 
-/// Computes a product whose factors and result have all the values that are read and written: real and imaginary parts
-/// each.
+/// Computes a product whose factors and result, in parts, have all the values that are read and written.
 ///
 /// # Safety
 /// The spans of the factors and of the product are within their parts, and there are at least 8 modes.
@@ -275,8 +274,7 @@ impl Strides {
     }
 }
 
-/// The products C\[i, j\] = Σ_t A\[i, t\] · B\[t, j\], or B's conjugate, of matrices at each of `modes` modes, the last
-/// dimension of all three.
+/// The products C\[i, j\] = Σ_t A\[i, t\] · B\[t, j\], or B's conjugate, at each of `modes` modes, the last dimension.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ModeProduct {
     /// Rows of A and C.

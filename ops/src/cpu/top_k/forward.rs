@@ -23,8 +23,7 @@ const BLOCK: usize = 16;
 const MAX_K: usize = 4 * BLOCK;
 /// Largest number of bins of a row for the search in registers: with more, keys have too few bits left for the power.
 const MAX_BINS: usize = 1 << 11 | 1;
-/// Keys of the least and the greatest finite value in a general search, as `Lanewise::ordered` makes them, without
-/// the bits that number bins.
+/// Keys of the least and the greatest finite value in a general search, without the bits that number bins.
 const MIN_KEY: u32 = !f32::NEG_INFINITY.to_bits() + 1;
 const MAX_KEY: u32 = (f32::INFINITY.to_bits() | 1 << 31) - 1;
 

@@ -10,8 +10,7 @@ use super::{long_rows, mixed_radix_rows, short_rows};
 use crate::cpu::isa::register::Register;
 use crate::cpu::isa::{self, InstructionSet, Kernel, Width, dispatch, dispatch_two_rows};
 
-/// The shortest rows of a power of two values that go through the passes of [`fft`](crate::cpu::fft), if registers do
-/// not hold them.
+/// The shortest power of two that goes through the passes of [`fft`](crate::cpu::fft), if registers do not hold it.
 const MIN_PASSES: usize = 128;
 
 /// Algorithm that transforms complex rows.
@@ -31,15 +30,13 @@ pub(super) enum ComplexAlgorithm {
 }
 
 impl ComplexAlgorithm {
-    /// The algorithm for `rows` rows of `n` values, cut or padded from `width`, on this thread; none where rustfft is
-    /// faster.
+    /// The algorithm on this thread for `rows` rows of `n` values, cut or padded from `width`, if rustfft is not faster.
     pub fn of(n: usize, width: usize, rows: usize) -> Option<Self> {
         let whole = if width == n { Self::of_whole_rows(n) } else { None };
         whole.or_else(|| MixedRadixPlan::of(n, rows).map(Self::Lanes)).or_else(|| ChirpPlan::of(n).map(Self::Chirp))
     }
 
-    /// The algorithm that fills registers with the values of a row, for any number of rows of `n` values, if there is
-    /// one.
+    /// The algorithm, if there is one, that fills registers with the values of a row, for any number of `n`-point rows.
     pub fn of_whole_rows(n: usize) -> Option<Self> {
         if let Some(filled) = short_rows::filled_by(n) {
             return Some(Self::Short(filled));

@@ -41,8 +41,7 @@ pub(super) struct LaneTransform<'a> {
     pub plan: &'a MixedRadixPlan,
 }
 
-/// Points of the complex transform that a real one of `n` points is made of: an even one takes two samples as one
-/// value.
+/// Points of the complex transform that computes a real one of `n` points: an even one takes two samples as a value.
 pub(super) fn complex_points(n: usize) -> usize {
     if n.is_multiple_of(2) { n / 2 } else { n }
 }
@@ -394,8 +393,7 @@ impl<'a, V: Register> FrameSpectra<'a, V> {
         self.rows.store_real(rows);
     }
 
-    /// Stores the columns that `get` gives, at most `n`, to rows of `length` values, at most as many as a register has
-    /// lanes.
+    /// Stores the columns that `get` gives, at most `n`, to at most a register's rows of `length` values.
     #[inline(always)]
     pub fn store(&mut self, rows: &mut [f32], length: usize, get: impl Fn(usize) -> V) {
         store_columns(self.rows.token, rows, length, self.rows.spare, get);

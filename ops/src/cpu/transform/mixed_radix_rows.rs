@@ -62,8 +62,7 @@ impl RowPlan {
     }
 }
 
-/// The forward transform of every row of `input` `[rows, n]`, or of the rows that `output` has, times `factor`, in the
-/// registers that they fill.
+/// The forward transforms of `input` `[rows, n]`, or of the rows that `output` has, times `factor`, in filled registers.
 pub(super) fn transform_rows(
     input: Option<[&[f32]; 2]>,
     n: usize,
@@ -136,8 +135,7 @@ struct TileTransform<'a, V: Register> {
 }
 
 impl<V: Register> TileTransform<'_, V> {
-    /// Transforms `input`, or else the values that `output` has: as many rows as a register, or one. `spare` is a row
-    /// of each part.
+    /// Transforms a register's rows of `input`, or else of `output`, or one row. `spare` is a row of each part.
     #[inline(always)]
     fn run(
         &mut self,

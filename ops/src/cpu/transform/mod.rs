@@ -53,8 +53,7 @@ struct OneSidedFactors<T> {
 }
 
 impl<T: Real> OneSidedFactors<T> {
-    /// The factors of a transform for an engine that computes it in the direction `computed`: in the other one it is
-    /// the conjugate.
+    /// The factors of a transform for an engine of the direction `computed`: in the other one it is the conjugate.
     fn of(options: &FftOptions, computed: Direction) -> Self {
         let interior = options.scale * options.interior;
         let sign = if options.direction == computed { 1.0 } else { -1.0 };
@@ -115,8 +114,7 @@ pub fn real_fft<T: Real>(signal: &[T], width: usize, options: &FftOptions, outpu
     lowest_bins(signal, width, options, options.bins(), all_rows, output);
 }
 
-/// The lowest `kept` bins of [`real_fft`]: `output` `[rows, kept]`. The rows may be a part of `all_rows`, which all go
-/// the same way.
+/// The lowest `kept` bins of [`real_fft`]: `output` `[rows, kept]`. `all_rows`, of which these may be a part, go one way.
 pub fn lowest_bins<T: Real>(
     signal: &[T],
     width: usize,

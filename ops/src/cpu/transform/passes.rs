@@ -167,8 +167,7 @@ fn times<V: Register>(factor: V, z: Complex<V>) -> Complex<V> {
     Complex { re: factor * z.re, im: factor * z.im }
 }
 
-/// The transform of as many values as `turns` has, an odd prime: the first is `first`, and `pairs` are t_k and u_k.
-/// Bins go to `put`.
+/// The transform of an odd prime number of values, that of `turns`, `first` and t_k and u_k in `pairs`; bins go to `put`.
 ///
 /// `turns` are (cos, sin) of 2πq/p.
 #[inline(always)]

@@ -19,8 +19,7 @@ pub(in crate::cpu) struct Pass {
     pub radix: usize,
     /// Points of the transforms that are joined.
     pub len: usize,
-    /// exp(-2πi jk / (radix len)) for j from 0 to `len`, k from 1 to `radix`: `[len][radix - 1]`. None in the first
-    /// pass.
+    /// exp(-2πi jk / (radix len)), j below `len`, k from 1 to `radix`: `[len][radix - 1]`; none in the first pass.
     pub twiddles: Vec<[f32; 2]>,
     /// (cos, sin) of 2π q / radix for every q, where the radix has no code of its own.
     pub turns: Vec<[f32; 2]>,
@@ -34,8 +33,7 @@ pub(in crate::cpu) struct MixedRadixPlan {
     pub largest_radix: usize,
     /// Place of each value in the tile: the reverse of its digits in the mixed radices.
     pub places: Vec<u32>,
-    /// -i exp(-2πi k / (2 points)) for k up to half the points, which join the halves of a real transform of twice as
-    /// many.
+    /// -i exp(-2πi k / (2 points)) for k up to half the points: they join the halves of a real transform of 2 points.
     pub half_turns: Vec<[f32; 2]>,
 }
 
@@ -117,8 +115,7 @@ pub(super) fn largest_prime(mut n: usize) -> usize {
     n
 }
 
-/// The radices of `n`, in the order of their passes: primes, then powers of two up to `largest`, which are the larger
-/// the later.
+/// The radices of `n`, in the order of their passes: primes, then ascending powers of two up to `largest`.
 fn radices(mut n: usize, largest: usize) -> Vec<usize> {
     let mut odd = Vec::new();
     let mut factor = 3;

@@ -9,8 +9,7 @@ use crate::cpu::runtime::take;
 use crate::cpu::runtime::tasks::Tasks;
 use crate::options::{Direction, FftOptions};
 
-/// Forward transforms of complex rows, as [`complex_fft`](super::complex_fft()), of `input` or of the rows that the
-/// output has.
+/// Forward transforms, as [`complex_fft`](super::complex_fft()), of `input` or of the rows that the output has.
 pub(super) fn complex_fft<T: Real>(
     input: Option<[&[T]; 2]>,
     width: usize,

@@ -177,8 +177,7 @@ impl Kernel for UnpackKernel<'_> {
     }
 }
 
-/// Computes the complex values whose transforms are real rows from the rows' lower bins, cut or padded, times the
-/// factors.
+/// Complex values whose transforms are real rows, from the rows' lower bins, cut or padded, times the factors.
 struct PackKernel<'a> {
     rows: &'a RealRows,
     input: [&'a [f32]; 2],

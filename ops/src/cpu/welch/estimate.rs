@@ -13,8 +13,7 @@ use crate::options::{Detrend, Scaling, SegmentSet, WelchOptions};
 pub struct Estimate<'a, T> {
     /// `[n_fft]`.
     pub(in crate::cpu) window: &'a [T],
-    /// `[bins, 3]` or `[bins, 5]`, as in [`gain`](crate::cpu::welch::gain), of an even `n_fft`. Without it, power stays as
-    /// it is.
+    /// `[bins, 3]` or `[bins, 5]`, as in [`gain`](crate::cpu::welch::gain), of an even `n_fft`, if power has one.
     pub(in crate::cpu) gain: Option<&'a [T]>,
     pub(in crate::cpu) options: &'a WelchOptions,
     pub(in crate::cpu) segments: FrameSegments,

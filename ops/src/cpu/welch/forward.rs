@@ -258,8 +258,7 @@ struct RowPowerBuffers<'a, V: Register, const N: usize> {
     call: &'a WelchCall<'a>,
     /// Plan of two segments as one complex transform.
     pairs: &'static FftPlan,
-    /// Plan of a single segment as a complex transform of its pairs of samples. None if that is too short for the
-    /// lanes.
+    /// Plan of a single segment as a complex transform of its pairs of samples, unless that is too short for the lanes.
     halves: Option<&'static FftPlan>,
     /// `[n]`.
     window: &'a [V],

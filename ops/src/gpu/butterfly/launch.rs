@@ -15,8 +15,7 @@ use crate::gpu::reduce::{RowBlocks, sum_rows};
 const FILLING_VALUES: usize = 512 * 256;
 /// Rows of a block of larger transforms. A block's sums take as much memory as two rows.
 const BLOCK_ROWS: usize = 16;
-/// Largest number of blocks of a transform. It gives several waves of cubes, so that idle processors in the last wave
-/// matter little.
+/// Largest number of blocks of a transform: several waves of cubes, of which the last may leave processors idle.
 const MAX_TRANSFORM_BLOCKS: usize = 4096;
 
 /// The butterflies of a transform of length `n`.

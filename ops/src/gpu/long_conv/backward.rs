@@ -96,8 +96,7 @@ impl Convolution<'_> {
         blocks(self.shape.batch, self.shape.channels, launch.layout.units) == 1
     }
 
-    /// Whether the rows of every element of the batch start where devices bind memory, and no tap is past the end of
-    /// the rows.
+    /// Whether every element of the batch starts where devices bind memory, and no tap is past the end of the rows.
     pub fn can_correlate_rows(&self, inputs: &ConvolutionInputs) -> bool {
         let rows = [&inputs.signal, &inputs.grad].into_iter().chain(&inputs.gate);
         let is_aligned = |rows: &StridedRows| (self.shape.channels * rows.stride).is_multiple_of(ALIGNMENT);

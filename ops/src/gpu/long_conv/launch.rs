@@ -203,8 +203,7 @@ impl<'a> Convolution<'a> {
         Ok(())
     }
 
-    /// Rows of a launch where each step is one: as many as scratch memory has room for, `buffers` times as long as a
-    /// padded row.
+    /// Rows of a launch where each step is one: as many as scratch memory holds, in `buffers` padded rows each.
     pub fn chunks(&self, buffers: usize) -> impl Iterator<Item = Range<usize>> + use<> {
         chunks(self.device, self.shape.rows(), buffers * 2 * self.points, 2 * self.points)
     }

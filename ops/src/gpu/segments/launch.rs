@@ -189,8 +189,7 @@ impl Segments<'_> {
         );
     }
 
-    /// The window's gradient `[n]` through the windowed segments `taken`, on top of the contents of `into` if it
-    /// `is_added`.
+    /// The window's gradient `[n]` through the segments `taken`, on top of the contents of `into` if it `is_added`.
     pub fn window_gradient(
         &self,
         device: &GpuDevice,

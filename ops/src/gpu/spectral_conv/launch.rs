@@ -33,8 +33,7 @@ pub struct SpectralConvGradients {
 }
 
 impl SpectralConv<'_> {
-    /// Computes `output` `[batch, outputs, points…]` from `input` `[batch, inputs, points…]`, rows of the last
-    /// dimension.
+    /// `output` `[batch, outputs, points…]` from `input` `[batch, inputs, points…]`, rows of the last dimension.
     ///
     /// # Errors
     /// If a length takes more than the device has, or a batch element more values than a launch counts.
@@ -256,8 +255,7 @@ pub struct ColumnTransform {
 }
 
 impl ColumnTransform {
-    /// The modes `[matrices, modes, width]` of the columns of `[matrices, points, width]`: bins of the forward
-    /// transform.
+    /// The modes `[matrices, modes, width]` of columns of `[matrices, points, width]`: bins of the forward transform.
     pub fn forward(&self, device: &GpuDevice, input: &ComplexRows) -> Result<ComplexRows, DeviceLimitError> {
         let Columns { points, modes, width } = self.columns;
         let output = ComplexRows::empty(&device.client, self.matrices * modes * width);
@@ -286,8 +284,7 @@ impl ColumnTransform {
         ColumnModes { columns: self.columns.width as u32, modes: self.columns.modes as u32 }
     }
 
-    /// Transforms the columns in one launch, if a column fits a cube. `rows` are those of a matrix that is read, and
-    /// of one that is written.
+    /// Transforms the columns in one launch, if one fits a cube. `rows` are those of the matrices read and written.
     fn launch(
         &self,
         device: &GpuDevice,

@@ -150,8 +150,7 @@ impl CubeLayout {
         passes.sum::<u64>() * u64::from(64 + crowded + alone) / 64
     }
 
-    /// Whether a multiprocessor has the registers of two cubes of one sequence each: one computes while the other
-    /// waits.
+    /// Whether a multiprocessor has the registers of two cubes of one sequence, of which one computes as the other waits.
     fn registers_allow_two(&self) -> bool {
         let has_large_prime = (0..self.radices.count()).any(|pass| {
             let radix = self.radices.radix(pass);
@@ -197,8 +196,7 @@ pub enum MemoryOrder {
 }
 
 impl CubeLayout {
-    /// The cheapest layout on a device, if the transform fits one of its cubes and has no prime factor that is too
-    /// large.
+    /// The cheapest layout on a device, if the transform fits one of its cubes and has no too large a prime factor.
     pub fn of(n: u32, order: MemoryOrder, limits: &Limits) -> Option<Self> {
         if !is_smooth(n) || 8 * n as usize > limits.shared {
             return None;

@@ -5,8 +5,7 @@ use super::cube_layout::CubeLayout;
 /// Units of a sequence below which their accesses to a row are too short for the memory: 64 bytes of f32.
 const FEW_UNITS: u32 = 16;
 
-/// Position of a launch's sequences in memory: value i of column c of a row is `column_stride`·c + `stride`·i values
-/// from the row's start.
+/// Position of a launch's sequences: value i of column c is `column_stride`·c + `stride`·i values from a row's start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SequenceAccess {
     /// Values from one column to the next.
@@ -187,8 +186,7 @@ impl TransformLaunchPlan {
         self.layout.n / self.radix(pass)
     }
 
-    /// Offset in the table of the twiddles of pass `pass`: `radix × before` of them, but for the first pass of a
-    /// transform.
+    /// Offset in the table of the `radix × before` twiddles of pass `pass`, which the first of a transform lacks.
     pub const fn twiddles_at(&self, pass: u32) -> u32 {
         let (mut at, mut earlier) = (0, 0);
         while earlier < pass {
@@ -257,8 +255,7 @@ impl TransformLaunchPlan {
         matches!(self.source, RowForm::PairSpectrum) && self.columns == 1 && !self.chirps_input
     }
 
-    /// Whether the sequences of a cube are columns of bins and the columns of their mirror images, which a fold takes
-    /// together.
+    /// Whether a cube's sequences are columns of bins and those of their mirror images, which a fold takes together.
     pub const fn mirrors_columns(&self) -> bool {
         matches!(self.sink, RowForm::PairSpectrum) && self.columns > 1
     }

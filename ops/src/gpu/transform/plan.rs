@@ -46,8 +46,7 @@ pub struct ColumnModes {
 }
 
 impl TransformKind {
-    /// Points of the complex transform that computes a transform of `points`: half as many of real rows of an even
-    /// number.
+    /// Points of the complex transform that computes a transform of `points`: half, of real rows of an even number.
     const fn complex_points(self, points: u32) -> u32 {
         if self.is_by_halves(points) { points / 2 } else { points }
     }
@@ -241,8 +240,7 @@ fn rows_launch(layout: CubeLayout, columns: u32, points: u32) -> TransformLaunch
     TransformLaunchPlan { columns, output: SequenceAccess::columns(columns), ..whole_rows(layout, points) }
 }
 
-/// The launches of Bluestein's algorithm: x·chirp is convolved with the conjugate chirp, and the result multiplied by
-/// the chirp.
+/// The launches of Bluestein's algorithm: x·chirp is convolved with the conjugate chirp, then multiplied by the chirp.
 fn bluestein(points: u32, limits: &Limits) -> Option<Vec<TransformLaunchPlan>> {
     let least = 2 * points - 1;
     let in_cube = convolution_lengths(least)

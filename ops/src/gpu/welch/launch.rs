@@ -35,8 +35,7 @@ pub struct DeviceEstimate<'a> {
     pub options: &'a WelchOptions,
 }
 
-/// One-sided power of every row → `into` `[rows, bins]`, all f32 and contiguous: by the [`fused_plan`] for it, or by
-/// steps without one.
+/// One-sided power of every row → `into` `[rows, bins]`, contiguous f32: by its [`fused_plan`], or by steps without one.
 pub fn welch_psd(
     device: &GpuDevice,
     frames: &DeviceFrames,

@@ -25,14 +25,12 @@ pub enum TopK {
     Rank,
     /// Bitonic sort of all bins in shared memory. For any number of peaks, on any device.
     Sort,
-    /// Up to 16 peaks: `lanes` units of a plane sort 16 bins at a time on 32-bit keys, by a sorting network, and merge
-    /// over shuffles.
+    /// Up to 16 peaks: `lanes` units of a plane sort 16 bins at a time on 32-bit keys, and merge over shuffles.
     SortingNetwork {
         /// Units per row.
         lanes: u32,
     },
-    /// Up to 16 peaks of a row that has a cube to itself: the bins that reach a bound from each plane's strongest bins
-    /// are ranked.
+    /// Up to 16 peaks of a row that has a cube to itself: bins that reach a bound from the planes' strongest are ranked.
     Bound,
 }
 
@@ -84,13 +82,11 @@ pub struct FusedWelchPlan {
     pub scaled: bool,
     /// Factors per bin of the gain; 0 for none.
     pub gain_taps: usize,
-    /// Cubes per processor of a persistent launch, whose cubes take further rows until all are done; `None` is a cube
-    /// per few rows.
+    /// Cubes per processor of a persistent launch, which take rows until all are done; `None` is a cube per few rows.
     pub persistent_cubes_per_sm: Option<u32>,
     /// Whether peaks are searched in a part of the bins. Which part is no part of a plan: a kernel takes any.
     pub banded: bool,
-    /// Search for peaks; `None` writes the power of every bin. The number of peaks is no part of a plan: a kernel takes
-    /// any.
+    /// Search for peaks, of any number; `None` writes the power of every bin.
     pub top_k: Option<TopK>,
 }
 
