@@ -10,7 +10,8 @@
 //! - `butterfly`: the butterfly transform of any length, forward and backward.
 //! - `transform`: discrete Fourier transforms of any length, complex and real.
 //! - `long_conv`: causal convolutions with a kernel per channel, in one launch where a row fits a cube.
-//! - `segments`: windowed segments of rows, their spectra and the gradients of both, in a launch per step.
+//! - `segments`: windowed segments of rows, their spectra and the gradients of both, in a launch per step; frames that are
+//!   transformed within a cube.
 //! - `welch`: Welch power and peaks, in one launch where a row fits a cube, else from the spectra of `segments`.
 //! - `mel`: mel spectra, in one launch where a frame fits a cube, else from the spectra of `segments`.
 //! - `peak_loss`: losses of power against target peaks.

@@ -1,5 +1,4 @@
-//! Mel spectra: in one launch, or by spectra of frames and bands in turn. Power of rows that are one frame each, in one
-//! launch. For gradients, spectra are computed anew, turned into their gradients, and transformed back.
+//! Mel spectra: in one launch, or by spectra of frames and bands in turn. For gradients, spectra are computed anew, turned into their gradients, and transformed back.
 
 use std::convert::Infallible;
 use std::ops::Range;
@@ -8,15 +7,13 @@ use std::sync::Arc;
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use super::kernel::{self, BandShapeLaunch, FrameInputLaunch, SparseRowsLaunch};
-use super::plan::{BandForm, BandPlan, FusedMelPlan};
+use super::kernel::{self, BandShapeLaunch, SparseRowsLaunch};
+use super::plan::BandPlan;
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{
-    DeviceCache, DeviceLimitError, GpuDevice, buffer, chunks, cubes, elements, empty, floats, from_row, launch, pairs,
-    upload,
+    DeviceCache, DeviceLimitError, GpuDevice, buffer, chunks, cubes, elements, empty, floats, from_row, launch, upload,
 };
-use crate::gpu::segments::{DeviceFrames, RowPadding, SegmentShapeLaunch, Segments};
-use crate::gpu::signal::SignalArgs;
+use crate::gpu::segments::{DeviceFrames, FusedFramePlan, Segments, frame_input};
 use crate::gpu::transform::plan_cache::prepared;
 use crate::gpu::transform::{TransformKind, TransformProblem};
 use crate::mel_filters::{FilterKey, MelFilter, cached_filters, key};
@@ -46,25 +43,6 @@ pub fn mel(device: &GpuDevice, call: &MelCall<'_>, into: &Handle) -> Result<(), 
         }
     }
     Ok(())
-}
-
-/// Samples of rows, the factors of a frame, and a table as the argument of a launch that transforms frames: in pairs, where
-/// rows are pairs and every frame starts with one, `starts` samples after another or after the start of its row.
-fn frame_input(
-    device: &GpuDevice,
-    rows: &DeviceFrames,
-    window: &Handle,
-    starts: &[usize],
-    table: &Handle,
-    plan: FusedMelPlan,
-) -> FrameInputLaunch {
-    let n = plan.bands.n as usize;
-    let is_paired = plan.is_by_halves() && starts.iter().all(|start| start.is_multiple_of(2));
-    let (signal, window) = match if is_paired { rows.pairs().zip(pairs(window, n)) } else { None } {
-        Some((signal, window)) => (SignalArgs::Pairs(signal), SignalArgs::Pairs(window)),
-        None => (rows.signal(device), SignalArgs::Single(floats(window, n))),
-    };
-    FrameInputLaunch::new(signal, window, buffer::<[f32; 2]>(table, plan.launch.table_len() as usize))
 }
 
 impl<'a> MelCall<'a> {
@@ -102,7 +80,7 @@ impl<'a> MelCall<'a> {
             hop: stft.hop,
             per_row: self.frames(),
             before: stft.padding(),
-            padding: self.plan().padding,
+            padding: self.plan().frame.padding,
             constant: stft.pad.constant(),
             detrend: false,
         }
@@ -121,8 +99,8 @@ impl<'a> MelCall<'a> {
     /// Computes bands in one launch, if the transform of a frame takes one.
     fn launch_fused(&self, device: &GpuDevice, into: &Handle) -> Result<bool, DeviceLimitError> {
         let prepared = prepared(device, TransformProblem::new(self.options.stft.n_fft, TransformKind::RealForward))?;
-        let Some(plan) =
-            FusedMelPlan::of(&prepared.plan.launches, self.plan(), self.rows.samples, device.limits.shared)
+        let BandPlan { frame, form } = self.plan();
+        let Some(plan) = FusedFramePlan::of(&prepared.plan.launches, frame, self.rows.samples, device.limits.shared)
         else {
             return Ok(false);
         };
@@ -145,6 +123,7 @@ impl<'a> MelCall<'a> {
                     self.segments().shape(&(0..frames)),
                     self.band_shape(),
                     plan,
+                    form,
                 )
             );
         }
@@ -179,43 +158,6 @@ impl<'a> MelCall<'a> {
         let n = self.options.stft.n_fft;
         chunks(device, self.rows.rows * self.frames(), 2 * n + 2, n)
     }
-}
-
-/// One-sided power `[rows, n / 2 + 1]` of the first `n` samples of every row times `window`, times `factor` (one f32)
-/// if there is one. Returns whether the transform takes one launch; nothing is computed otherwise.
-pub fn row_power(
-    device: &GpuDevice,
-    rows: &DeviceFrames,
-    n: usize,
-    window: &Handle,
-    factor: Option<&Handle>,
-    into: &Handle,
-) -> Result<bool, DeviceLimitError> {
-    let prepared = prepared(device, TransformProblem::new(n, TransformKind::RealForward))?;
-    let bands = BandPlan { n: n as u32, padding: RowPadding::None, is_power: true, form: BandForm::Sum };
-    let Some(plan) = FusedMelPlan::of(&prepared.plan.launches, bands, rows.samples, device.limits.shared) else {
-        return Ok(false);
-    };
-    let sequences = plan.launch.layout.sequences as usize;
-    // SAFETY: rows past the last one read what the last one reads, and store nothing; every row has `n` samples within
-    // the extent that was checked as the argument was made. Loops have constant bounds.
-    unsafe {
-        launch!(
-            device,
-            kernel::row_power(
-                &device.client,
-                cubes(device, rows.rows.div_ceil(sequences)),
-                CubeDim::new_1d(plan.launch.layout.cube_units()),
-                frame_input(device, rows, window, &[], &prepared.tables[0], plan),
-                floats(factor.unwrap_or(window), 1),
-                floats(into, rows.rows * (n / 2 + 1)),
-                SegmentShapeLaunch::new(1, n as u32, rows.stride as u32, 0, 0, 0.0, 0, rows.rows as u32),
-                factor.is_some(),
-                plan,
-            )
-        );
-    }
-    Ok(true)
 }
 
 /// Gradients that the backward pass writes; those that are not required are `None`.

@@ -1,8 +1,7 @@
 //! Mel spectra: bands of the power or amplitude of frames, and their logarithms.
 //!
 //! - `plan`: what kernels are compiled for, and whether one launch does it all.
-//! - `kernel`: device code; `launch`: sparse filters in device memory, the forward pass, bins instead of bands, and the
-//!   gradients.
+//! - `kernel`: device code; `launch`: sparse filters in device memory, the forward pass and the gradients.
 
 mod kernel;
 mod launch;
@@ -10,5 +9,5 @@ mod plan;
 #[cfg(test)]
 pub(super) mod tests;
 
-pub use launch::{MelCall, MelGradients, mel, mel_backward, row_power};
+pub use launch::{MelCall, MelGradients, mel, mel_backward};
 pub use plan::check_bands;

@@ -2,9 +2,9 @@
 //! functions are checked in `tests/mel.rs`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use super::{MelCall, check_bands, mel, row_power};
+use super::{MelCall, check_bands, mel};
 use crate::gpu::device::{DeviceLimit, GpuDevice, MAX_ELEMENTS, empty};
-use crate::gpu::segments::DeviceFrames;
+use crate::gpu::segments::{DeviceFrames, row_power};
 use crate::gpu::tests::devices::{accelerators, noise, read, small, upload};
 use crate::gpu::tests::launched::take_launched;
 use crate::options::{LogGuard, LogUnit, Logarithm, MelBands, MelOptions, SignalPadding, SpectrumKind, StftOptions};

@@ -1,15 +1,21 @@
-//! Launches of windowed segments, of their transforms, and of the gradients of both; and the factor of a scaling.
+//! Launches of windowed segments, of their transforms, and of the gradients of both; the factor of a scaling; and power of
+//! rows that are one frame each, in one launch.
 
 use std::ops::Range;
 
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
+use super::frames::{self, FrameInputLaunch, FramePlan, FusedFramePlan};
 use super::kernel::{self, Divisor, SCALING_UNITS, SegmentGradientLaunch, SegmentShapeLaunch};
 use super::{CUBE_UNITS, DeviceFrames, RowPadding, SegmentPlan};
 use crate::gpu::complex::ComplexRows;
-use crate::gpu::device::{DeviceLimitError, GpuDevice, cubes, elements, empty, floats, hop_in_32_bits};
+use crate::gpu::device::{
+    DeviceLimitError, GpuDevice, buffer, cubes, elements, empty, floats, hop_in_32_bits, launch, pairs,
+};
 use crate::gpu::reduce::{MAX_ROW_BLOCKS, RowBlocks, sum_rows};
+use crate::gpu::signal::SignalArgs;
+use crate::gpu::transform::plan_cache::prepared;
 use crate::gpu::transform::{StridedRows, TransformCall, TransformKind, TransformProblem, transform};
 use crate::options::{Scaling, WelchOptions};
 
@@ -261,4 +267,60 @@ pub fn add_scaling_gradient(device: &GpuDevice, window: &Handle, grad: &Handle, 
         n as u32,
         divisor,
     );
+}
+
+/// Samples of rows, the factors of a frame, and a table as the argument of a launch that transforms frames: in pairs, where
+/// rows are pairs and every frame starts with one, `starts` samples after another or after the start of its row.
+pub fn frame_input(
+    device: &GpuDevice,
+    rows: &DeviceFrames,
+    window: &Handle,
+    starts: &[usize],
+    table: &Handle,
+    plan: FusedFramePlan,
+) -> FrameInputLaunch {
+    let n = plan.frame.n as usize;
+    let is_paired = plan.is_by_halves() && starts.iter().all(|start| start.is_multiple_of(2));
+    let (signal, window) = match if is_paired { rows.pairs().zip(pairs(window, n)) } else { None } {
+        Some((signal, window)) => (SignalArgs::Pairs(signal), SignalArgs::Pairs(window)),
+        None => (rows.signal(device), SignalArgs::Single(floats(window, n))),
+    };
+    FrameInputLaunch::new(signal, window, buffer::<[f32; 2]>(table, plan.launch.table_len() as usize))
+}
+
+/// One-sided power `[rows, n / 2 + 1]` of the first `n` samples of every row times `window`, times `factor` (one f32)
+/// if there is one. Returns whether the transform takes one launch; nothing is computed otherwise.
+pub fn row_power(
+    device: &GpuDevice,
+    rows: &DeviceFrames,
+    n: usize,
+    window: &Handle,
+    factor: Option<&Handle>,
+    into: &Handle,
+) -> Result<bool, DeviceLimitError> {
+    let prepared = prepared(device, TransformProblem::new(n, TransformKind::RealForward))?;
+    let frame = FramePlan { n: n as u32, padding: RowPadding::None, is_power: true };
+    let Some(plan) = FusedFramePlan::of(&prepared.plan.launches, frame, rows.samples, device.limits.shared) else {
+        return Ok(false);
+    };
+    let sequences = plan.launch.layout.sequences as usize;
+    // SAFETY: rows past the last one read what the last one reads, and store nothing; every row has `n` samples within
+    // the extent that was checked as the argument was made. Loops have constant bounds.
+    unsafe {
+        launch!(
+            device,
+            frames::row_power(
+                &device.client,
+                cubes(device, rows.rows.div_ceil(sequences)),
+                CubeDim::new_1d(plan.launch.layout.cube_units()),
+                frame_input(device, rows, window, &[], &prepared.tables[0], plan),
+                floats(factor.unwrap_or(window), 1),
+                floats(into, rows.rows * (n / 2 + 1)),
+                SegmentShapeLaunch::new(1, n as u32, rows.stride as u32, 0, 0, 0.0, 0, rows.rows as u32),
+                factor.is_some(),
+                plan,
+            )
+        );
+    }
+    Ok(true)
 }

@@ -1,8 +1,10 @@
-//! Segments of rows: samples times a window, their spectra, and the gradients of both, in one launch per step.
+//! Segments of rows: samples times a window, their spectra, and the gradients of both, in one launch per step; and frames
+//! that are transformed within a cube.
 //!
 //! Any length and any device can run them: mel spectra and Welch estimates that do not fit one launch, and the gradients
 //! of both, are made of these.
 
+mod frames;
 mod kernel;
 mod launch;
 
@@ -11,8 +13,9 @@ use cubecl::server::Handle;
 
 use crate::gpu::device::{floats, pairs};
 use crate::sample_type::SampleType;
-pub(super) use kernel::{SegmentShape, SegmentShapeLaunch, has_gradient, sample_place};
-pub(super) use launch::{SegmentSpectra, Segments, add_scaling_gradient, scaling_factor};
+pub(super) use frames::{FrameInput, FramePlan, FusedFramePlan, frame_magnitudes, magnitude_at};
+pub(super) use kernel::{SegmentShape, has_gradient, sample_place};
+pub(super) use launch::{SegmentSpectra, Segments, add_scaling_gradient, frame_input, row_power, scaling_factor};
 
 /// Units of a cube whose units sum over segments together.
 pub const CUBE_UNITS: u32 = 128;

@@ -15,8 +15,7 @@ use super::row_spectra::{RowGain, RowSpectra, SumGradients, UngainedPower};
 use crate::gpu::device::{
     DeviceLimitError, GpuDevice, buffer, chunks, empty, floats, from_row, hop_in_32_bits, launch,
 };
-use crate::gpu::mel::row_power;
-use crate::gpu::segments::{DeviceFrames, add_scaling_gradient, scaling_factor};
+use crate::gpu::segments::{DeviceFrames, add_scaling_gradient, row_power, scaling_factor};
 use crate::gpu::top_k::{PeakBuffers, SearchedRows, top_k};
 use crate::gpu::transform::launch_plan::Barrier;
 use crate::gpu::transform::plan_cache::table_of;

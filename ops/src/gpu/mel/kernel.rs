@@ -1,14 +1,12 @@
-//! Device code of mel spectra.
-
-mod fused;
+//! Device code of mel spectra: bands of frames in one launch, or in launches of their own after transforms of any length,
+//! and their gradients.
 
 use cubecl::prelude::*;
 
 use crate::gpu::complex::{Complex, ComplexBuffers, square};
 use crate::gpu::mel::plan::{BandForm, BandPlan};
-use crate::gpu::segments::{RowPadding, SegmentShape, has_gradient};
-use crate::gpu::signal::Signal;
-pub use fused::{mel_frames, row_power};
+use crate::gpu::segments::{FrameInput, FusedFramePlan, SegmentShape, frame_magnitudes, has_gradient, magnitude_at};
+use crate::gpu::transform::kernel::own_sequence;
 
 /// A sparse matrix, each of whose rows has its weights side by side.
 #[derive(CubeType, CubeLaunch)]
@@ -17,17 +15,6 @@ pub struct SparseRows {
     pub rows: Box<[u32]>,
     /// Weights of all rows.
     pub weights: Box<[f32]>,
-}
-
-/// The buffers of a launch that transforms frames.
-#[derive(CubeType, CubeLaunch)]
-pub struct FrameInput {
-    /// Rows of samples; f32 in pairs where frames start with a pair and are transformed by halves.
-    pub signal: Signal,
-    /// Factors of the samples of a frame, f32, in pairs where samples are.
-    pub window: Signal,
-    /// The table of the transform.
-    pub table: Box<[Complex]>,
 }
 
 /// Bands, and their logarithms.
@@ -65,32 +52,17 @@ pub fn first_band(frame: u32, frames: &SegmentShape, bands: &BandShape) -> usize
     (frame / frames.segments * bands.bands) as usize * frames.segments as usize + (frame % frames.segments) as usize
 }
 
-/// Whether all samples of a frame are of its row, and none of its padding.
+/// A band in a form: its sum, or the scaled logarithm of its guarded sum.
 #[cube]
-pub fn is_inner(frame: u32, shape: &SegmentShape, #[comptime] plan: BandPlan) -> bool {
-    if comptime!(plan.padding == RowPadding::None) {
-        true.runtime()
-    } else {
-        let position = frame % shape.segments * shape.hop;
-        position >= shape.padding && position + comptime!(plan.n) <= shape.padding + shape.samples
-    }
-}
-
-/// A band in the form of the plan: its sum, or the scaled logarithm of its guarded sum.
-#[cube]
-pub fn formed(sum: f32, shape: &BandShape, #[comptime] plan: BandPlan) -> f32 {
-    if comptime!(plan.form == BandForm::Sum) { sum } else { shape.factor * guarded(sum, shape, plan).ln() }
+pub fn formed(sum: f32, shape: &BandShape, #[comptime] form: BandForm) -> f32 {
+    if comptime!(form == BandForm::Sum) { sum } else { shape.factor * guarded(sum, shape, form).ln() }
 }
 
 /// The guarded sum of a band: plus the offset, or at least the floor. NaN stays NaN, because no comparison with it
 /// holds.
 #[cube]
-pub fn guarded(sum: f32, shape: &BandShape, #[comptime] plan: BandPlan) -> f32 {
-    if comptime!(plan.form == BandForm::OffsetLog) {
-        sum + shape.guard
-    } else {
-        select(sum < shape.guard, shape.guard, sum)
-    }
+pub fn guarded(sum: f32, shape: &BandShape, #[comptime] form: BandForm) -> f32 {
+    if comptime!(form == BandForm::OffsetLog) { sum + shape.guard } else { select(sum < shape.guard, shape.guard, sum) }
 }
 
 /// Bands of spectra `[count, bins]`, `[rows, bands, frames]`: a unit per band of a frame.
@@ -110,7 +82,7 @@ pub fn frame_bands(
     // Adjacent units take adjacent bands of a frame, which share bins: most of their reads are from a cache.
     let (own, band) = (at / shape.bands, at % shape.bands);
     let to = first_band(frames.first + own, &frames, &shape) + band as usize * frames.segments as usize;
-    output[to] = formed(band_sum(spectra, filters, own, band, plan), &shape, plan);
+    output[to] = formed(band_sum(spectra, filters, own, band, plan), &shape, plan.form);
 }
 
 /// The sum of a band of spectrum `frame`.
@@ -123,11 +95,11 @@ pub fn band_sum(
     #[comptime] plan: BandPlan,
 ) -> f32 {
     let row = sparse_row(filters, band);
-    let first = frame as usize * comptime!(plan.bins() as usize) + row.first as usize;
+    let first = frame as usize * comptime!(plan.frame.bins() as usize) + row.first as usize;
     let mut sum = 0.0f32;
     for index in row.from..row.end {
         let power = square(spectra, first + (index - row.from) as usize);
-        let value = if comptime!(plan.is_power) { power } else { power.sqrt() };
+        let value = if comptime!(plan.frame.is_power) { power } else { power.sqrt() };
         sum += filters.weights[index as usize] * value;
     }
     sum
@@ -157,7 +129,7 @@ pub fn band_slopes(
         // Without a gradient the sum is not computed, so that one that is not finite adds no NaN.
         if has_gradient(slope) {
             let sum = band_sum(spectra, filters, own, band, plan);
-            slope *= shape.factor / guarded(sum, &shape, plan);
+            slope *= shape.factor / guarded(sum, &shape, plan.form);
             // Below the floor the output is constant.
             if comptime!(plan.form == BandForm::FloorLog) {
                 slope = select(sum < shape.guard, 0.0f32.runtime(), slope);
@@ -179,7 +151,7 @@ pub fn bin_gradients(
     #[comptime] plan: BandPlan,
 ) {
     let place = ABSOLUTE_POS as u32;
-    let bins = comptime!(plan.bins());
+    let bins = comptime!(plan.frame.bins());
     if place >= count * bins {
         terminate!();
     }
@@ -193,7 +165,7 @@ pub fn bin_gradients(
     }
     // Back through power, d|X|² = 2·Re(X* dX), or through amplitude, d|X| = Re(X* dX)/|X|, which has none at 0.
     let at = place as usize;
-    if comptime!(plan.is_power) {
+    if comptime!(plan.frame.is_power) {
         slope *= 2.0f32;
     } else if has_gradient(slope) {
         let (re, im) = (spectra.re[at], spectra.im[at]);
@@ -206,5 +178,57 @@ pub fn bin_gradients(
     } else {
         spectra.re[at] = 0.0f32;
         spectra.im[at] = 0.0f32;
+    }
+}
+
+/// Bands `[rows, bands, frames]` of every frame: the sequences of the transform are the frames, `frames.count` of them.
+#[cube(launch, launch_unchecked)]
+pub fn mel_frames(
+    input: &FrameInput,
+    filters: &SparseRows,
+    output: &mut [f32],
+    frames: SegmentShape,
+    bands: BandShape,
+    #[comptime] plan: FusedFramePlan,
+    #[comptime] form: BandForm,
+) {
+    let mut exchange = Shared::<[Complex]>::new_slice(comptime!(plan.exchange_len() as usize));
+    let mut magnitudes = Shared::<[f32]>::new_slice(comptime!(plan.magnitudes_len() as usize));
+    // Transform a frame per sequence, and leave the power or amplitude of its bins in shared memory.
+    let own = own_sequence(frames.count, plan.launch.input, plan.launch);
+    frame_magnitudes(&mut exchange, &mut magnitudes, input, &own, &frames, plan);
+    // Sum them into bands, by units that are spread over the cube's frames anew.
+    store_bands(&magnitudes, filters, output, &frames, &bands, plan, form);
+}
+
+/// Sums bands and stores them: adjacent units take the same band of adjacent frames, which are adjacent in memory.
+#[cube]
+fn store_bands(
+    magnitudes: &Shared<[f32]>,
+    filters: &SparseRows,
+    output: &mut [f32],
+    frames: &SegmentShape,
+    bands: &BandShape,
+    #[comptime] plan: FusedFramePlan,
+    #[comptime] form: BandForm,
+) {
+    let launch = comptime!(plan.launch);
+    let sequences = comptime!(launch.layout.sequences);
+    let slot = UNIT_POS % sequences;
+    let own = CUBE_POS as u32 * sequences + slot;
+    // A unit goes through every `units`th band of one frame.
+    // Units past the last frame have nothing to store, and no barrier follows.
+    if own < frames.count {
+        let to = first_band(frames.first + own, frames, bands);
+        for band in range_stepped(UNIT_POS / sequences, bands.bands, comptime!(launch.layout.units)) {
+            // Units of a band read the same weights, and magnitudes that are side by side in shared memory.
+            let row = sparse_row(filters, band);
+            let mut sum = 0.0f32;
+            for index in row.from..row.end {
+                let bin = row.first + index - row.from;
+                sum += filters.weights[index as usize] * magnitudes[magnitude_at(bin, slot, plan)];
+            }
+            output[to + band as usize * frames.segments as usize] = formed(sum, bands, form);
+        }
     }
 }

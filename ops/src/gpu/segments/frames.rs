@@ -1,35 +1,95 @@
-//! Bands of frames in one launch: frames are loaded where they are in the signal, and their spectra stay in shared
-//! memory.
+//! Frames that are transformed within a cube: they are loaded where they are in the signal, and the power or amplitude of
+//! their bins is left in shared memory.
 
 use cubecl::prelude::*;
 
+use super::{RowPadding, SegmentShape, sample_place};
 use crate::gpu::complex::{Complex, ComplexArray, ComplexValues, complex, registers, times};
-use crate::gpu::mel::kernel::{BandShape, FrameInput, SparseRows, first_band, formed, is_inner, sparse_row};
-use crate::gpu::mel::plan::FusedMelPlan;
-use crate::gpu::segments::{RowPadding, SegmentShape, sample_place};
-use crate::gpu::signal::{sample, sample_pair};
+use crate::gpu::signal::{Signal, sample, sample_pair};
+use crate::gpu::transform::TransformLaunchPlan;
+use crate::gpu::transform::cube_layout::CubeLayout;
 use crate::gpu::transform::kernel::{
     Sequence, mirrored, own_sequence, padded, root, run_passes, short_transform, write_exchange,
 };
 use crate::sample_type::SampleType;
 
-/// Bands `[rows, bands, frames]` of every frame: the sequences of the transform are the frames, `frames.count` of them.
-#[cube(launch, launch_unchecked)]
-pub fn mel_frames(
-    input: &FrameInput,
-    filters: &SparseRows,
-    output: &mut [f32],
-    frames: SegmentShape,
-    bands: BandShape,
-    #[comptime] plan: FusedMelPlan,
-) {
-    let mut exchange = Shared::<[Complex]>::new_slice(comptime!(plan.exchange_len() as usize));
-    let mut magnitudes = Shared::<[f32]>::new_slice(comptime!(plan.magnitudes_len() as usize));
-    // Transform a frame per sequence, and leave the power or amplitude of its bins in shared memory.
-    let own = own_sequence(frames.count, plan.launch.input, plan.launch);
-    frame_magnitudes(&mut exchange, &mut magnitudes, input, &own, &frames, plan);
-    // Sum them into bands, by units that are spread over the cube's frames anew.
-    store_bands(&magnitudes, filters, output, &frames, &bands, plan);
+/// Power or amplitude of frames, as kernels are compiled for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FramePlan {
+    /// Samples of a frame.
+    pub n: u32,
+    /// Samples beyond the ends of a row.
+    pub padding: RowPadding,
+    /// Whether power is computed, or else amplitude.
+    pub is_power: bool,
+}
+
+impl FramePlan {
+    /// Bins of a spectrum.
+    pub const fn bins(&self) -> u32 {
+        self.n / 2 + 1
+    }
+}
+
+/// Frames in one launch: each is transformed and squared within a cube.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FusedFramePlan {
+    /// The transform of a frame.
+    pub launch: TransformLaunchPlan,
+    /// The frames.
+    pub frame: FramePlan,
+    /// Type of the samples.
+    pub samples: SampleType,
+}
+
+impl FusedFramePlan {
+    /// The plan whose transform is `launches`, if that is one launch without a convolution, of as many frames per cube
+    /// as fit `shared` bytes of shared memory.
+    pub fn of(launches: &[TransformLaunchPlan], frame: FramePlan, samples: SampleType, shared: usize) -> Option<Self> {
+        let &[launch] = launches else { return None };
+        let with = |sequences| {
+            let layout = CubeLayout { sequences, ..launch.layout };
+            Self { launch: TransformLaunchPlan { layout, ..launch }, frame, samples }
+        };
+        let most = if launch.is_filtered() { 0 } else { launch.layout.sequences };
+        (1..=most).rev().map(with).find(|plan| plan.shared_bytes() <= shared)
+    }
+
+    /// Whether pairs of samples are transformed as complex values.
+    pub const fn is_by_halves(&self) -> bool {
+        self.frame.n.is_multiple_of(2)
+    }
+
+    /// Complex values of shared memory per cube.
+    pub const fn exchange_len(&self) -> u32 {
+        self.launch.layout.sequences * self.launch.layout.sequence_stride
+    }
+
+    /// Values from the magnitudes of a bin to those of the next: odd, so that they are on different banks.
+    pub const fn bin_stride(&self) -> u32 {
+        self.launch.layout.sequences | 1
+    }
+
+    /// Magnitudes in shared memory per cube.
+    pub const fn magnitudes_len(&self) -> u32 {
+        self.frame.bins() * self.bin_stride()
+    }
+
+    /// Bytes of shared memory per cube.
+    const fn shared_bytes(&self) -> usize {
+        4 * (2 * self.exchange_len() + self.magnitudes_len()) as usize
+    }
+}
+
+/// The buffers of a launch that transforms frames.
+#[derive(CubeType, CubeLaunch)]
+pub struct FrameInput {
+    /// Rows of samples; f32 in pairs where frames start with a pair and are transformed by halves.
+    pub signal: Signal,
+    /// Factors of the samples of a frame, f32, in pairs where samples are.
+    pub window: Signal,
+    /// The table of the transform.
+    pub table: Box<[Complex]>,
 }
 
 /// One-sided power `[rows, bins]` of windowed rows, times `factor` (one f32) where it is scaled: the sequences of the
@@ -41,7 +101,7 @@ pub fn row_power(
     output: &mut [f32],
     frames: SegmentShape,
     #[comptime] is_scaled: bool,
-    #[comptime] plan: FusedMelPlan,
+    #[comptime] plan: FusedFramePlan,
 ) {
     let mut exchange = Shared::<[Complex]>::new_slice(comptime!(plan.exchange_len() as usize));
     let mut magnitudes = Shared::<[f32]>::new_slice(comptime!(plan.magnitudes_len() as usize));
@@ -50,11 +110,11 @@ pub fn row_power(
     frame_magnitudes(&mut exchange, &mut magnitudes, input, &own, &frames, plan);
     // Scale and store them: adjacent units of a sequence store adjacent bins.
     if own.is_present {
-        let bins = comptime!(plan.bands.bins());
+        let bins = comptime!(plan.frame.bins());
         for bin in range_stepped(own.t, bins, comptime!(plan.launch.layout.units)) {
             let mut power = magnitudes[magnitude_at(bin, own_slot(plan), plan)];
             // Interior bins stand for two.
-            if bin > 0 && bin < comptime!(plan.bands.n.div_ceil(2)) {
+            if bin > 0 && bin < comptime!(plan.frame.n.div_ceil(2)) {
                 power *= 2.0f32;
             }
             if comptime!(is_scaled) {
@@ -67,13 +127,13 @@ pub fn row_power(
 
 /// Transforms a frame, and leaves power or amplitude of its bins at [`magnitude_at`].
 #[cube]
-fn frame_magnitudes(
+pub fn frame_magnitudes(
     exchange: &mut Shared<[Complex]>,
     magnitudes: &mut Shared<[f32]>,
     input: &FrameInput,
     own: &Sequence,
     frames: &SegmentShape,
-    #[comptime] plan: FusedMelPlan,
+    #[comptime] plan: FusedFramePlan,
 ) {
     // Variables, since they are loaded in a branch.
     let values = comptime!(plan.launch.layout.values());
@@ -98,11 +158,11 @@ fn load_frame(
     input: &FrameInput,
     own: &Sequence,
     frames: &SegmentShape,
-    #[comptime] plan: FusedMelPlan,
+    #[comptime] plan: FusedFramePlan,
 ) {
     // The frames inside their row, which are most, take no part in the arithmetic of padding.
     let frame = frames.first + own.row;
-    if is_inner(frame, frames, plan.bands) {
+    if is_inner(frame, frames, plan.frame) {
         load_windowed(z, input, own, frames, true, plan);
     } else {
         load_windowed(z, input, own, frames, false, plan);
@@ -117,14 +177,14 @@ fn load_windowed(
     own: &Sequence,
     frames: &SegmentShape,
     #[comptime] is_inner: bool,
-    #[comptime] plan: FusedMelPlan,
+    #[comptime] plan: FusedFramePlan,
 ) {
     let launch = comptime!(plan.launch);
     // The first pass takes values `span` apart: a unit loads those of its short transforms, so that the pass needs no
     // exchange before it. Adjacent units load adjacent values.
     let radix = comptime!(launch.radix(0));
     let span = comptime!(launch.span(0));
-    let padding = comptime!(if is_inner { RowPadding::None } else { plan.bands.padding });
+    let padding = comptime!(if is_inner { RowPadding::None } else { plan.frame.padding });
     let frame = frames.first + own.row;
     #[unroll]
     for q in 0..comptime!(launch.layout.per_unit(radix)) {
@@ -148,7 +208,7 @@ fn frame_value(
     at: u32,
     frames: &SegmentShape,
     #[comptime] padding: RowPadding,
-    #[comptime] plan: FusedMelPlan,
+    #[comptime] plan: FusedFramePlan,
 ) -> Complex {
     if comptime!(plan.is_by_halves()) {
         // A frame of even length is transformed as half as many complex values, samples of even number their real parts
@@ -178,7 +238,7 @@ fn frame_sample(
     j: u32,
     frames: &SegmentShape,
     #[comptime] padding: RowPadding,
-    #[comptime] plan: FusedMelPlan,
+    #[comptime] plan: FusedFramePlan,
 ) -> f32 {
     let place = sample_place(frame, j, frames, padding);
     let mut value = frames.constant;
@@ -195,7 +255,7 @@ fn square_spectrum(
     magnitudes: &mut Shared<[f32]>,
     input: &FrameInput,
     own: &Sequence,
-    #[comptime] plan: FusedMelPlan,
+    #[comptime] plan: FusedFramePlan,
 ) {
     let launch = comptime!(plan.launch);
     let points = comptime!(launch.points);
@@ -224,50 +284,30 @@ fn square_spectrum(
 
 /// Slot of this unit's sequence in its cube.
 #[cube]
-fn own_slot(#[comptime] plan: FusedMelPlan) -> u32 {
+fn own_slot(#[comptime] plan: FusedFramePlan) -> u32 {
     UNIT_POS / comptime!(plan.launch.layout.units)
 }
 
 /// Position of the magnitude of a bin of the sequence in slot `slot`: those of all sequences are side by side, as units
 /// that sum bands read them.
 #[cube]
-fn magnitude_at(bin: u32, slot: u32, #[comptime] plan: FusedMelPlan) -> usize {
+pub fn magnitude_at(bin: u32, slot: u32, #[comptime] plan: FusedFramePlan) -> usize {
     (bin * comptime!(plan.bin_stride()) + slot) as usize
 }
 
 #[cube]
-fn magnitude(re: f32, im: f32, #[comptime] plan: FusedMelPlan) -> f32 {
+fn magnitude(re: f32, im: f32, #[comptime] plan: FusedFramePlan) -> f32 {
     let power = fma(re, re, im * im);
-    if comptime!(plan.bands.is_power) { power } else { power.sqrt() }
+    if comptime!(plan.frame.is_power) { power } else { power.sqrt() }
 }
 
-/// Sums bands and stores them: adjacent units take the same band of adjacent frames, which are adjacent in memory.
+/// Whether all samples of a frame are of its row, and none of its padding.
 #[cube]
-fn store_bands(
-    magnitudes: &Shared<[f32]>,
-    filters: &SparseRows,
-    output: &mut [f32],
-    frames: &SegmentShape,
-    bands: &BandShape,
-    #[comptime] plan: FusedMelPlan,
-) {
-    let launch = comptime!(plan.launch);
-    let sequences = comptime!(launch.layout.sequences);
-    let slot = UNIT_POS % sequences;
-    let own = CUBE_POS as u32 * sequences + slot;
-    // A unit goes through every `units`th band of one frame.
-    // Units past the last frame have nothing to store, and no barrier follows.
-    if own < frames.count {
-        let to = first_band(frames.first + own, frames, bands);
-        for band in range_stepped(UNIT_POS / sequences, bands.bands, comptime!(launch.layout.units)) {
-            // Units of a band read the same weights, and magnitudes that are side by side in shared memory.
-            let row = sparse_row(filters, band);
-            let mut sum = 0.0f32;
-            for index in row.from..row.end {
-                let bin = row.first + index - row.from;
-                sum += filters.weights[index as usize] * magnitudes[magnitude_at(bin, slot, plan)];
-            }
-            output[to + band as usize * frames.segments as usize] = formed(sum, bands, plan.bands);
-        }
+fn is_inner(frame: u32, shape: &SegmentShape, #[comptime] plan: FramePlan) -> bool {
+    if comptime!(plan.padding == RowPadding::None) {
+        true.runtime()
+    } else {
+        let position = frame % shape.segments * shape.hop;
+        position >= shape.padding && position + comptime!(plan.n) <= shape.padding + shape.samples
     }
 }
