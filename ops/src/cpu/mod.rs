@@ -23,9 +23,9 @@
 //! | `planned.rs` | rows or frames one by one, by plans of rustfft and realfft | `long_conv`, `transform`, `welch` |
 //! | `plain.rs` | rows one by one, by butterflies in plain loops | `butterfly` |
 //!
-//! `adam`, `local_maxima` and `peak_loss` are in their `mod.rs`, as is the search of one row in `top_k`, and
-//! `spectral_conv` has a file for its products. Where there is no `backward.rs`, gradients are in the files of the forward pass.
-//! `planned.rs` and `plain.rs` compute everything in f64, and in f32 in builds with debug assertions.
+//! `adam`, `local_maxima` and `peak_loss` are in their `mod.rs`, as are the search of one row in `top_k` and planned frames
+//! in `mel`, and `spectral_conv` has a file for its products. Where there is no `backward.rs`, gradients are in the files of
+//! the forward pass. `planned.rs` and `plain.rs` compute everything in f64, and in f32 in builds with debug assertions.
 //!
 //! Every entry function takes row-major slices whose lengths its caller has checked, runs its rows on rayon's
 //! current pool when there is enough to do, and gives the same bits whatever the number of threads: rows do not

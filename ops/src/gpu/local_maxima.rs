@@ -300,8 +300,7 @@ fn base(power: &[f32], at: u32, first: u32, last: u32) -> u32 {
     select(ordered(power[left as usize]) >= ordered(power[right as usize]), left, right)
 }
 
-/// The place of the lowest value between a maximum and the nearest higher value or the `end` of its row; of equal ones
-/// the nearest.
+/// The place of the lowest value, the nearest of equal ones, from a maximum to a higher value or the `end` of its row.
 #[cube]
 fn lowest(power: &[f32], at: u32, end: u32, #[comptime] upwards: bool) -> u32 {
     let own = ordered(power[at as usize]);

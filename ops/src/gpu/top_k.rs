@@ -268,8 +268,7 @@ pub fn make_keys(power: &[f32], sorted: &mut SortedKeys, shape: PeakShape, lengt
     sorted.order[at as usize] = bin;
 }
 
-/// One step of the sort: pairs of keys `distance` apart are exchanged where they are in the wrong order. A unit per
-/// pair.
+/// One step of the sort: pairs of keys `distance` apart that are in the wrong order are exchanged, a unit per pair.
 #[cube(launch)]
 pub fn sort_step(sorted: &mut SortedKeys, pairs: u32, half: u32, run: u32, distance: u32) {
     let place = ABSOLUTE_POS as u32;

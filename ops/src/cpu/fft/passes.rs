@@ -5,8 +5,8 @@
 //! lists, and exp(-2πi k l / n) on what the last one yields. Every L neighbours of that spectrum are then transposed,
 //! so that the transform over lanes, the lane pass, is one across registers again, and its output is in order.
 //!
-//! Where there are 32 registers, passes have radix 16 and are those of [`radix`](super::radix). With sixteen lanes these transpose on
-//! the way, and the lane pass is there too.
+//! Where there are 32 registers, passes have radix 16 and are those of [`radix`](super::radix). With sixteen lanes these
+//! transpose on the way, and the lane pass is there too.
 
 use crate::cpu::fft::plan::{FftPlan, Pass};
 use crate::cpu::fft::prefetch::Prefetch;

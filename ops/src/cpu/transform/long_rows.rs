@@ -136,8 +136,7 @@ impl Kernel for LongRowsKernel<'_> {
     }
 }
 
-/// Every P-th value of `row`, from each of the first P on, into the part of `into` at its place, of P places `stride`
-/// values apart.
+/// Every P-th value of `row`, from each of the first P on, into its part of `into`, of P parts `stride` values apart.
 #[inline(always)]
 fn take_apart<V: Register>(token: V::Token, row: &[f32], places: &[usize], into: &mut [f32], stride: usize) {
     match (places.len(), V::LANES) {

@@ -71,8 +71,7 @@ impl<'a, T: Real> PlannedWelch<'a, T> {
         self.estimate.options.n_fft + self.transform.get_inplace_scratch_len()
     }
 
-    /// Number of the sums of a row over pairs of segments: |Z|² of all n bins, and behind it, if the gain takes products,
-    /// Re Z\[k\] Z*\[k+1\].
+    /// Sums of a row over pairs of segments: |Z|² of all n bins, then, if the gain takes products, Re Z\[k\] Z*\[k+1\].
     pub fn pair_sums_len(&self) -> usize {
         let Estimate { options, gain, .. } = self.estimate;
         let has_products = gain::sums_len(gain, options.bins()) > options.bins();

@@ -58,8 +58,7 @@ pub fn formed(sum: f32, shape: &BandShape, #[comptime] form: BandForm) -> f32 {
     if comptime!(form == BandForm::Sum) { sum } else { shape.factor * guarded(sum, shape, form).ln() }
 }
 
-/// The guarded sum of a band: plus the offset, or at least the floor. NaN stays NaN, because no comparison with it
-/// holds.
+/// The guarded sum of a band: plus the offset, or at least the floor. NaN, with which no comparison holds, stays NaN.
 #[cube]
 pub fn guarded(sum: f32, shape: &BandShape, #[comptime] form: BandForm) -> f32 {
     if comptime!(form == BandForm::OffsetLog) { sum + shape.guard } else { select(sum < shape.guard, shape.guard, sum) }
@@ -105,8 +104,7 @@ pub fn band_sum(
     sum
 }
 
-/// Gradients of the sums of bands, `[count, bands]`, from those of the output `[rows, bands, frames]`: a unit per band
-/// of a frame.
+/// Gradients of the sums of bands, `[count, bands]`, from those of `[rows, bands, frames]`: a unit per band of a frame.
 #[cube(launch)]
 pub fn band_slopes(
     spectra: &ComplexBuffers,

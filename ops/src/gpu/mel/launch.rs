@@ -1,4 +1,5 @@
-//! Mel spectra: in one launch, or by spectra of frames and bands in turn. For gradients, spectra are computed anew, turned into their gradients, and transformed back.
+//! Mel spectra: in one launch, or by spectra of frames and bands in turn. For gradients, spectra are computed anew, turned
+//! into their gradients, and transformed back.
 
 use std::convert::Infallible;
 use std::ops::Range;

@@ -112,8 +112,7 @@ fn chirp(i: u32, points: u32) -> Complex<f64> {
     Complex::cis(-PI * square as f64 / f64::from(points))
 }
 
-/// The transform of the conjugate chirp over the length m of the convolution, divided by m: of each column the bins
-/// column + columns·k.
+/// The transform of the conjugate chirp over a convolution of length m, over m: of each column bins column + columns·k.
 fn filter(launch: &TransformLaunchPlan) -> impl Iterator<Item = Complex<f64>> {
     let (length, points, columns) = (launch.filter_len() as usize, launch.points, launch.columns as usize);
     let mut values = vec![Complex::new(0.0, 0.0); length];

@@ -55,8 +55,7 @@ pub fn transform_sequences(
     }
 }
 
-/// Runs all passes on the inputs of the first one, which are those of sequence `read`; the outputs of the last one are
-/// those of sequence `own`.
+/// Runs all passes: the inputs of the first are those of sequence `read`, the outputs of the last of sequence `own`.
 #[cube]
 pub fn run_passes(
     z: &mut ComplexValues,
