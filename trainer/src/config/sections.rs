@@ -15,6 +15,30 @@ pub trait Section: Debug + Clone + PartialEq + Default + Serialize + Deserialize
 
 impl<T: Debug + Clone + PartialEq + Default + Serialize + DeserializeOwned + Send + Sync> Section for T {}
 
+/// A section of a configuration, each key with its default beside it.
+macro_rules! section {
+    (
+        $(#[$of_section:meta])*
+        pub struct $name:ident {
+            $($(#[$of_key:meta])* pub $key:ident: $kind:ty = $default:expr,)*
+        }
+    ) => {
+        $(#[$of_section])*
+        #[derive(Debug, Clone, PartialEq, ::serde::Serialize, ::serde::Deserialize)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct $name {
+            $($(#[$of_key])* pub $key: $kind,)*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($key: $default,)* }
+            }
+        }
+    };
+}
+pub(crate) use section;
+
 /// Section without keys.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

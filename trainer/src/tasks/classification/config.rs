@@ -6,6 +6,7 @@ use super::input::{InputForm, image_spectrum};
 use super::{Classification, ClassificationConfig};
 use crate::config::{
     ConfigError, DataRoot, HeldValues, MAX_FRAMES, Sections, TrainingSection, ensure, in_section, locate_recordings,
+    section,
 };
 use crate::data::{RecordingsConfig, SyntheticConfig};
 use crate::tasks::TaskName;
@@ -25,54 +26,36 @@ pub enum LabelPart {
     BeforeLast,
 }
 
-/// Section `[data]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct DataSection {
-    /// Folders of recordings, whose names begin with their label; generated signals, labelled by their family, if none
-    /// are given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub recordings: Option<RecordingsConfig>,
-    /// Text that follows the label in a file's name.
-    pub separator: String,
-    /// Part of the file's name that is its label.
-    pub label: LabelPart,
-    /// Samples of an example.
-    pub samples: usize,
-    /// Whether recordings are cut into examples, or else each is one, cut or padded with zeros to its samples.
-    pub cut: bool,
-    /// Samples of a step of a sequence model, its input channels.
-    pub patch: usize,
-    /// Samples per second, for the mel bands of images.
-    pub sample_rate: f64,
-    /// Samples in a frame of the spectra of images.
-    pub n_fft: usize,
-    /// Range of the signal-to-noise ratio in decibels of white noise that is added to training examples; none if empty.
-    pub noise_snr_db: Vec<f64>,
-    /// Signal-to-noise ratios in decibels at which the test examples are evaluated, too.
-    pub test_snr_db: Vec<f64>,
-    /// Generated signals.
-    pub synthetic: SyntheticConfig,
-    /// Generated examples of each family to train on; a quarter as many validate, and as many of those test.
-    pub synthetic_examples: usize,
-}
-
-impl Default for DataSection {
-    fn default() -> Self {
-        Self {
-            recordings: None,
-            separator: "_".into(),
-            label: LabelPart::BeforeFirst,
-            samples: 8_000,
-            cut: false,
-            patch: 1,
-            sample_rate: 8_000.0,
-            n_fft: 256,
-            noise_snr_db: Vec::new(),
-            test_snr_db: Vec::new(),
-            synthetic: SyntheticConfig::default(),
-            synthetic_examples: 64,
-        }
+section! {
+    /// Section `[data]`.
+    pub struct DataSection {
+        /// Folders of recordings, whose names begin with their label; generated signals, labelled by their family, if
+        /// none are given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub recordings: Option<RecordingsConfig> = None,
+        /// Text that follows the label in a file's name.
+        pub separator: String = "_".into(),
+        /// Part of the file's name that is its label.
+        pub label: LabelPart = LabelPart::BeforeFirst,
+        /// Samples of an example.
+        pub samples: usize = 8_000,
+        /// Whether recordings are cut into examples, or else each is one, cut or padded with zeros to its samples.
+        pub cut: bool = false,
+        /// Samples of a step of a sequence model, its input channels.
+        pub patch: usize = 1,
+        /// Samples per second, for the mel bands of images.
+        pub sample_rate: f64 = 8_000.0,
+        /// Samples in a frame of the spectra of images.
+        pub n_fft: usize = 256,
+        /// Range of the signal-to-noise ratio in decibels of white noise that is added to training examples; none if
+        /// empty.
+        pub noise_snr_db: Vec<f64> = Vec::new(),
+        /// Signal-to-noise ratios in decibels at which the test examples are evaluated, too.
+        pub test_snr_db: Vec<f64> = Vec::new(),
+        /// Generated signals.
+        pub synthetic: SyntheticConfig = SyntheticConfig::default(),
+        /// Generated examples of each family to train on; a quarter as many validate, and as many of those test.
+        pub synthetic_examples: usize = 64,
     }
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Denoising, DenoisingConfig};
 use crate::config::{
     ConfigError, DataRoot, HeldValues, MAX_FRAMES, Sections, TrainingSection, ensure, in_section, locate_own,
-    locate_recordings,
+    locate_recordings, section,
 };
 use crate::data::{NoiseKind, RecordingsConfig, SyntheticConfig};
 use crate::tasks::TaskName;
@@ -18,54 +18,35 @@ const MAX_SAMPLES: usize = 1 << 22;
 /// Largest number of voices of babble.
 const MAX_VOICES: usize = 64;
 
-/// Section `[data]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct DataSection {
-    /// Folders of recordings without noise; generated signals if none are given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub recordings: Option<RecordingsConfig>,
-    /// Samples per second of the recordings, in hertz.
-    pub sample_rate: f64,
-    /// Samples of an example.
-    pub samples: usize,
-    /// Whether recordings are cut into examples, or else each is one, cut or padded with zeros to its samples.
-    pub cut: bool,
-    /// Kinds of noise, equally likely.
-    pub noises: Vec<NoiseKind>,
-    /// Folder of recordings of noise.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub noise_folder: Option<PathBuf>,
-    /// Voices of babble.
-    pub voices: usize,
-    /// Range of the signal-to-noise ratio in decibels, of a whole example with its zeros, in training.
-    pub snr_db: [f64; 2],
-    /// Signal-to-noise ratios in decibels at which test examples are evaluated.
-    pub test_snr_db: Vec<f64>,
-    /// Range of the factors by which training recordings are played faster or slower.
-    pub speed: [f64; 2],
-    /// Generated signals.
-    pub synthetic: SyntheticConfig,
-    /// Generated examples to train on; a quarter as many validate, and as many of those test.
-    pub synthetic_examples: usize,
-}
-
-impl Default for DataSection {
-    fn default() -> Self {
-        Self {
-            recordings: None,
-            sample_rate: 8_000.0,
-            samples: 8_000,
-            cut: false,
-            noises: vec![NoiseKind::White, NoiseKind::Pink, NoiseKind::Babble],
-            noise_folder: None,
-            voices: 6,
-            snr_db: [-5.0, 15.0],
-            test_snr_db: vec![0.0, 5.0, 10.0],
-            speed: [1.0, 1.0],
-            synthetic: SyntheticConfig::default(),
-            synthetic_examples: 256,
-        }
+section! {
+    /// Section `[data]`.
+    pub struct DataSection {
+        /// Folders of recordings without noise; generated signals if none are given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub recordings: Option<RecordingsConfig> = None,
+        /// Samples per second of the recordings, in hertz.
+        pub sample_rate: f64 = 8_000.0,
+        /// Samples of an example.
+        pub samples: usize = 8_000,
+        /// Whether recordings are cut into examples, or else each is one, cut or padded with zeros to its samples.
+        pub cut: bool = false,
+        /// Kinds of noise, equally likely.
+        pub noises: Vec<NoiseKind> = vec![NoiseKind::White, NoiseKind::Pink, NoiseKind::Babble],
+        /// Folder of recordings of noise.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub noise_folder: Option<PathBuf> = None,
+        /// Voices of babble.
+        pub voices: usize = 6,
+        /// Range of the signal-to-noise ratio in decibels, of a whole example with its zeros, in training.
+        pub snr_db: [f64; 2] = [-5.0, 15.0],
+        /// Signal-to-noise ratios in decibels at which test examples are evaluated.
+        pub test_snr_db: Vec<f64> = vec![0.0, 5.0, 10.0],
+        /// Range of the factors by which training recordings are played faster or slower.
+        pub speed: [f64; 2] = [1.0, 1.0],
+        /// Generated signals.
+        pub synthetic: SyntheticConfig = SyntheticConfig::default(),
+        /// Generated examples to train on; a quarter as many validate, and as many of those test.
+        pub synthetic_examples: usize = 256,
     }
 }
 

@@ -5,45 +5,33 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::{Forecasting, ForecastingConfig};
-use crate::config::{ConfigError, DataRoot, HeldValues, MAX_FRAMES, Sections, TrainingSection, ensure, locate};
+use crate::config::{
+    ConfigError, DataRoot, HeldValues, MAX_FRAMES, Sections, TrainingSection, ensure, locate, section,
+};
 use crate::tasks::TaskName;
 use crate::tasks::zoo_model::{ZooSection, ZooTask};
 
 /// Largest number of samples of a look-back or a forecast.
 const MAX_SAMPLES: usize = 1 << 16;
 
-/// Section `[data]`. The rows of a table are split in time: training, then validation, then test.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct DataSection {
-    /// Table of the series, a row per time and a column per channel; a generated series if none is given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<PathBuf>,
-    /// Rows that a forecast is made from.
-    pub look_back: usize,
-    /// Rows of a forecast.
-    pub horizon: usize,
-    /// Rows to train on.
-    pub train_rows: usize,
-    /// Rows behind them to validate on.
-    pub validation_rows: usize,
-    /// Rows behind those to test on.
-    pub test_rows: usize,
-    /// Channels of a generated series.
-    pub synthetic_channels: usize,
-}
-
-impl Default for DataSection {
-    fn default() -> Self {
-        Self {
-            file: None,
-            look_back: 360,
-            horizon: 96,
-            train_rows: 12 * 720,
-            validation_rows: 4 * 720,
-            test_rows: 4 * 720,
-            synthetic_channels: 7,
-        }
+section! {
+    /// Section `[data]`. The rows of a table are split in time: training, then validation, then test.
+    pub struct DataSection {
+        /// Table of the series, a row per time and a column per channel; a generated series if none is given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub file: Option<PathBuf> = None,
+        /// Rows that a forecast is made from.
+        pub look_back: usize = 360,
+        /// Rows of a forecast.
+        pub horizon: usize = 96,
+        /// Rows to train on.
+        pub train_rows: usize = 12 * 720,
+        /// Rows behind them to validate on.
+        pub validation_rows: usize = 4 * 720,
+        /// Rows behind those to test on.
+        pub test_rows: usize = 4 * 720,
+        /// Channels of a generated series.
+        pub synthetic_channels: usize = 7,
     }
 }
 

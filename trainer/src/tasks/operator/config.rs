@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{OperatorConfig, OperatorTask};
 use crate::config::{
     ConfigError, DataRoot, HeldValues, MAX_FRAMES, ModelChoice, NoKeys, Sections, TrainingSection, ensure, locate,
-    locate_own,
+    locate_own, section,
 };
 use crate::tasks::TaskName;
 use crate::tasks::zoo_model::{ZooSection, ZooTask};
@@ -98,50 +98,32 @@ impl Equation {
     }
 }
 
-/// Section `[data.generated]`: samples that are solved here, used without files.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct GeneratedSection {
-    /// The equation.
-    pub equation: Equation,
-    /// Samples to train and validate on.
-    pub samples: usize,
-    /// Samples to test on.
-    pub test_samples: usize,
-    /// Points along each dimension of the training samples.
-    pub points: usize,
-    /// Points along each dimension of the test samples, a test set for each.
-    pub test_points: Vec<usize>,
-    /// Points along each dimension that the solver computes with.
-    pub solver_points: usize,
-    /// Time steps of the solver, for Burgers' equation.
-    pub steps: usize,
-    /// Viscosity of Burgers' equation.
-    pub viscosity: f64,
-    /// Time of the output, for Burgers' equation.
-    pub time: f64,
-    /// Lesser and greater permeability, for Darcy flow.
-    pub permeability: [f64; 2],
-    /// Folder in which solved samples are kept; solved again for every run if none is given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cache: Option<PathBuf>,
-}
-
-impl Default for GeneratedSection {
-    fn default() -> Self {
-        Self {
-            equation: Equation::Burgers,
-            samples: 128,
-            test_samples: 32,
-            points: 64,
-            test_points: vec![64, 128],
-            solver_points: 1024,
-            steps: 500,
-            viscosity: 0.1,
-            time: 1.0,
-            permeability: [3.0, 12.0],
-            cache: None,
-        }
+section! {
+    /// Section `[data.generated]`: samples that are solved here, used without files.
+    pub struct GeneratedSection {
+        /// The equation.
+        pub equation: Equation = Equation::Burgers,
+        /// Samples to train and validate on.
+        pub samples: usize = 128,
+        /// Samples to test on.
+        pub test_samples: usize = 32,
+        /// Points along each dimension of the training samples.
+        pub points: usize = 64,
+        /// Points along each dimension of the test samples, a test set for each.
+        pub test_points: Vec<usize> = vec![64, 128],
+        /// Points along each dimension that the solver computes with.
+        pub solver_points: usize = 1024,
+        /// Time steps of the solver, for Burgers' equation.
+        pub steps: usize = 500,
+        /// Viscosity of Burgers' equation.
+        pub viscosity: f64 = 0.1,
+        /// Time of the output, for Burgers' equation.
+        pub time: f64 = 1.0,
+        /// Lesser and greater permeability, for Darcy flow.
+        pub permeability: [f64; 2] = [3.0, 12.0],
+        /// Folder in which solved samples are kept; solved again for every run if none is given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub cache: Option<PathBuf> = None,
     }
 }
 
@@ -169,41 +151,26 @@ pub enum Symmetries {
     Square,
 }
 
-/// Section `[data]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct DataSection {
-    /// Share of the training samples that validate instead.
-    pub validation_share: f64,
-    /// Whether inputs are brought to mean 0 and deviation 1 by those of the training samples, per channel.
-    pub standardise_inputs: bool,
-    /// Whether the model's outputs are in units of the deviation of the training samples' outputs from their mean.
-    pub standardise_outputs: bool,
-    /// Boundary of the domain.
-    pub boundary: Boundary,
-    /// Symmetry by which training samples are changed at random, and over which evaluations average too.
-    pub symmetry: Symmetries,
-    /// Files of test samples, of any resolution.
-    pub tests: Vec<FieldFiles>,
-    /// Files of the training samples; generated ones if none are given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub files: Option<FieldFiles>,
-    /// Generated samples.
-    pub generated: GeneratedSection,
-}
-
-impl Default for DataSection {
-    fn default() -> Self {
-        Self {
-            validation_share: 0.1,
-            standardise_inputs: true,
-            standardise_outputs: true,
-            boundary: Boundary::Open,
-            symmetry: Symmetries::None,
-            tests: Vec::new(),
-            files: None,
-            generated: GeneratedSection::default(),
-        }
+section! {
+    /// Section `[data]`.
+    pub struct DataSection {
+        /// Share of the training samples that validate instead.
+        pub validation_share: f64 = 0.1,
+        /// Whether inputs are brought to mean 0 and deviation 1 by those of the training samples, per channel.
+        pub standardise_inputs: bool = true,
+        /// Whether the model's outputs are in units of the deviation of the training samples' outputs from their mean.
+        pub standardise_outputs: bool = true,
+        /// Boundary of the domain.
+        pub boundary: Boundary = Boundary::Open,
+        /// Symmetry by which training samples are changed at random, and over which evaluations average too.
+        pub symmetry: Symmetries = Symmetries::None,
+        /// Files of test samples, of any resolution.
+        pub tests: Vec<FieldFiles> = Vec::new(),
+        /// Files of the training samples; generated ones if none are given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub files: Option<FieldFiles> = None,
+        /// Generated samples.
+        pub generated: GeneratedSection = GeneratedSection::default(),
     }
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::matrix::Transform;
 use super::{TransformConfig, TransformTask};
-use crate::config::{self as common, ConfigError, HeldValues, NoKeys, Sections, Training, ensure};
+use crate::config::{self as common, ConfigError, HeldValues, NoKeys, Sections, Training, ensure, section};
 use crate::tasks::TaskName;
 use crate::tasks::zoo_model::{ZooSection, ZooTask};
 
@@ -35,53 +35,40 @@ pub enum OutputPart {
     Real,
 }
 
-/// Section `[data]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct DataSection {
-    /// The transform.
-    pub transform: Transform,
-    /// Values per row, n.
-    pub size: usize,
-    /// Data that the model learns from.
-    pub from: LearningData,
-    /// Part of the model's output that is the transform of real rows.
-    pub output: OutputPart,
-}
-
-impl Default for DataSection {
-    fn default() -> Self {
-        Self { transform: Transform::Dft, size: 8, from: LearningData::Matrix, output: OutputPart::Complex }
+section! {
+    /// Section `[data]`.
+    pub struct DataSection {
+        /// The transform.
+        pub transform: Transform = Transform::Dft,
+        /// Values per row, n.
+        pub size: usize = 8,
+        /// Data that the model learns from.
+        pub from: LearningData = LearningData::Matrix,
+        /// Part of the model's output that is the transform of real rows.
+        pub output: OutputPart = OutputPart::Complex,
     }
 }
 
-/// Section `[training]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TrainingSection {
-    /// Steps, unless epochs are given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub steps: Option<usize>,
-    /// Passes over the matrix, unless steps are given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub epochs: Option<usize>,
-    /// Rows per batch of examples.
-    pub batch: usize,
-    /// Learning rate at the start, or after the warm-up.
-    pub learning_rate: f64,
-    /// Share of the steps after which permutations are rounded to their most likely steps; 1 for never.
-    pub round_after: f64,
-    /// Random starts that are trained side by side.
-    pub starts: usize,
-    /// Share of the steps after which the best start alone is left; the worse half is dropped at equal distances up to
-    /// there.
-    pub choose_after: f64,
-}
-
-impl Default for TrainingSection {
-    fn default() -> Self {
-        let common::TrainingSection { steps, epochs, batch, learning_rate } = common::TrainingSection::default();
-        Self { steps, epochs, batch, learning_rate, round_after: 1.0, starts: 1, choose_after: 0.5 }
+section! {
+    /// Section `[training]`.
+    pub struct TrainingSection {
+        /// Steps, unless epochs are given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub steps: Option<usize> = None,
+        /// Passes over the matrix, unless steps are given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub epochs: Option<usize> = None,
+        /// Rows per batch of examples.
+        pub batch: usize = common::TrainingSection::default().batch,
+        /// Learning rate at the start, or after the warm-up.
+        pub learning_rate: f64 = common::TrainingSection::default().learning_rate,
+        /// Share of the steps after which permutations are rounded to their most likely steps; 1 for never.
+        pub round_after: f64 = 1.0,
+        /// Random starts that are trained side by side.
+        pub starts: usize = 1,
+        /// Share of the steps after which the best start alone is left; the worse half is dropped at equal distances up
+        /// to there.
+        pub choose_after: f64 = 0.5,
     }
 }
 
