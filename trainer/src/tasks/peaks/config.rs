@@ -1,83 +1,77 @@
 //! Sections of a configuration that are the task's own.
 
 use firefly_models::segments::segments_named;
-use firefly_models::{Band, Detrend, LearnedWelchPeaksConfig, Scaling, WelchPeaksConfig, Window, WindowSymmetry};
+use firefly_models::{
+    ArgumentError, Band, Detrend, LearnedWelchPeaksConfig, Scaling, WelchPeaksConfig, Window, WindowSymmetry,
+};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::config::{self, ConfigError, ModelChoice, Training, ensure};
+use super::{PeaksConfig, PeaksTask, times};
+use crate::config::{
+    self, ConfigError, DataRoot, HeldValues, MAX_FRAMES, ModelChoice, Sections, Training, ensure, in_section,
+    locate_frames, section,
+};
+use crate::data::DataConfig;
+use crate::tasks::TaskName;
 
 /// Segments of the exact estimate that a model is fitted to and compared with.
 pub const REFERENCE_SEGMENTS: usize = 8;
 /// Name of the model.
 const MODEL: &str = "learned_welch_peaks";
+/// Upper limit of a model's candidate segments.
+const MAX_SEGMENTS: usize = 128;
+/// Upper limit of the distance between segments, in samples.
+const MAX_HOP: usize = 1 << 24;
+/// Limits of the numbers in the loss, which is computed in f32.
+const LOSS_LIMITS: [f64; 2] = [1e-6, 1e6];
+/// Longest time per frame that can be priced.
+const MAX_NANOSECONDS: f64 = 1e12;
 
-/// The model and the reference it is fitted to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ModelSection {
-    /// Samples per segment.
-    pub n_fft: usize,
-    /// Samples from one segment's start to the next, in exact estimates and between the model's candidates.
-    pub hop: usize,
-    /// Peaks per frame, K.
-    pub k: usize,
-    /// The window of exact estimates, and the taper at the start unless that is given.
-    pub window: Window,
-    /// The taper at the start.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub taper: Option<Window>,
-    /// Periodic or symmetric window.
-    pub symmetry: WindowSymmetry,
-    /// Scaling of power.
-    pub scaling: Scaling,
-    /// Detrending of each segment.
-    pub detrend: Detrend,
-    /// Candidate segments of the model, each with a gate: a number, or the name of one.
-    #[serde(deserialize_with = "segments")]
-    pub segments: usize,
-    /// Candidates that start open; all of them unless given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub open_segments: Option<Vec<usize>>,
-    /// Logit of a gate that starts open.
-    pub open_logit: f64,
-    /// Gain from each neighbouring bin at the start, relative to the bin's own; 0.018 unless given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub neighbour_gain: Option<f64>,
-    /// Weight of the products with both neighbouring bins at the start, from −1 to 1, if bins take them; they do not
-    /// unless given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub product_weight: Option<f64>,
-    /// Number of gains, each for as many neighbouring bins; one per bin unless given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub gains: Option<usize>,
-    /// Whether the model has twiddles and gates of butterflies, in place of the exact transform.
-    pub learned_transform: bool,
-    /// Bins among which the model searches peaks, those of the reference being searched among all; all unless given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub band: Option<Band>,
-}
-
-impl Default for ModelSection {
-    fn default() -> Self {
-        Self {
-            n_fft: 256,
-            hop: 128,
-            k: 16,
-            window: Window::Hann,
-            taper: None,
-            symmetry: WindowSymmetry::Periodic,
-            scaling: Scaling::Power,
-            detrend: Detrend::None,
-            segments: 2,
-            open_segments: None,
-            open_logit: 3.0,
-            neighbour_gain: None,
-            product_weight: None,
-            gains: None,
-            learned_transform: false,
-            band: None,
-        }
+section! {
+    /// The model and the reference it is fitted to.
+    pub struct ModelSection {
+        /// Samples per segment.
+        pub n_fft: usize = 256,
+        /// Samples from one segment's start to the next, in exact estimates and between the model's candidates.
+        pub hop: usize = 128,
+        /// Peaks per frame, K.
+        pub k: usize = 16,
+        /// The window of exact estimates, and the taper at the start unless that is given.
+        pub window: Window = Window::Hann,
+        /// The taper at the start.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub taper: Option<Window> = None,
+        /// Periodic or symmetric window.
+        pub symmetry: WindowSymmetry = WindowSymmetry::Periodic,
+        /// Scaling of power.
+        pub scaling: Scaling = Scaling::Power,
+        /// Detrending of each segment.
+        pub detrend: Detrend = Detrend::None,
+        /// Candidate segments of the model, each with a gate: a number, or the name of one.
+        #[serde(deserialize_with = "segments")]
+        pub segments: usize = 2,
+        /// Candidates that start open; all of them unless given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub open_segments: Option<Vec<usize>> = None,
+        /// Logit of a gate that starts open.
+        pub open_logit: f64 = 3.0,
+        /// Gain from each neighbouring bin at the start, relative to the bin's own; 0.018 unless given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub neighbour_gain: Option<f64> = None,
+        /// Weight of the products with both neighbouring bins at the start, from −1 to 1, if bins take them; they do
+        /// not unless given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub product_weight: Option<f64> = None,
+        /// Number of gains, each for as many neighbouring bins; one per bin unless given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub gains: Option<usize> = None,
+        /// Whether the model has twiddles and gates of butterflies, in place of the exact transform.
+        pub learned_transform: bool = false,
+        /// Bins among which the model searches peaks, those of the reference being searched among all; all unless
+        /// given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub band: Option<Band> = None,
     }
 }
 
@@ -162,34 +156,21 @@ pub enum Parameters {
     Gain,
 }
 
-/// Length of the training, learned parameters and learning rates.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TrainingSection {
-    /// Steps.
-    pub steps: usize,
-    /// Frames per step.
-    pub batch: usize,
-    /// Groups of parameters that are learned.
-    pub learn: Vec<Parameters>,
-    /// Initial learning rate of gain and gates.
-    pub learning_rate: f64,
-    /// Learning rate of the taper, as a share of that.
-    pub taper_rate: f64,
-    /// Learning rate of the twiddles, as a share of that.
-    pub twiddle_rate: f64,
-}
-
-impl Default for TrainingSection {
-    fn default() -> Self {
-        Self {
-            steps: 4000,
-            batch: 64,
-            learn: vec![Parameters::Taper, Parameters::Gain],
-            learning_rate: 0.03,
-            taper_rate: 0.3,
-            twiddle_rate: 0.01,
-        }
+section! {
+    /// Length of the training, learned parameters and learning rates.
+    pub struct TrainingSection {
+        /// Steps.
+        pub steps: usize = 4000,
+        /// Frames per step.
+        pub batch: usize = 64,
+        /// Groups of parameters that are learned.
+        pub learn: Vec<Parameters> = vec![Parameters::Taper, Parameters::Gain],
+        /// Initial learning rate of gain and gates.
+        pub learning_rate: f64 = 0.03,
+        /// Learning rate of the taper, as a share of that.
+        pub taper_rate: f64 = 0.3,
+        /// Learning rate of the twiddles, as a share of that.
+        pub twiddle_rate: f64 = 0.01,
     }
 }
 
@@ -200,38 +181,197 @@ impl Training for TrainingSection {
     }
 }
 
-/// The loss: ranking · ranking loss + log_power · squared error of log power + price · work.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct LossSection {
-    /// Weight of the ranking loss.
-    pub ranking: f64,
-    /// Width of the boundary around rank K, in nepers of power.
-    pub temperature: f64,
-    /// Weight of the squared error of log power at the reference bins.
-    pub log_power: f64,
-    /// Price of as much work per frame as two exact segments have: their butterflies, or their time.
-    pub price: f64,
-    /// Share of the steps over which the price rises from zero.
-    pub price_ramp: f64,
-    /// Device on which the time that the gates leave is the work, by its calibrated profile.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub price_device: Option<String>,
-    /// Nanoseconds per frame with 1, 2, … open segments, which are the work; butterflies are if there are none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub segment_times: Vec<f64>,
+section! {
+    /// The loss: ranking · ranking loss + log_power · squared error of log power + price · work.
+    pub struct LossSection {
+        /// Weight of the ranking loss.
+        pub ranking: f64 = 1.0,
+        /// Width of the boundary around rank K, in nepers of power.
+        pub temperature: f64 = 0.3,
+        /// Weight of the squared error of log power at the reference bins.
+        pub log_power: f64 = 0.5,
+        /// Price of as much work per frame as two exact segments have: their butterflies, or their time.
+        pub price: f64 = 0.0,
+        /// Share of the steps over which the price rises from zero.
+        pub price_ramp: f64 = 0.25,
+        /// Device on which the time that the gates leave is the work, by its calibrated profile.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub price_device: Option<String> = None,
+        /// Nanoseconds per frame with 1, 2, … open segments, which are the work; butterflies are if there are none.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub segment_times: Vec<f64> = Vec::new(),
+    }
 }
 
-impl Default for LossSection {
-    fn default() -> Self {
-        Self {
-            ranking: 1.0,
-            temperature: 0.3,
-            log_power: 0.5,
-            price: 0.0,
-            price_ramp: 0.25,
-            price_device: None,
-            segment_times: Vec::new(),
+impl Sections for PeaksTask {
+    const NAME: TaskName = TaskName::Peaks;
+
+    type ModelSection = ModelSection;
+    type DataSection = DataConfig;
+    type TrainingSection = TrainingSection;
+    type LossSection = LossSection;
+
+    fn validate(config: &PeaksConfig) -> Result<(), ConfigError> {
+        let from_model = |error: ArgumentError| ConfigError::Value {
+            key: format!("model.{}", error.argument),
+            got: error.got,
+            expected: error.expected,
+        };
+        let (model, training, loss) = (&config.model, &config.training, &config.loss);
+        // Before the model's own checks, which count the samples of a frame.
+        ensure(model.hop <= MAX_HOP, "model.hop", model.hop, "at most 16,777,216")?;
+        ensure(model.segments <= MAX_SEGMENTS, "model.segments", model.segments, "at most 128")?;
+        model.learned().validate().map_err(from_model)?;
+        model.exact(REFERENCE_SEGMENTS).validate().map_err(from_model)?;
+
+        // Whether this run uses them or not.
+        config.data.sampling.validate().map_err(|error| in_section("data.sampling", error))?;
+        config.data.synthetic.validate().map_err(|error| in_section("data.synthetic", error))?;
+        let synthetic_frames = config.data.synthetic_frames;
+        ensure(synthetic_frames <= MAX_FRAMES, "data.synthetic_frames", synthetic_frames, "at most 1,048,576")?;
+        ensure(!training.learn.is_empty(), "training.learn", "empty", "at least one group of parameters")?;
+        for (key, value) in
+            [("training.taper_rate", training.taper_rate), ("training.twiddle_rate", training.twiddle_rate)]
+        {
+            ensure(value > 0.0 && value <= 1.0, key, value, "above 0 and at most 1")?;
         }
+        let [least, greatest] = LOSS_LIMITS;
+        let temperature = loss.temperature;
+        ensure((least..=greatest).contains(&temperature), "loss.temperature", temperature, "from 1e-6 to 1e6")?;
+        for (key, value) in
+            [("loss.ranking", loss.ranking), ("loss.log_power", loss.log_power), ("loss.price", loss.price)]
+        {
+            ensure((0.0..=greatest).contains(&value), key, value, "from 0 to 1e6")?;
+        }
+        ensure(
+            loss.ranking > 0.0 || loss.log_power > 0.0,
+            "loss.ranking",
+            loss.ranking,
+            "above 0 where loss.log_power is 0: nothing else is fitted to the reference",
+        )?;
+        ensure((0.0..=1.0).contains(&loss.price_ramp), "loss.price_ramp", loss.price_ramp, "from 0 to 1")?;
+        let learns = |group| training.learn.contains(&group);
+        let (learns_segments, learns_butterflies) =
+            (learns(Parameters::Segments), learns(Parameters::Gates) || learns(Parameters::Twiddles));
+        let (learned, groups) = (model.learned_transform, format_args!("{:?}", training.learn));
+        ensure(
+            learned || !learns_butterflies,
+            "training.learn",
+            groups,
+            "without gates and twiddles unless model.learned_transform is true: the exact transform has none",
+        )?;
+        ensure(
+            learns_segments || learns(Parameters::Gates) || loss.price == 0.0,
+            "loss.price",
+            loss.price,
+            "0 unless training.learn has gates or segments: nothing else can close",
+        )?;
+        if loss.price_device.is_none() && loss.segment_times.is_empty() {
+            return Ok(());
+        }
+        let key = if loss.segment_times.is_empty() { "loss.price_device" } else { "loss.segment_times" };
+        ensure(
+            learns_segments && !learns_butterflies,
+            key,
+            "given",
+            "left out unless training.learn has segments, and neither gates nor twiddles: only segments determine the time",
+        )?;
+        let is_time = |time: &f64| (LOSS_LIMITS[0]..=MAX_NANOSECONDS).contains(time);
+        let times = &loss.segment_times;
+        if times.is_empty() || (times.len() == model.segments && times.iter().all(is_time)) {
+            return Ok(());
+        }
+        let expected = format!("a time from 1e-6 to 1e12 ns for each number of open segments, {}", model.segments);
+        Err(ConfigError::Value { key: "loss.segment_times".into(), got: format!("{times:?}"), expected })
+    }
+
+    fn held_values(config: &PeaksConfig) -> Vec<HeldValues> {
+        let (data, frame) = (&config.data, config.model.frame());
+        let mut held = vec![HeldValues::new("training.batch", config.training.batch, frame)];
+        if data.recordings.is_none() {
+            // Frames to validate on and to test on.
+            held.push(HeldValues::new("data.synthetic_frames", data.synthetic_frames, 2 * frame));
+        }
+        held
+    }
+
+    fn complete(config: &mut PeaksConfig) -> Result<(), ConfigError> {
+        times::complete(&mut config.loss, &config.model)?;
+        Self::validate(config)
+    }
+
+    fn locate_data(config: &mut PeaksConfig, root: DataRoot<'_>) -> Result<(), ConfigError> {
+        locate_frames(&mut config.data, root)
+    }
+
+    fn are_comparable(a: &PeaksConfig, b: &PeaksConfig) -> bool {
+        a.model.exact(REFERENCE_SEGMENTS) == b.model.exact(REFERENCE_SEGMENTS)
+            && (a.model.frame(), &a.data, a.seed) == (b.model.frame(), &b.data, b.seed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_out_of_range_are_named_with_their_section() {
+        let key = |change: fn(&mut PeaksConfig)| {
+            let mut config = PeaksConfig::default();
+            change(&mut config);
+            config.validate().unwrap_err().to_string()
+        };
+        assert!(PeaksConfig::default().validate().is_ok());
+        assert!(key(|c| c.model.n_fft = 101).starts_with("model.n_fft is 101"));
+        assert!(key(|c| c.model.k = 0).starts_with("model.k is 0"));
+        assert!(key(|c| c.model.segments = 0).starts_with("model.segments is 0"));
+        assert!(
+            key(|c| (c.model.n_fft, c.model.learned_transform) = (100, true))
+                .starts_with("model.n_fft is 100, but must be a power of two from 8 to 65536 with learned_transform")
+        );
+        assert!(key(|c| c.training.batch = 0).starts_with("training.batch is 0"));
+        assert!(key(|c| c.training.learn.clear()).starts_with("training.learn is empty"));
+        assert!(key(|c| c.training.batch = usize::MAX).starts_with("training.batch is"));
+        assert!(
+            key(|c| {
+                c.training.learn = vec![Parameters::Gain];
+                c.loss.price = 0.1;
+            })
+            .contains("nothing else can close")
+        );
+        assert!(
+            key(|c| {
+                (c.training.learn, c.loss.price) = (vec![Parameters::Gain], 0.0);
+                c.loss.price_device = Some("cpu".into());
+            })
+            .starts_with("loss.price_device is given, but must be")
+        );
+        assert!(key(|c| c.training.learn.push(Parameters::Twiddles)).starts_with("training.learn is [Taper, "));
+        let times = |times: &[f64]| {
+            let mut config = PeaksConfig::default();
+            config.training.learn = vec![Parameters::Taper, Parameters::Segments, Parameters::Gain];
+            config.loss.segment_times = times.to_vec();
+            config.model.segments = 8;
+            config.validate()
+        };
+        assert!(times(&[100.0; 8]).is_ok());
+        for wrong in [&[100.0; 7][..], &[0.0; 8], &[f64::NAN; 8], &[1e13; 8]] {
+            assert!(times(wrong).unwrap_err().to_string().contains("for each number of open segments, 8"), "{wrong:?}");
+        }
+        assert!(key(|c| c.data.sampling.gain_db = -1.0).starts_with("data.sampling.gain_db is -1, but must be"));
+        assert!(key(|c| c.data.synthetic.families.clear()).starts_with("data.synthetic.families is empty"));
+        assert!(key(|c| c.loss.price = f64::NAN).starts_with("loss.price is NaN"));
+        assert!(key(|c| c.model.hop = 1 << 50).starts_with("model.hop is"));
+        assert!(key(|c| c.loss.price = 1e39).starts_with("loss.price is"));
+        assert!(key(|c| c.loss.ranking = -1.0).starts_with("loss.ranking is -1, but must be from 0 to 1e6"));
+        assert!(
+            key(|c| (c.loss.ranking, c.loss.log_power) = (0.0, 0.0))
+                .starts_with("loss.ranking is 0, but must be above")
+        );
+        assert!(key(|c| c.loss.temperature = 1e-300).starts_with("loss.temperature is"));
+        assert!(key(|c| c.training.steps = usize::MAX).starts_with("training.steps is"));
+        assert!(key(|c| c.schedule.keep_checkpoints = 1).starts_with("schedule.keep_checkpoints is 1"));
+        assert!(key(|c| c.name = "a\nb".into()).starts_with("name is"));
+        assert!(key(|c| c.name = "../up".into()).starts_with("name is ../up"));
     }
 }

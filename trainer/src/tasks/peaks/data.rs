@@ -1,28 +1,38 @@
-//! Data of a run on a device: training batches, validation frames with their reference, and test frames.
+//! Data of a run on a device: training frames, validation frames with their reference, and test frames.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use burn::tensor::Device;
-use firefly_models::{LearnedWelchPeaks, WelchPeaks};
+use burn::module::Module;
+use burn::tensor::{Device, IndexingUpdateOp, Tensor};
+use firefly_models::{ArgumentError, LearnedWelchPeaks, WelchPeaks};
 use firefly_ops::from_host::HostPeaks;
+use firefly_ops::top_k;
+use firefly_ops::training::PeakTargets;
 
-use super::batch::{Batches, PeaksBatch};
 use super::found_peaks::{Agreement, has_power, peaks_of};
 use super::loss::{FixedGates, hard_work, peak_losses, total_loss};
 use super::{PeaksConfig, REFERENCE_SEGMENTS};
-use crate::data::{DataSets, EpochOrder, EvaluationSet, Frames, frames_to_tensor};
+use crate::data::{
+    Corpus, DataSets, EpochOrder, EvaluationSet, FrameBatches, Frames, Part, Synthetic, SyntheticConfig,
+    frames_to_tensor, frames_without_overlap,
+};
 use crate::metrics::{Metric, Validation};
 use crate::task::{TaskData, TaskError};
 
 /// Metric of a validation: median error of the power of the peaks that were found, in decibels.
 pub(super) const POWER_ERROR_DB: &str = "power_error_db";
+/// Added to a frame's mean power, so that a silent frame can be divided by it.
+const MIN_LEVEL: f64 = 1e-30;
 
 /// Opened data of a run.
 pub struct PeaksData {
     /// The sets of frames.
     pub sets: Arc<DataSets>,
-    /// Training batches by their number.
-    pub batches: Batches,
+    /// Training frames by their number.
+    pub(super) frames: FrameBatches,
+    /// The exact estimate that a model is fitted to.
+    pub(super) reference: WelchPeaks,
     /// Validation frames with their reference, on the first device.
     pub validation: Arc<ValidationSet>,
     /// The gates, if none are learned.
@@ -47,9 +57,14 @@ impl PeaksData {
         if let Some(set) = sets.evaluation.iter().find(is_silent) {
             return Err(TaskError::NoPower(set.name.clone()));
         }
-        let batches = Batches::new(sets.train.clone(), reference, config.training.batch, device.clone());
-        let fixed_gates = FixedGates::default();
-        Ok(Self { sets: sets.into(), batches, validation, fixed_gates, device: device.clone() })
+        Ok(Self {
+            frames: FrameBatches::new(sets.train.clone(), device.clone()),
+            reference,
+            sets: sets.into(),
+            validation,
+            fixed_gates: FixedGates::default(),
+            device: device.clone(),
+        })
     }
 }
 
@@ -59,9 +74,14 @@ impl TaskData for PeaksData {
     }
 
     fn on_device(&self, device: &Device) -> Self {
-        let (sets, validation) = (self.sets.clone(), self.validation.clone());
-        let batches = self.batches.on_device(device);
-        Self { sets, batches, validation, fixed_gates: FixedGates::default(), device: device.clone() }
+        Self {
+            frames: self.frames.on_device(device),
+            reference: self.reference.clone().to_device(device),
+            sets: self.sets.clone(),
+            validation: self.validation.clone(),
+            fixed_gates: FixedGates::default(),
+            device: device.clone(),
+        }
     }
 
     fn order(&self) -> Option<&EpochOrder> {
@@ -70,6 +90,30 @@ impl TaskData for PeaksData {
 
     fn skipped(&self) -> usize {
         self.sets.skipped
+    }
+}
+
+/// A batch of frames and the peaks of their reference.
+pub(super) struct PeaksBatch {
+    /// `[batch, frame]`.
+    pub(super) signal: Tensor<2>,
+    /// The reference's strongest bins; the unit of power is a frame's mean.
+    pub(super) targets: PeakTargets<2>,
+}
+
+impl PeaksBatch {
+    /// Frames and their reference; `signal` is `[batch, frame]`.
+    ///
+    /// # Errors
+    /// [`ArgumentError`] if the frames are too short for the reference.
+    pub(super) fn new(signal: Tensor<2>, reference: &WelchPeaks) -> Result<Self, ArgumentError> {
+        let power = reference.try_psd(signal.clone())?;
+        let bins = top_k(power.clone(), reference.k())?.bins;
+        let mean = power.clone().mean_dim(1) + MIN_LEVEL;
+        // A frame without finite power has no peaks: its bins are −1 and add 0 to bin 0.
+        let is_peak = bins.clone().greater_equal_elem(0).float();
+        let peaks = power.zeros_like().scatter(1, bins.clamp_min(0), is_peak, IndexingUpdateOp::Add);
+        Ok(Self { signal, targets: PeakTargets::new(peaks, power, mean) })
     }
 }
 
@@ -113,5 +157,31 @@ impl ValidationSet {
         let recall = Metric::real("recall", agreement.recall);
         let metrics = [recall].into_iter().chain(error.map(|error| Metric::real(POWER_ERROR_DB, error)));
         Ok(Validation { loss, metrics: metrics.collect() })
+    }
+}
+
+/// Frames of a folder of recordings, of all synthetic signals, or of one family of them, and the number of recordings
+/// that are too short.
+///
+/// # Errors
+/// If there are no data of this name, or they can't be read.
+pub(super) fn named_frames(config: &PeaksConfig, name: &str) -> Result<(Frames, usize), TaskError> {
+    let (data, frame) = (&config.data, config.model.frame());
+    let synthetic = |signals: SyntheticConfig| -> Result<(Frames, usize), TaskError> {
+        let source = Synthetic::new(signals, frame, config.seed)?;
+        Ok((source.for_part(Part::Test).frames(data.synthetic_frames), 0))
+    };
+    if name == "synthetic" {
+        synthetic(data.synthetic.clone())
+    } else if let Ok(family) = name.parse() {
+        synthetic(SyntheticConfig { families: vec![family], ..data.synthetic.clone() })
+    } else if Path::new(name).exists() {
+        let corpus = Corpus::load(Path::new(name), frame)?;
+        Ok((frames_without_overlap(&corpus, frame)?, corpus.skipped()))
+    } else {
+        Err(TaskError::UnknownData(
+            name.into(),
+            "is neither a folder, nor `synthetic`, nor one of tones, harmonics, am, fm, chirps and noise",
+        ))
     }
 }

@@ -1,20 +1,27 @@
 //! Recall, power error and time of exact estimates and of learned models, against the reference's peaks.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
 
 use burn::tensor::{Device, FloatDType, Tensor};
 use firefly_models::segments::segments_label;
 use firefly_models::{ArgumentError, Band, LearnedWelchPeaks, Peaks, SegmentPlacement};
 use firefly_ops::welch_peaks;
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::found_peaks::{Agreement, has_power, peaks_of, read_back};
-use super::predicted_times::{self, CalibratedDevices, microseconds_by_device};
-use super::table;
-use super::timing::{TimedEstimate, microseconds_per_frame};
-use super::{ModelSection, REFERENCE_SEGMENTS};
-use crate::data::Frames;
+use super::found_peaks::{Agreement, BATCH, has_power, median, peaks_of, read_back};
+use super::times::{self, CalibratedDevices, microseconds_by_device};
+use super::{ModelSection, REFERENCE_SEGMENTS, table};
+use crate::data::{Frames, frames_to_tensor};
 use crate::task::{EvaluationRow, TaskError};
+
+/// Timed repetitions of a batch.
+const REPETITIONS: usize = 41;
+/// Repetitions before those that are timed.
+const WARM_UP: usize = 3;
 
 /// Kind of a compared model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,7 +103,7 @@ pub fn compare(
     if frames.is_empty() {
         return Err(TaskError::NoFrames(data_set.into()));
     }
-    let calibrated = predicted_times::calibrated();
+    let calibrated = times::calibrated();
     // All bins, and the model's band if it has one: a band takes less time in exact estimates too.
     let bands = [None].into_iter().chain(section.band.map(Some));
     let adjacent = (1..=REFERENCE_SEGMENTS).map(|segments| (ModelKind::Exact, segments));
@@ -116,7 +123,7 @@ pub fn compare(
             kind: ModelKind::Learned,
             butterflies: model.count_open_butterflies(),
             peaks: Box::new(move |signal| estimate.try_forward(signal)),
-            predicted: microseconds_by_device(&calibrated, predicted_times::of_model(model)),
+            predicted: microseconds_by_device(&calibrated, times::of_model(model)),
         });
     }
     let reference = section.exact(REFERENCE_SEGMENTS).try_init(device)?;
@@ -124,7 +131,7 @@ pub fn compare(
     if !has_power(&reference) {
         return Err(TaskError::NoPower(data_set.into()));
     }
-    let times = microseconds_per_frame(frames, device, &candidates.iter().map(timed).collect::<Vec<_>>())?;
+    let times = microseconds_per_frame(frames, device, &candidates)?;
     candidates
         .iter()
         .zip(times)
@@ -175,15 +182,39 @@ fn exact_candidate<'a>(
         peaks: Box::new(move |signal| welch_peaks(signal, window.clone(), &options, k)),
         predicted: microseconds_by_device(calibrated, |profile| match band {
             Some(_) => None,
-            None => predicted_times::exact(options, k, profile),
+            None => times::exact(options, k, profile),
         }),
     })
 }
 
-/// The peaks of a candidate, read back.
-fn timed<'a>(candidate: &'a ComparedModel<'_>) -> TimedEstimate<'a, ArgumentError> {
-    Box::new(|signal| {
-        std::hint::black_box(read_back((candidate.peaks)(signal)?));
+/// Median time per frame of each candidate in microseconds, for batches of [`BATCH`] frames that are already on the
+/// device, until the peaks are in host memory. Candidates take turns in random order, so that other load on the machine
+/// affects all of them, and each timed run follows one of the same candidate, as in a loop: none finds samples in the
+/// caches that another has left there.
+fn microseconds_per_frame(
+    frames: &Frames,
+    device: &Device,
+    candidates: &[ComparedModel<'_>],
+) -> Result<Vec<f64>, ArgumentError> {
+    let samples = frames.iter().cycle().take(BATCH).flatten().copied().collect();
+    let signal = frames_to_tensor(samples, frames.frame(), device);
+    let run = |turn: usize| -> Result<(), ArgumentError> {
+        std::hint::black_box(read_back((candidates[turn].peaks)(signal.clone())?));
         Ok(())
-    })
+    };
+    let mut times = vec![Vec::with_capacity(REPETITIONS); candidates.len()];
+    let mut turns: Vec<usize> = (0..candidates.len()).collect();
+    let mut random = ChaCha8Rng::seed_from_u64(0);
+    for repetition in 0..WARM_UP + REPETITIONS {
+        turns.shuffle(&mut random);
+        for &turn in &turns {
+            run(turn)?;
+            let start = Instant::now();
+            run(turn)?;
+            if repetition >= WARM_UP {
+                times[turn].push(start.elapsed().as_secs_f64() * 1e6);
+            }
+        }
+    }
+    Ok(times.iter_mut().map(|times| median(times) / BATCH as f64).collect())
 }

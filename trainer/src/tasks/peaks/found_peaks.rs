@@ -1,14 +1,22 @@
 //! Peaks of frames in host memory, and their agreement with a reference's.
 
+use std::ops::Range;
+
 use burn::tensor::{Device, Tensor};
 use firefly_models::{ArgumentError, Peaks};
 use firefly_ops::from_host::HostPeaks;
 
-use super::frame_sets::batches;
-use super::timing::median;
 use crate::data::{Frames, frames_to_tensor};
 
-/// Peaks of every frame, computed [`BATCH`](super::frame_sets::BATCH) frames at a time and read back.
+/// Frames per batch of an evaluation.
+pub const BATCH: usize = 1024;
+
+/// Rows of each batch of [`BATCH`] frames; the last may be smaller.
+pub fn batches(frames: &Frames) -> Vec<Range<usize>> {
+    (0..frames.len()).step_by(BATCH).map(|start| start..frames.len().min(start + BATCH)).collect()
+}
+
+/// Peaks of every frame, computed [`BATCH`] frames at a time and read back.
 ///
 /// # Errors
 /// [`ArgumentError`] if the frames don't fit the model.
@@ -19,7 +27,9 @@ pub fn peaks_of(
 ) -> Result<HostPeaks, ArgumentError> {
     let mut all = HostPeaks::default();
     for rows in batches(frames) {
-        append(&mut all, read_back(model(frames_to_tensor(frames.rows(rows), frames.frame(), device))?));
+        let found = read_back(model(frames_to_tensor(frames.rows(rows), frames.frame(), device))?);
+        all.bins.extend(found.bins);
+        all.power.extend(found.power);
     }
     Ok(all)
 }
@@ -30,12 +40,6 @@ pub fn peaks_of(
 /// If the device fails, as Burn's own reading does: runs catch that and name the device.
 pub(super) fn read_back(peaks: Peaks<2>) -> HostPeaks {
     HostPeaks::read(peaks).unwrap_or_else(|error| panic!("{error}"))
-}
-
-/// Adds the peaks of a further batch.
-pub(super) fn append(all: &mut HostPeaks, batch: HostPeaks) {
-    all.bins.extend(batch.bins);
-    all.power.extend(batch.power);
 }
 
 /// Whether any of the peaks has power.
@@ -79,9 +83,26 @@ impl Agreement {
     }
 }
 
+/// The middle of values, or the mean of both middles; NaN of none.
+pub(super) fn median(values: &mut [f64]) -> f64 {
+    if values.is_empty() {
+        return f64::NAN;
+    }
+    values.sort_by(f64::total_cmp);
+    let half = values.len() / 2;
+    if values.len() % 2 == 1 { values[half] } else { (values[half - 1] + values[half]) / 2.0 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_median_is_the_middle_or_the_mean_of_both_middles() {
+        assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert!(median(&mut []).is_nan());
+    }
 
     #[test]
     fn agreement_counts_exact_and_near_hits_and_their_errors() {

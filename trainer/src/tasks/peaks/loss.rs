@@ -7,13 +7,13 @@ use burn::tensor::{Tensor, TensorData};
 use firefly_models::learned_welch_peaks::{Gates, LearnedTransform};
 use firefly_models::{ArgumentError, LearnedWelchPeaks};
 use firefly_ops::options::PeakLossOptions;
-use firefly_ops::training::{PeakTargets, peak_loss};
+use firefly_ops::training::peak_loss;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::batch::PeaksBatch;
 use super::config::LossSection;
-use super::segment_times::{priced_time, time_of};
+use super::data::PeaksBatch;
+use super::times::{priced_time, time_of};
 use super::{Parameters, PeaksConfig, PeaksData};
 use crate::metrics::StepLoss;
 use crate::task::BatchShare;
@@ -33,13 +33,8 @@ pub struct Work {
     pub unit: f64,
 }
 
-/// Losses of each frame's peaks, `[batch, 2]`, by `model` with `gates`.
-///
-/// Ranking is a logistic loss on each bin's log power around a boundary halfway between the model's own ranks K and
-/// K + 1: the reference's peaks belong above it, all other bins below.
-///
-/// The columns: `ranking`, the logistic loss in nepers per peak; `log_power`, the squared error of log power at the
-/// reference's bins.
+/// Losses of each frame's peaks by `model` with `gates`, `[batch, 2]`: the ranking loss in nepers per peak, and the
+/// squared error of log power at the reference's bins.
 ///
 /// # Errors
 /// [`ArgumentError`] if the batch does not fit the model.
@@ -50,15 +45,12 @@ pub fn peak_losses(
     section: &LossSection,
 ) -> Result<Tensor<2>, ArgumentError> {
     let k = model.config().k;
-    let targets = &batch.targets;
-    let power = model.try_psd(batch.signal.clone(), gates)?;
-    let per_peak = 1.0 / (batch.rows() * k) as f64;
+    let per_peak = 1.0 / (batch.signal.dims()[0] * k) as f64;
     let parameters = PeakLossOptions::new(k)
         .with_temperature(section.temperature)
         .with_offset(RELATIVE_POWER_OFFSET)
         .with_weights([section.ranking * section.temperature * per_peak, section.log_power * per_peak]);
-    let of_bins = PeakTargets::new(targets.peaks.clone(), targets.power.clone(), targets.reference_power.clone());
-    peak_loss(power, of_bins, &parameters)
+    peak_loss(model.try_psd(batch.signal.clone(), gates)?, batch.targets.clone(), &parameters)
 }
 
 /// The loss with these [`peak_losses`] and with `work`, where `price` is that of its unit.
@@ -77,7 +69,8 @@ pub(super) fn step_loss(
     share: &BatchShare,
     step: usize,
 ) -> Result<StepLoss, ArgumentError> {
-    let batch = data.batches.at(share)?;
+    let signal = data.frames.rows(share.first(config.training.batch), share.rows.len());
+    let batch = PeaksBatch::new(signal, &data.reference)?;
     let (gates, work) = gates_and_work(config, &data.fixed_gates, model, share.number)?;
     let losses = peak_losses(model, &gates, &batch, &config.loss)?;
     Ok(total_loss(losses, work, price(config, step)))
@@ -108,8 +101,7 @@ fn price(config: &PeaksConfig, step: usize) -> f64 {
 }
 
 /// The gates of a run that learns none, and the work that they leave: the same in every step.
-#[derive(Debug, Default)]
-pub(super) struct FixedGates(OnceLock<(Gates, Work)>);
+pub(super) type FixedGates = OnceLock<(Gates, Work)>;
 
 /// Uniform noise for the gates of a batch, a function of the seed and the number of the batch alone.
 struct GateNoise(ChaCha8Rng);
@@ -142,7 +134,7 @@ fn gates_and_work(
         (gates, work)
     };
     if ![Parameters::Gates, Parameters::Segments].into_iter().any(|group| learns(config, group)) {
-        return Ok(fixed.0.get_or_init(|| with_work(model.hard_gates())).clone());
+        return Ok(fixed.get_or_init(|| with_work(model.hard_gates())).clone());
     }
     let mut noise = GateNoise::new(config.seed, number);
     let butterflies = model.transform.as_ref().map(|transform| noise.like(transform.gate_logits.val()));

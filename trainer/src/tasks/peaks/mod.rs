@@ -1,46 +1,40 @@
 //! Task `peaks`: learned Welch peaks, fitted to the peaks of the exact reference.
 
-pub mod batch;
-mod checks;
 mod config;
 mod data;
 pub mod ephemeral;
 pub mod evaluate;
 mod found_peaks;
-mod frame_sets;
 mod loss;
-mod predicted_times;
 pub mod report;
-mod segment_times;
 mod table;
-mod timing;
+mod times;
 
 use std::path::{Path, PathBuf};
 
 use burn::tensor::{Device, Tensor};
 use firefly_models::LearnedWelchPeaks;
 use firefly_models::zoo::{ZooError, ZooModel};
-use firefly_ops::from_host::HostPeaks;
+use firefly_recordings::read_recording;
 
 pub use config::{LossSection, ModelSection, Parameters, REFERENCE_SEGMENTS, TrainingSection};
 pub use data::PeaksData;
 pub use evaluate::PeaksRow;
 pub use found_peaks::Agreement;
 
-use self::data::POWER_ERROR_DB;
+use self::data::{POWER_ERROR_DB, named_frames};
 use self::evaluate::active_share;
-use self::found_peaks::{append, read_back};
-use self::frame_sets::{OfRecording, named_frames, of_recordings};
+use self::found_peaks::{batches, read_back};
 use self::report::PeaksReport;
-use crate::config::{ConfigError, DataRoot, HeldValues, RunConfig, Sections, locate_frames};
-use crate::data::DataConfig;
+use crate::config::RunConfig;
+use crate::data::{Corpus, frames_to_tensor, frames_without_overlap};
 use crate::metrics::{Metric, StepLoss, TrainingPoint, Validation};
 use crate::progress::Monitor;
 use crate::task::{
     BatchShare, GroupRate, LoadedModel, MetricCurve, ModelError, OpenRun, OtherEvaluation, Placed, PredictionTable,
-    Predictions, ReportParts, Task, TaskError,
+    Predictions, ReportParts, Task, TaskError, over_devices,
 };
-use crate::tasks::{TaskName, zoo_model};
+use crate::tasks::zoo_model;
 
 /// Logarithm of a gain that adds nothing to a bin's own power but rounding.
 const NO_LOG_GAIN: f32 = -40.0;
@@ -51,43 +45,6 @@ pub struct PeaksTask;
 
 /// Configuration of a run of the task.
 pub type PeaksConfig = RunConfig<PeaksTask>;
-
-impl Sections for PeaksTask {
-    const NAME: TaskName = TaskName::Peaks;
-
-    type ModelSection = ModelSection;
-    type DataSection = DataConfig;
-    type TrainingSection = TrainingSection;
-    type LossSection = LossSection;
-
-    fn validate(config: &PeaksConfig) -> Result<(), ConfigError> {
-        checks::validate(config)
-    }
-
-    fn held_values(config: &PeaksConfig) -> Vec<HeldValues> {
-        let (data, frame) = (&config.data, config.model.frame());
-        let mut held = vec![HeldValues::new("training.batch", config.training.batch, frame)];
-        if data.recordings.is_none() {
-            // Frames to validate on and to test on.
-            held.push(HeldValues::new("data.synthetic_frames", data.synthetic_frames, 2 * frame));
-        }
-        held
-    }
-
-    fn complete(config: &mut PeaksConfig) -> Result<(), ConfigError> {
-        segment_times::complete(&mut config.loss, &config.model)?;
-        checks::validate(config)
-    }
-
-    fn locate_data(config: &mut PeaksConfig, root: DataRoot<'_>) -> Result<(), ConfigError> {
-        locate_frames(&mut config.data, root)
-    }
-
-    fn are_comparable(a: &PeaksConfig, b: &PeaksConfig) -> bool {
-        a.model.exact(REFERENCE_SEGMENTS) == b.model.exact(REFERENCE_SEGMENTS)
-            && (a.model.frame(), &a.data, a.seed) == (b.model.frame(), &b.data, b.seed)
-    }
-}
 
 impl Task for PeaksTask {
     const TERMS: &'static [(&'static str, &'static str)] =
@@ -208,7 +165,7 @@ impl Task for PeaksTask {
         models: &[(String, LearnedWelchPeaks)],
         device: &Device,
     ) -> Result<OtherEvaluation<Self>, TaskError> {
-        let (frames, skipped) = named_frames(&config.data, config.model.frame(), config.seed, name)?;
+        let (frames, skipped) = named_frames(config, name)?;
         Ok(OtherEvaluation { rows: evaluate::compare(name, &frames, &config.model, models, device)?, skipped })
     }
 
@@ -218,16 +175,21 @@ impl Task for PeaksTask {
         placed: &mut [Placed<LearnedWelchPeaks>],
         inputs: &[PathBuf],
     ) -> Result<Predictions, TaskError> {
-        let k = config.model.k;
-        let of_batch =
-            |model: &LearnedWelchPeaks, frames| Ok(read_back(model.try_forward(frames, &model.hard_gates())?));
+        let (k, frame) = (config.model.k, config.model.frame());
         let mut rows = Vec::new();
-        for OfRecording { place, batches } in of_recordings(placed, inputs, config.model.frame(), of_batch)? {
-            let mut peaks = HostPeaks::default();
-            batches.into_iter().for_each(|batch| append(&mut peaks, batch));
-            for (index, (bin, power)) in peaks.bins.iter().zip(&peaks.power).enumerate() {
-                let values = [(index / k).to_string(), (index % k + 1).to_string(), bin.to_string(), power.to_string()];
-                rows.push(place.clone().into_iter().chain(values).collect());
+        for path in inputs {
+            for recording in read_recording(path)? {
+                let place = [recording.path.display().to_string(), recording.channel.to_string()];
+                let frames = frames_without_overlap(&Corpus::from_recordings(vec![recording], frame)?, frame)?;
+                let found = over_devices(placed, &batches(&frames), |Placed { model, device }, rows| {
+                    let signal = frames_to_tensor(frames.rows(rows.clone()), frame, device);
+                    Ok::<_, TaskError>(read_back(model.try_forward(signal, &model.hard_gates())?))
+                })?;
+                let peaks = found.iter().flat_map(|peaks| peaks.bins.iter().zip(&peaks.power));
+                for (index, (bin, power)) in peaks.enumerate() {
+                    let rank = [(index / k).to_string(), (index % k + 1).to_string()];
+                    rows.push([&place[..], &rank, &[bin.to_string(), power.to_string()]].concat());
+                }
             }
         }
         let columns = ["file", "channel", "frame", "rank", "bin", "power"].map(String::from).into();

@@ -1,8 +1,9 @@
 //! Tables on a terminal.
 
-use super::evaluate::{PeaksRow, predicting_devices};
-use super::frame_sets::BATCH;
 use firefly_app::table::{Align, TextTable};
+
+use super::evaluate::{PeaksRow, predicting_devices};
+use super::found_peaks::BATCH;
 
 /// Evaluation rows as a table per data set under a legend, wrapped to the terminal's width.
 pub fn evaluation(rows: &[PeaksRow]) -> String {

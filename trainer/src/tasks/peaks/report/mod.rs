@@ -4,14 +4,13 @@
 
 mod evaluation;
 mod learned;
-mod recall;
 #[cfg(test)]
 mod tests;
 
 use burn::tensor::{Tensor, TensorData};
 use firefly_models::LearnedWelchPeaks;
 
-pub use recall::against_time;
+pub use evaluation::against_time;
 
 use super::{PeaksConfig, PeaksRow};
 use crate::task::ReportParts;
