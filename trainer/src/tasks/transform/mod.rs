@@ -92,7 +92,7 @@ impl Task for TransformTask {
     fn loss(run: &OpenRun<'_, Self>, starts: &Starts, share: &BatchShare, _step: usize) -> Result<StepLoss, TaskError> {
         let OpenRun { config, data } = *run;
         let (rows, target) = match config.data.from {
-            LearningData::Matrix => (data.units_of(&share.rows), data.transforms_of(&share.rows)),
+            LearningData::Matrix => data.units_of(&share.rows),
             LearningData::Examples => {
                 let (rows, n) = (share.rows.len(), data.matrix.n);
                 let values = normal_rows(config.seed, Part::Train, share.first(config.training.batch), rows, n);
@@ -101,7 +101,7 @@ impl Task for TransformTask {
                 (rows, target)
             }
         };
-        let error = |model| data.mean_squared_error(model, rows.clone(), &target);
+        let error = |model| data.mean_squared_error(model, rows.clone(), target.clone());
         let errors = starts.trained().into_iter().map(error).collect::<Result<Vec<_>, _>>()?;
         let sum = errors.into_iter().reduce(|sum, error| sum + error);
         Ok(StepLoss::single(sum.unwrap_or_else(|| Tensor::zeros([1], &data.device))))

@@ -12,21 +12,15 @@ use super::matrix::ComplexMatrix;
 use crate::data::EpochOrder;
 use crate::task::{TaskData, TaskError};
 
-/// The matrix to learn, on a device. Row j of the tensors is the transform of the unit vector j.
+/// The matrix to learn, on a device.
 pub struct TransformData {
     pub(super) matrix: Arc<ComplexMatrix>,
     /// Passes over the rows of the matrix; none where random rows are learned from.
     order: Option<Arc<EpochOrder>>,
     pub(super) output: OutputPart,
     pub(super) device: Device,
-    re: Tensor<2>,
-    im: Tensor<2>,
-}
-
-/// Real and imaginary parts of transforms of real rows, `[rows, n]`.
-pub(super) struct TargetParts {
-    re: Tensor<2>,
-    im: Tensor<2>,
+    /// Real and imaginary part: row j is the transform of the unit vector j.
+    transposed: [Tensor<2>; 2],
 }
 
 impl TransformData {
@@ -34,30 +28,23 @@ impl TransformData {
     pub(super) fn of(config: &TransformConfig, device: &Device) -> Self {
         let DataSection { transform, size: n, output, from } = config.data;
         let matrix = transform.matrix(n, config.seed);
-        // Row k of the matrix are the weights of output k: transposed, row j is the transform of the unit vector j.
         let part = |values: &[f64]| -> Tensor<2> {
             let values: Vec<f32> = values.iter().map(|value| *value as f32).collect();
             Tensor::from_data(TensorData::new(values, [n, n]), device).transpose()
         };
         let order = (from == LearningData::Matrix).then(|| EpochOrder::new(config.seed, n, n).into());
-        let (re, im) = (part(&matrix.re), part(&matrix.im));
-        Self { re, im, output, order, device: device.clone(), matrix: matrix.into() }
+        let transposed = [part(&matrix.re), part(&matrix.im)];
+        Self { transposed, output, order, device: device.clone(), matrix: matrix.into() }
     }
 
-    /// The transforms of these unit vectors.
-    pub(super) fn transforms_of(&self, units: &Range<usize>) -> TargetParts {
-        let of = |part: &Tensor<2>| part.clone().slice([units.clone()]);
-        TargetParts { re: of(&self.re), im: of(&self.im) }
+    /// These unit vectors, as rows, with real and imaginary part of their transforms.
+    pub(super) fn units_of(&self, units: &Range<usize>) -> (Tensor<2>, [Tensor<2>; 2]) {
+        (self.units().slice([units.clone()]), self.transposed.clone().map(|part| part.slice([units.clone()])))
     }
 
-    /// These unit vectors, as rows.
-    pub(super) fn units_of(&self, units: &Range<usize>) -> Tensor<2> {
-        self.units().slice([units.clone()])
-    }
-
-    /// The transforms of real rows.
-    pub(super) fn of_rows(&self, rows: &Tensor<2>) -> TargetParts {
-        TargetParts { re: rows.clone().matmul(self.re.clone()), im: rows.clone().matmul(self.im.clone()) }
+    /// Real and imaginary part of the transforms of real rows.
+    pub(super) fn of_rows(&self, rows: &Tensor<2>) -> [Tensor<2>; 2] {
+        self.transposed.clone().map(|part| rows.clone().matmul(part))
     }
 
     /// The unit vectors, as rows.
@@ -70,12 +57,12 @@ impl TransformData {
         &self,
         model: &ZooModel,
         rows: Tensor<2>,
-        target: &TargetParts,
+        [target_re, target_im]: [Tensor<2>; 2],
     ) -> Result<Tensor<1>, TaskError> {
         let [re, im] = apply(model, rows)?;
-        let of_re = (re - target.re.clone()).square().mean();
+        let of_re = (re - target_re).square().mean();
         Ok(match self.output {
-            OutputPart::Complex => of_re + (im - target.im.clone()).square().mean(),
+            OutputPart::Complex => of_re + (im - target_im).square().mean(),
             OutputPart::Real => of_re,
         })
     }
@@ -88,8 +75,8 @@ impl TaskData for TransformData {
 
     fn on_device(&self, device: &Device) -> Self {
         let (matrix, order, output) = (self.matrix.clone(), self.order.clone(), self.output);
-        let [re, im] = [&self.re, &self.im].map(|part| part.clone().to_device(device));
-        Self { matrix, order, output, device: device.clone(), re, im }
+        let transposed = self.transposed.clone().map(|part| part.to_device(device));
+        Self { matrix, order, output, device: device.clone(), transposed }
     }
 
     fn order(&self) -> Option<&EpochOrder> {
