@@ -1,9 +1,8 @@
 //! Contract of a task: what the loop, the run folder and the report call and show.
 
 mod data;
+mod devices;
 mod error;
-mod placed;
-mod share;
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -18,9 +17,8 @@ use crate::metrics::{Metric, StepLoss, TrainingPoint, Validation};
 use crate::progress::Monitor;
 
 pub use self::data::{ExampleData, HostSets, TaskData};
+pub use self::devices::{BatchShare, DeviceRank, Placed, over_devices};
 pub use self::error::{ModelError, TaskError};
-pub use self::placed::{Placed, over_devices};
-pub use self::share::{BatchShare, DeviceRank};
 
 /// One model measured on one data set.
 pub trait EvaluationRow: Debug + Clone + Serialize {

@@ -4,7 +4,6 @@ mod config;
 mod examples;
 mod input;
 mod model;
-mod output;
 
 use std::path::{Path, PathBuf};
 
@@ -17,8 +16,7 @@ use firefly_recordings::read_recording;
 pub use config::{DataSection, LabelPart, LossSection};
 pub use examples::{ExampleSets, Examples};
 pub use input::InputForm;
-pub use model::Classifier;
-pub use output::OutputLayer;
+pub use model::{Classifier, OutputLayer};
 
 use super::scores::{self, ScoreRow};
 use crate::config::RunConfig;
@@ -72,10 +70,13 @@ impl ClassProbabilities {
 
     /// Mean of the classes' shares of examples that are found.
     fn balanced_accuracy(&self, classes: usize) -> f64 {
-        let shares = self.confusion(classes).into_iter().enumerate().filter_map(|(class, row)| {
-            let count: f32 = row.iter().sum();
-            (count > 0.0).then(|| f64::from(row[class] / count))
-        });
+        let mut counts = vec![[0f32; 2]; classes];
+        for (class, row) in self.classes.iter().zip(&self.probabilities) {
+            let [found, all] = &mut counts[*class];
+            *found += f32::from(most_probable(row) == *class);
+            *all += 1.0;
+        }
+        let shares = counts.iter().filter(|[_, all]| *all > 0.0).map(|[found, all]| f64::from(found / all));
         let shares: Vec<f64> = shares.collect();
         shares.iter().sum::<f64>() / shares.len().max(1) as f64
     }
@@ -85,15 +86,6 @@ impl ClassProbabilities {
         let least = f64::from(f32::MIN_POSITIVE);
         let of = |(class, row): (&usize, &Vec<f32>)| -f64::from(row[*class]).max(least).ln();
         self.classes.iter().zip(&self.probabilities).map(of).sum::<f64>() / self.classes.len() as f64
-    }
-
-    /// Examples of each class (rows) by their most probable class (columns).
-    fn confusion(&self, classes: usize) -> Vec<Vec<f32>> {
-        let mut counts = vec![vec![0.0; classes]; classes];
-        for (class, row) in self.classes.iter().zip(&self.probabilities) {
-            counts[*class][most_probable(row)] += 1.0;
-        }
-        counts
     }
 }
 
@@ -143,12 +135,7 @@ impl Task for Classification {
         Ok(Classifier::new(config, data.sets.classes.clone(), device)?)
     }
 
-    fn loss(
-        run: &OpenRun<'_, Self>,
-        model: &Classifier,
-        share: &BatchShare,
-        _step: usize,
-    ) -> Result<StepLoss, TaskError> {
+    fn loss(run: &OpenRun<'_, Self>, model: &Classifier, share: &BatchShare, _: usize) -> Result<StepLoss, TaskError> {
         let OpenRun { config, data } = *run;
         let (indices, first) = (data.order.batch(share.number), share.first(config.training.batch));
         let indices = &indices[share.rows.clone()];

@@ -3,10 +3,9 @@
 use burn::tensor::{Device, Tensor};
 use firefly_models::zoo::ZooModel;
 
-use super::baselines::{Noisy, SpectralSubtraction, WienerFilter};
+use super::baselines::{Noisy, SpectralSubtraction, WienerFilter, tuned};
 use super::examples::{Condition, Examples, NoisyBatch};
 use super::quality::{si_snr, snr};
-use super::tuning::tuned;
 use super::{BATCH, DenoisingConfig, denoised};
 use crate::metrics::Metric;
 use crate::task::TaskError;

@@ -7,18 +7,16 @@ mod evaluate;
 mod examples;
 mod quality;
 mod report;
-mod tuning;
 
 use std::path::{Path, PathBuf};
 
 use burn::tensor::{Device, Tensor};
 use firefly_models::zoo::{Settings, ZooModel};
 
-pub use baselines::{Noisy, SpectralSubtraction, WienerFilter};
+pub use baselines::{Change, Noisy, SpectralSubtraction, Tunable, WienerFilter, tuned};
 pub use config::{DataSection, LossSection};
 pub use examples::{Condition, ExampleSets, Examples, NoisyBatch};
 pub use quality::{si_snr, si_snr_rows, snr, spectral_difference};
-pub use tuning::{Change, Tunable, tuned};
 
 use super::scores::ScoreRow;
 use super::zoo_model;
@@ -102,12 +100,7 @@ impl Task for Denoising {
         Ok(config.model.create(derived(config), config.seed, device)?)
     }
 
-    fn loss(
-        run: &OpenRun<'_, Self>,
-        model: &ZooModel,
-        share: &BatchShare,
-        _step: usize,
-    ) -> Result<StepLoss, TaskError> {
+    fn loss(run: &OpenRun<'_, Self>, model: &ZooModel, share: &BatchShare, _: usize) -> Result<StepLoss, TaskError> {
         let OpenRun { config, data } = *run;
         let (indices, first) = (data.order.batch(share.number), share.first(config.training.batch));
         let indices = &indices[share.rows.clone()];

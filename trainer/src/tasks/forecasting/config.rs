@@ -78,21 +78,18 @@ impl Sections for Forecasting {
 
     fn validate(config: &ForecastingConfig) -> Result<(), ConfigError> {
         let data = &config.data;
-        for (key, value, most, expected) in [
-            ("data.look_back", data.look_back, MAX_SAMPLES, "from 2 to 65,536"),
-            ("data.horizon", data.horizon, MAX_SAMPLES, "from 1 to 65,536"),
-            ("data.synthetic_channels", data.synthetic_channels, 4096, "from 1 to 4,096"),
+        let (look_back, horizon, channels) = (data.look_back, data.horizon, data.synthetic_channels);
+        ensure((2..=MAX_SAMPLES).contains(&look_back), "data.look_back", look_back, "from 2 to 65,536")?;
+        ensure((1..=MAX_SAMPLES).contains(&horizon), "data.horizon", horizon, "from 1 to 65,536")?;
+        ensure((1..=4096).contains(&channels), "data.synthetic_channels", channels, "from 1 to 4,096")?;
+        let fits_window = "at least data.look_back + data.horizon, and at most 67,108,864";
+        let fits_forecast = "at least data.horizon, and at most 67,108,864";
+        for (key, rows, least, expected) in [
+            ("data.train_rows", data.train_rows, look_back + horizon, fits_window),
+            ("data.validation_rows", data.validation_rows, horizon, fits_forecast),
+            ("data.test_rows", data.test_rows, horizon, fits_forecast),
         ] {
-            let least = if key == "data.look_back" { 2 } else { 1 };
-            ensure((least..=most).contains(&value), key, value, expected)?;
-        }
-        let window = data.look_back + data.horizon;
-        for (key, rows, least) in [
-            ("data.train_rows", data.train_rows, window),
-            ("data.validation_rows", data.validation_rows, data.horizon),
-            ("data.test_rows", data.test_rows, data.horizon),
-        ] {
-            ensure((least..=MAX_FRAMES * 64).contains(&rows), key, rows, expected_rows(key))?;
+            ensure((least..=MAX_FRAMES * 64).contains(&rows), key, rows, expected)?;
         }
         let weight = config.loss.reconstruction;
         ensure((0.0..=1e6).contains(&weight), "loss.reconstruction", weight, "from 0 to 1e6")
@@ -120,12 +117,5 @@ impl Sections for Forecasting {
             config.data.file = None;
         }
         Ok(())
-    }
-}
-
-fn expected_rows(key: &str) -> &'static str {
-    match key {
-        "data.train_rows" => "at least data.look_back + data.horizon, and at most 67,108,864",
-        _ => "at least data.horizon, and at most 67,108,864",
     }
 }

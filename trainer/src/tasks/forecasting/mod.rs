@@ -151,12 +151,7 @@ impl Task for Forecasting {
         Ok(config.model.create(derived(config, data.series.channels), config.seed, device)?)
     }
 
-    fn loss(
-        run: &OpenRun<'_, Self>,
-        model: &ZooModel,
-        share: &BatchShare,
-        _step: usize,
-    ) -> Result<StepLoss, TaskError> {
+    fn loss(run: &OpenRun<'_, Self>, model: &ZooModel, share: &BatchShare, _: usize) -> Result<StepLoss, TaskError> {
         let OpenRun { config, data } = *run;
         // The order is of windows to train on, which begin at row 0.
         let Windows { past, future } = data.series.windows(&data.order.batch(share.number)[share.rows.clone()]);

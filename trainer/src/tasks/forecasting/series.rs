@@ -133,6 +133,7 @@ enum SeriesRows {
 }
 
 /// A standardised series, windows of which are taken on a device.
+#[derive(Clone)]
 pub struct Series {
     rows: SeriesRows,
     device: Device,
@@ -199,13 +200,11 @@ impl Series {
 
     /// The same series on another device.
     pub fn on_device(&self, device: &Device) -> Self {
-        let Self { look_back, horizon, channels, fingerprint, .. } = *self;
-        let (parts, standardisation) = (self.parts.clone(), self.standardisation.clone());
         let rows = match self.rows.clone() {
             SeriesRows::OnDevice(values) => SeriesRows::OnDevice(values.to_device(device).into()),
             in_file @ SeriesRows::InFile(_) => in_file,
         };
-        Self { rows, device: device.clone(), look_back, horizon, parts, standardisation, channels, fingerprint }
+        Self { rows, device: device.clone(), ..self.clone() }
     }
 
     /// The windows that begin at these rows.

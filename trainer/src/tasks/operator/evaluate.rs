@@ -3,11 +3,10 @@
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 
-use super::domain::Domain;
+use super::domain::{Domain, DomainSymmetry};
 use super::fields::{FieldPairs, Fields};
 use super::model::FieldOperator;
 use super::samples::TestSet;
-use super::symmetry::DomainSymmetry;
 use crate::grid;
 use crate::metrics::Metric;
 use crate::task::{Placed, TaskError, over_devices};
@@ -85,17 +84,17 @@ pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Mean relative L2 error of a model on samples.
+/// Relative L2 error of a model on each sample.
 ///
 /// # Errors
 /// As [`outputs`].
-pub fn mean_error(
+pub fn errors_of(
     model: &FieldOperator,
     pairs: &FieldPairs,
     domain: &Domain,
     device: &Device,
-) -> Result<f64, TaskError> {
-    Ok(mean(&errors(&outputs(model, &pairs.input, domain, device)?, &pairs.output)))
+) -> Result<Vec<f64>, TaskError> {
+    Ok(errors(&outputs(model, &pairs.input, domain, device)?, &pairs.output))
 }
 
 /// Rows of models, and of the mean of the training outputs, on test samples.
@@ -126,12 +125,11 @@ pub fn compare(
         rows.push(row("mean of the training outputs".into(), false, 0, &errors(&constant, &pairs.output)));
         for (name, model) in models {
             let parameters = model.num_params();
-            let errors_with = |domain: &Domain| -> Result<Vec<f64>, TaskError> {
-                Ok(errors(&outputs(model, &pairs.input, domain, device)?, &pairs.output))
-            };
-            rows.push(row(name.clone(), true, parameters, &errors_with(&domain.without_symmetries())?));
+            let errors = errors_of(model, pairs, &domain.without_symmetries(), device)?;
+            rows.push(row(name.clone(), true, parameters, &errors));
             if !domain.symmetries.is_empty() {
-                rows.push(row(format!("{name}, {AVERAGED}"), true, parameters, &errors_with(domain)?));
+                let errors = errors_of(model, pairs, domain, device)?;
+                rows.push(row(format!("{name}, {AVERAGED}"), true, parameters, &errors));
             }
         }
     }

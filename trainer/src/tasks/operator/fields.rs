@@ -7,8 +7,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use firefly_recordings::{Array, Samples};
 
 use super::config::FieldFiles;
-use super::domain::Closing;
-use super::symmetry::DomainSymmetry;
+use super::domain::{Closing, DomainSymmetry};
 use crate::data::Fingerprint;
 use crate::task::TaskError;
 

@@ -10,7 +10,6 @@ mod model;
 mod report;
 mod samples;
 mod solvers;
-mod symmetry;
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +25,7 @@ pub use model::{ChannelScales, FieldDescription, FieldOperator};
 pub use samples::{SampleSets, TestSet};
 
 use self::config::dims;
-use self::symmetry::DomainSymmetry;
+use self::domain::DomainSymmetry;
 use super::scores::{self, ScoreRow};
 use super::zoo_model;
 use crate::config::RunConfig;
@@ -84,12 +83,17 @@ impl Task for OperatorTask {
     fn open(config: &OperatorConfig, device: &Device, monitor: &Monitor<'_>) -> Result<OperatorData, TaskError> {
         if config.data.files.is_none() {
             // What the model can't be run on is not worth solving.
-            ensure_runs(config, &generated_fields(config), &generated_tests(config), device)?;
+            let generated = &config.data.generated;
+            let shape = |points: usize| vec![points; generated.equation.dims()];
+            let points = config.domain().points(&shape(generated.points));
+            let identity = ChannelScales::identity(1);
+            let fields = FieldDescription { points, input: identity.clone(), output: identity };
+            let tests = generated.test_points.iter().map(|points| (format!("{points} points"), shape(*points)));
+            ensure_runs(config, fields, tests, device)?;
         }
         let sets = SampleSets::open(config, monitor)?;
-        let tests: Vec<_> =
-            sets.tests.iter().map(|test| (test.name.clone(), test.pairs.input.points.clone())).collect();
-        ensure_runs(config, &sets.description(&config.data), &tests, device)?;
+        let tests = sets.tests.iter().map(|test| (test.name.clone(), test.pairs.input.points.clone()));
+        ensure_runs(config, sets.description(&config.data), tests, device)?;
         Ok(ExampleData::new(sets, config, device))
     }
 
@@ -104,7 +108,7 @@ impl Task for OperatorTask {
         run: &OpenRun<'_, Self>,
         model: &FieldOperator,
         share: &BatchShare,
-        _step: usize,
+        _: usize,
     ) -> Result<StepLoss, TaskError> {
         let OpenRun { config, data } = *run;
         let indices = &data.order.batch(share.number)[share.rows.clone()];
@@ -120,8 +124,8 @@ impl Task for OperatorTask {
         let OpenRun { config, data } = *run;
         let all = &data.sets.validation;
         let first: Vec<usize> = (0..all.len().min(config.schedule.validation_frames)).collect();
-        let error =
-            evaluate::mean_error(model, &all.selected(&first), &data.sets.domain.without_symmetries(), &data.device)?;
+        let domain = data.sets.domain.without_symmetries();
+        let error = evaluate::mean(&evaluate::errors_of(model, &all.selected(&first), &domain, &data.device)?);
         Ok(Validation { loss: error, metrics: vec![Metric::real("relative_l2", error)] })
     }
 
@@ -217,39 +221,23 @@ impl Task for OperatorTask {
     }
 }
 
-/// Description of the fields that a run generates.
-fn generated_fields(config: &OperatorConfig) -> FieldDescription {
-    let generated = &config.data.generated;
-    let points = vec![generated.points; generated.equation.dims()];
-    let identity = ChannelScales::identity(1);
-    FieldDescription { points: config.domain().points(&points), input: identity.clone(), output: identity }
-}
-
-/// Names and points of the test sets that a run generates.
-fn generated_tests(config: &OperatorConfig) -> Vec<(String, Vec<usize>)> {
-    let generated = &config.data.generated;
-    let test = |points: &usize| (format!("{points} points"), vec![*points; generated.equation.dims()]);
-    generated.test_points.iter().map(test).collect()
-}
-
 /// Checks that the model of a run can be made, and be run on each of its test sets, given by name and points.
 ///
 /// # Errors
 /// If a setting of the model is out of range, or it has more modes than a test set has points for.
 fn ensure_runs(
     config: &OperatorConfig,
-    fields: &FieldDescription,
-    tests: &[(String, Vec<usize>)],
+    fields: FieldDescription,
+    tests: impl Iterator<Item = (String, Vec<usize>)>,
     device: &Device,
 ) -> Result<(), TaskError> {
-    let model = config.model.create(derived(fields), config.seed, device)?;
-    let model = FieldOperator { model, fields: fields.clone() };
+    let model = FieldOperator { model: config.model.create(derived(&fields), config.seed, device)?, fields };
     for (name, points) in tests {
-        let points = config.domain().points(points);
-        let values = fields.input.channels() * points.iter().product::<usize>();
+        let points = config.domain().points(&points);
+        let values = model.fields.input.channels() * points.iter().product::<usize>();
         model
             .try_forward(Tensor::zeros([1, values], device), &points)
-            .map_err(|error| TaskError::TestSet(name.clone(), error.to_string()))?;
+            .map_err(|error| TaskError::TestSet(name, error.to_string()))?;
     }
     Ok(())
 }

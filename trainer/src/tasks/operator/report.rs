@@ -2,7 +2,7 @@
 
 use burn::tensor::Device;
 use firefly_app::number::significant;
-use firefly_app::page::chart::{AxisScale, Chart, ChartAxis, ChartSeries, Point};
+use firefly_app::page::chart::{AxisScale, Chart, ChartAxis, ChartSeries};
 use firefly_app::page::figure::Figure;
 use firefly_app::page::heat_map::HeatMap;
 
@@ -56,16 +56,13 @@ fn error_against_resolution(sets: &SampleSets, rows: &[ScoreRow]) -> Option<Figu
     names.sort_unstable();
     names.dedup();
     let series = names.iter().enumerate().map(|(colour, name)| {
-        let mut places: Vec<Point> = sets
-            .tests
-            .iter()
-            .filter_map(|test| {
-                let row = rows.iter().find(|row| row.name == *name && row.data_set == test.name)?;
-                Some(Point::at(points(test) as f64, row.score("relative_l2")?))
-            })
-            .collect();
-        places.sort_by(|a, b| a.x.total_cmp(&b.x));
-        ChartSeries::line(name, colour, places.into_iter().map(|point| (point.x, point.y)))
+        let error = |test: &TestSet| {
+            let row = rows.iter().find(|row| row.name == *name && row.data_set == test.name)?;
+            Some((points(test) as f64, row.score("relative_l2")?))
+        };
+        let mut places: Vec<(f64, f64)> = sets.tests.iter().filter_map(error).collect();
+        places.sort_by(|a, b| a.0.total_cmp(&b.0));
+        ChartSeries::line(name, colour, places)
     });
     let chart = Chart {
         x: ChartAxis::new("points along the first dimension", AxisScale::Log2),

@@ -89,7 +89,7 @@ impl Task for TransformTask {
     }
 
     /// The sum of the errors of the starts that are trained, so that each is trained as it would be alone.
-    fn loss(run: &OpenRun<'_, Self>, starts: &Starts, share: &BatchShare, _step: usize) -> Result<StepLoss, TaskError> {
+    fn loss(run: &OpenRun<'_, Self>, starts: &Starts, share: &BatchShare, _: usize) -> Result<StepLoss, TaskError> {
         let OpenRun { config, data } = *run;
         let (rows, target) = match config.data.from {
             LearningData::Matrix => data.units_of(&share.rows),

@@ -26,12 +26,6 @@ pub struct Solved {
     pub tests: Vec<FieldPairs>,
 }
 
-/// A solved sample at the solver's points k/n: input and solution.
-struct Sample {
-    input: Vec<f64>,
-    solution: Vec<f64>,
-}
-
 impl Solved {
     /// The samples of a section: from its cache, or solved and put there.
     ///
@@ -75,12 +69,19 @@ impl Work<'_, '_> {
         let sampled = |index: usize| {
             let sample = self.solve(part, index as u64)?;
             let at = |field: &[f64], points: usize| subsampled(field, dims, section.solver_points, points);
-            let both = |points: &usize| (at(&sample.input, *points), at(&sample.solution, *points));
+            let both = |points: &usize| sample.each_ref().map(|field| at(field, *points));
             self.count();
             Ok(resolutions.iter().map(both).collect::<Vec<_>>())
         };
         let samples = (0..count).into_par_iter().map(sampled).collect::<Result<Vec<_>, TaskError>>()?;
-        paired(section, resolutions, &samples)
+        let pairs = resolutions.iter().enumerate().map(|(place, &points)| {
+            let fields = |field: usize| {
+                let values: Vec<f32> = samples.iter().flat_map(|sample| sample[place][field].iter().copied()).collect();
+                Fields::new(1, vec![points; dims], values)
+            };
+            FieldPairs::of(fields(0), fields(1), Path::new(section.equation.as_str()))
+        });
+        pairs.collect()
     }
 
     /// Counts a sample that is solved.
@@ -90,8 +91,8 @@ impl Work<'_, '_> {
         self.monitor.on(Event::SamplesSolved { equation, done, samples });
     }
 
-    /// One sample at the solver's points.
-    fn solve(&self, part: Part, index: u64) -> Result<Sample, TaskError> {
+    /// Input and solution of a sample at the solver's points k/n.
+    fn solve(&self, part: Part, index: u64) -> Result<[Vec<f64>; 2], TaskError> {
         let section = self.section;
         let points = section.solver_points;
         let normal = |count: usize| normal_rows(self.seed, part, index, 1, count);
@@ -112,35 +113,17 @@ impl Work<'_, '_> {
             Equation::Burgers => {
                 let input = burgers::initial(points, &normal(burgers::draws(points)));
                 let solver = Burgers { viscosity: section.viscosity, time: section.time, steps: section.steps };
-                Ok(Sample { solution: solver.solve(&input, should_stop).ok_or_else(failed)?, input })
+                let solution = solver.solve(&input, should_stop).ok_or_else(failed)?;
+                Ok([input, solution])
             }
             Equation::Darcy | Equation::Darcy3d => {
                 let grid = darcy::Grid { dims: section.equation.dims(), intervals: points };
                 let permeability = grid.permeability(section.permeability, &normal(grid.draws()));
                 let pressure = grid.solve(&permeability, &vec![1.0; grid.points()], should_stop).ok_or_else(failed)?;
-                Ok(Sample { input: grid.opened(&permeability), solution: grid.opened(&pressure) })
+                Ok([permeability, pressure].map(|field| grid.opened(&field)))
             }
         }
     }
-}
-
-/// Input and output of a sample at a resolution.
-type Sampled = (Vec<f32>, Vec<f32>);
-
-/// Samples, each at all resolutions, as the pairs of each resolution.
-fn paired(
-    section: &GeneratedSection,
-    resolutions: &[usize],
-    samples: &[Vec<Sampled>],
-) -> Result<Vec<FieldPairs>, TaskError> {
-    let dims = section.equation.dims();
-    let pairs = resolutions.iter().enumerate().map(|(place, &points)| {
-        let fields = |values: Vec<f32>| Fields::new(1, vec![points; dims], values);
-        let input = fields(samples.iter().flat_map(|sample| sample[place].0.iter().copied()).collect());
-        let output = fields(samples.iter().flat_map(|sample| sample[place].1.iter().copied()).collect());
-        FieldPairs::of(input, output, Path::new(section.equation.as_str()))
-    });
-    pairs.collect()
 }
 
 /// Every `from / to`-th point along each dimension of a field of `from` points along each.
