@@ -99,12 +99,6 @@ pub struct PredictionFile {
     pub bytes: Vec<u8>,
 }
 
-impl From<PredictionTable> for Predictions {
-    fn from(table: PredictionTable) -> Self {
-        Self::Table(table)
-    }
-}
-
 /// Configuration of a run, and its opened data on a device.
 pub struct OpenRun<'a, T: Task> {
     /// The configuration.

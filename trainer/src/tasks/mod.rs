@@ -18,31 +18,22 @@ pub use crate::config::TaskName;
 #[macro_export]
 macro_rules! with_task {
     ($name:expr, $task:ident => $body:expr) => {
+        $crate::with_task!(
+            $name, $task => $body;
+            Peaks: peaks::PeaksTask,
+            Transform: transform::TransformTask,
+            Forecasting: forecasting::Forecasting,
+            Classification: classification::Classification,
+            Denoising: denoising::Denoising,
+            Operator: operator::OperatorTask,
+        )
+    };
+    ($name:expr, $task:ident => $body:expr; $($variant:ident: $module:ident::$of_task:ident,)*) => {
         match $name {
-            $crate::tasks::TaskName::Peaks => {
-                type $task = $crate::tasks::peaks::PeaksTask;
+            $($crate::tasks::TaskName::$variant => {
+                type $task = $crate::tasks::$module::$of_task;
                 $body
-            }
-            $crate::tasks::TaskName::Transform => {
-                type $task = $crate::tasks::transform::TransformTask;
-                $body
-            }
-            $crate::tasks::TaskName::Forecasting => {
-                type $task = $crate::tasks::forecasting::Forecasting;
-                $body
-            }
-            $crate::tasks::TaskName::Classification => {
-                type $task = $crate::tasks::classification::Classification;
-                $body
-            }
-            $crate::tasks::TaskName::Denoising => {
-                type $task = $crate::tasks::denoising::Denoising;
-                $body
-            }
-            $crate::tasks::TaskName::Operator => {
-                type $task = $crate::tasks::operator::OperatorTask;
-                $body
-            }
+            })*
         }
     };
 }

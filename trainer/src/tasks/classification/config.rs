@@ -106,15 +106,16 @@ impl Sections for Classification {
         ensure((2..=MAX_SAMPLES).contains(&data.n_fft), "data.n_fft", data.n_fft, "from 2 to 4,194,304")?;
         data.synthetic.validate().map_err(|error| in_section("data.synthetic", error))?;
         validate_input(config)?;
-        let range = format!("{:?}", data.noise_snr_db);
+        let is_ratio = |ratio: &f64| (-60.0..=200.0).contains(ratio);
+        let range = &data.noise_snr_db;
         ensure(
-            matches!(data.noise_snr_db[..], [] | [_, _]) && is_ascending(&data.noise_snr_db),
+            matches!(range[..], [] | [_, _]) && range.iter().all(is_ratio) && range.is_sorted(),
             "data.noise_snr_db",
-            range,
+            format!("{range:?}"),
             "empty, or the least and the greatest ratio within -60 to 200",
         )?;
         ensure(
-            data.test_snr_db.iter().all(|ratio| (-60.0..=200.0).contains(ratio)),
+            data.test_snr_db.iter().all(is_ratio),
             "data.test_snr_db",
             format!("{:?}", data.test_snr_db),
             "a list of ratios within -60 to 200",
@@ -163,9 +164,4 @@ fn validate_input(config: &ClassificationConfig) -> Result<(), ConfigError> {
         }
         InputForm::Samples | InputForm::Steps { .. } => Ok(()),
     }
-}
-
-/// Whether ratios are within their limits and do not fall.
-fn is_ascending(ratios: &[f64]) -> bool {
-    ratios.iter().all(|ratio| (-60.0..=200.0).contains(ratio)) && ratios.is_sorted()
 }

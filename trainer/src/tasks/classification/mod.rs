@@ -206,7 +206,7 @@ impl Task for Classification {
         };
         let rows = over_devices(placed, inputs, of_file)?.concat();
         let columns = ["file", "channel", "part", "class", "probability"].map(String::from).into();
-        Ok(PredictionTable { columns, rows }.into())
+        Ok(Predictions::Table(PredictionTable { columns, rows }))
     }
 
     fn report(run: &OpenRun<'_, Self>, model: &Classifier, rows: &[ScoreRow]) -> Result<ReportParts, TaskError> {

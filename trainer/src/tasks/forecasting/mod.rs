@@ -283,7 +283,7 @@ impl Task for Forecasting {
             Ok::<_, TaskError>(forecast.chunks(channels).enumerate().map(row).collect::<Vec<_>>())
         };
         let rows = over_devices(placed, inputs, of_file)?.concat();
-        Ok(PredictionTable { columns, rows }.into())
+        Ok(Predictions::Table(PredictionTable { columns, rows }))
     }
 
     fn report(run: &OpenRun<'_, Self>, model: &ZooModel, rows: &[ScoreRow]) -> Result<ReportParts, TaskError> {

@@ -7,7 +7,6 @@ pub mod evaluate;
 mod found_peaks;
 mod loss;
 pub mod report;
-mod table;
 mod times;
 
 use std::path::{Path, PathBuf};
@@ -193,7 +192,7 @@ impl Task for PeaksTask {
             }
         }
         let columns = ["file", "channel", "frame", "rank", "bin", "power"].map(String::from).into();
-        Ok(PredictionTable { columns, rows }.into())
+        Ok(Predictions::Table(PredictionTable { columns, rows }))
     }
 
     fn report(run: &OpenRun<'_, Self>, model: &LearnedWelchPeaks, rows: &[PeaksRow]) -> Result<ReportParts, TaskError> {

@@ -40,10 +40,11 @@ pub(super) fn profile(device: DeviceId) -> Result<Option<DeviceProfile>, Profile
     load(&default_path(device)?, &fingerprint(device))
 }
 
-/// Nanoseconds per frame of an exact estimate that finds `k` peaks among all bins in large batches that are read back,
-/// if the device was calibrated.
+/// Nanoseconds per frame of an exact estimate that finds `k` peaks in large batches that are read back, if the device was
+/// calibrated; `None` of one that finds peaks in a part of the bins.
 pub(super) fn exact(options: WelchOptions, k: usize, device: &DeviceProfile) -> Option<f64> {
-    Some(device.crossovers.at(options.n_fft, options.averaged(), k)?.fused)
+    let row = device.crossovers.at(options.n_fft, options.averaged(), k)?;
+    options.band.is_none().then_some(row.fused)
 }
 
 /// The same of a learned model that runs as an exact estimate, with so many of its segments open; with a gain that takes

@@ -188,7 +188,7 @@ impl Task for TransformTask {
             table.columns = of_file.columns;
             table.rows.extend(of_file.rows);
         }
-        Ok(table.into())
+        Ok(Predictions::Table(table))
     }
 
     fn report(run: &OpenRun<'_, Self>, starts: &Starts, rows: &[ScoreRow]) -> Result<ReportParts, TaskError> {
