@@ -29,9 +29,6 @@ pub struct BatchShare {
 }
 
 impl DeviceRank {
-    /// The rank of the only device.
-    pub const ONLY: Self = Self { index: 0, devices: 1 };
-
     /// The share of batch `number`, which has `rows` rows, and the share's weight in the mean over the batch. A device
     /// for which no row is left takes the first with a weight of 0.
     ///
@@ -50,11 +47,6 @@ impl DeviceRank {
 }
 
 impl BatchShare {
-    /// The whole of batch `number`, which has `rows` rows.
-    pub fn whole(number: usize, rows: usize) -> Self {
-        Self { number, rows: 0..rows }
-    }
-
     /// Number of the first row, counted from the first row of batch 0, where every batch before has `batch` rows.
     pub fn first(&self, batch: usize) -> u64 {
         (self.number * batch + self.rows.start) as u64
@@ -150,7 +142,8 @@ mod tests {
             assert!((shares.iter().map(|(_, weight)| weight).sum::<f64>() - 1.0).abs() < 1e-12);
             assert!(shares.iter().all(|(share, _)| !share.rows.is_empty() && share.rows.end <= rows));
         }
-        assert_eq!(DeviceRank::ONLY.share(3, 8), (BatchShare::whole(3, 8), 1.0));
+        let only = DeviceRank { index: 0, devices: 1 };
+        assert_eq!(only.share(3, 8), (BatchShare { number: 3, rows: 0..8 }, 1.0));
         assert_eq!(BatchShare { number: 3, rows: 2..4 }.first(10), 32);
     }
 }

@@ -206,15 +206,14 @@ impl Examples {
     pub fn augmented(
         &self,
         indices: &[usize],
-        data: &DataSection,
-        seed: u64,
+        config: &ClassificationConfig,
         first: u64,
         device: &Device,
     ) -> LabelledBatch {
         let row = |(index, draw): (&usize, u64)| {
-            let [place, ratio] = uniform(seed, Part::Train, draw);
+            let [place, ratio] = uniform(config.seed, Part::Train, draw);
             let mut row = self.excerpts.moved_row(*index, place);
-            if let [least, greatest] = data.noise_snr_db[..] {
+            if let [least, greatest] = config.data.noise_snr_db[..] {
                 let noise = self.noise.row(NoiseKind::White, draw, *index);
                 add_noise(&mut row, &noise, least + (greatest - least) * ratio);
             }

@@ -66,9 +66,6 @@ pub(super) fn image_spectrum(config: &ClassificationConfig, side: usize) -> LogM
 }
 
 /// Standardised spectra of a signal `[batch, samples]` as images `[batch, 1, side, side]`.
-///
-/// # Errors
-/// As [`LogMel::try_forward`].
 pub(super) fn image(signal: Tensor<2>, spectrum: &LogMel) -> Result<Tensor<4>, ArgumentError> {
     let bands = standardised_spectrum(spectrum.try_forward(signal)?);
     let [_, side, _] = bands.dims();

@@ -139,7 +139,7 @@ impl Task for Classification {
         let OpenRun { config, data } = *run;
         let (indices, first) = (data.order.batch(share.number), share.first(config.training.batch));
         let indices = &indices[share.rows.clone()];
-        let batch = data.sets.train.augmented(indices, &config.data, config.seed, first, &data.device);
+        let batch = data.sets.train.augmented(indices, config, first, &data.device);
         let logits = model.try_forward(batch.signal)?;
         let smoothing = Some(config.loss.smoothing as f32).filter(|share| *share > 0.0);
         let loss = CrossEntropyLossConfig::new().with_smoothing(smoothing).init(&logits.device());

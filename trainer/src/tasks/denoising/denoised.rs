@@ -19,9 +19,6 @@ const OVERLAP: usize = 1 << 13;
 
 /// A WAV file of 32-bit floats for each file of recordings, with all its channels, under the name of its stem. A
 /// recording shorter than a frame of the model is denoised in the middle of zeros, as short ones are in training.
-///
-/// # Errors
-/// If a file can't be read, or has another sample rate than the run's.
 pub(super) fn files(
     config: &DenoisingConfig,
     placed: &mut [Placed<ZooModel>],

@@ -100,9 +100,6 @@ fn noise_corpus(data: &DataSection) -> Result<Option<Corpus>, TaskError> {
 }
 
 /// Checks that recordings have power and the sample rate of the configuration.
-///
-/// # Errors
-/// [`TaskError::Input`] naming the first that has not.
 fn check(recordings: &[Recording], sample_rate: f64) -> Result<(), TaskError> {
     check_rate(recordings, sample_rate)?;
     let is_silent = |recording: &&Recording| recording.samples.iter().all(|sample| *sample == 0.0);
@@ -112,9 +109,6 @@ fn check(recordings: &[Recording], sample_rate: f64) -> Result<(), TaskError> {
 }
 
 /// Checks that recordings have the sample rate of the configuration.
-///
-/// # Errors
-/// [`TaskError::Input`] naming the first that has not.
 pub(super) fn check_rate(recordings: &[Recording], expected: f64) -> Result<(), TaskError> {
     let expected = expected.round() as u32;
     // Formats that say no rate have the rate 1.
@@ -202,17 +196,11 @@ impl Examples {
 
     /// Examples for training, a function of the seed and the draws that begin at `first`: at a random place in their
     /// recordings or in their samples, at a random speed, with random noise of a random ratio.
-    pub fn augmented(
-        &self,
-        indices: &[usize],
-        data: &DataSection,
-        seed: u64,
-        first: u64,
-        device: &Device,
-    ) -> NoisyBatch {
+    pub fn augmented(&self, indices: &[usize], config: &DenoisingConfig, first: u64, device: &Device) -> NoisyBatch {
+        let DenoisingConfig { data, seed, .. } = config;
         let rows = indices.iter().zip(first..).map(|(index, draw)| {
-            let [place, ratio] = uniform(seed, Part::Train, 2 * draw);
-            let [kind, speed] = uniform(seed, Part::Train, 2 * draw + 1);
+            let [place, ratio] = uniform(*seed, Part::Train, 2 * draw);
+            let [kind, speed] = uniform(*seed, Part::Train, 2 * draw + 1);
             let kind = data.noises[(kind * data.noises.len() as f64) as usize];
             let noise = self.noise.row(kind, draw, self.excerpts.source(*index));
             let between = |[least, greatest]: [f64; 2], share: f64| least + (greatest - least) * share;

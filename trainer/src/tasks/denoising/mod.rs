@@ -104,8 +104,7 @@ impl Task for Denoising {
         let OpenRun { config, data } = *run;
         let (indices, first) = (data.order.batch(share.number), share.first(config.training.batch));
         let indices = &indices[share.rows.clone()];
-        let NoisyBatch { clean, noisy } =
-            data.sets.train.augmented(indices, &config.data, config.seed, first, &data.device);
+        let NoisyBatch { clean, noisy } = data.sets.train.augmented(indices, config, first, &data.device);
         loss_of(&config.loss, denoised(model, noisy)?, clean)
     }
 

@@ -59,31 +59,10 @@ impl TaskData for ForecastingData {
     }
 }
 
-/// Sums of the errors of forecasts.
-#[derive(Debug, Clone, Copy, Default)]
-struct Errors {
-    squared: f64,
-    absolute: f64,
-    values: f64,
-}
-
-impl Errors {
-    /// Adds those of a batch.
-    fn add(&mut self, forecast: Tensor<3>, future: Tensor<3>) {
-        let error = forecast - future;
-        self.values += error.dims().iter().product::<usize>() as f64;
-        let sum = |tensor: Tensor<3>| -> f64 { tensor.into_data().iter::<f32>().map(f64::from).sum() };
-        self.squared += sum(error.clone().square());
-        self.absolute += sum(error.abs());
-    }
-
-    fn mse(&self) -> f64 {
-        self.squared / self.values
-    }
-
-    fn mae(&self) -> f64 {
-        self.absolute / self.values
-    }
+/// Mean squared and mean absolute error of forecasts.
+struct MeanErrors {
+    mse: f64,
+    mae: f64,
 }
 
 /// Forecast and, if the model has one, reconstruction of look-backs.
@@ -110,13 +89,17 @@ impl ForecastingData {
         &self,
         starts: &[usize],
         forecast: impl Fn(Tensor<3>) -> Result<Tensor<3>, TaskError>,
-    ) -> Result<Errors, TaskError> {
-        let mut errors = Errors::default();
+    ) -> Result<MeanErrors, TaskError> {
+        let sum = |tensor: Tensor<3>| -> f64 { tensor.into_data().iter::<f32>().map(f64::from).sum() };
+        let (mut squared, mut absolute, mut values) = (0.0, 0.0, 0.0);
         for starts in starts.chunks(BATCH) {
             let Windows { past, future } = self.series.windows(starts);
-            errors.add(forecast(past)?, future);
+            let error = forecast(past)? - future;
+            values += error.dims().iter().product::<usize>() as f64;
+            squared += sum(error.clone().square());
+            absolute += sum(error.abs());
         }
-        Ok(errors)
+        Ok(MeanErrors { mse: squared / values, mae: absolute / values })
     }
 }
 
@@ -173,12 +156,12 @@ impl Task for Forecasting {
         let windows = &data.series.parts.validation;
         let count = config.schedule.validation_frames.min(windows.len());
         let starts: Vec<usize> = (0..count).map(|index| windows.start + index * windows.len() / count).collect();
-        let errors = data.errors(&starts, |past| Ok(outputs(model, past)?.0))?;
+        let MeanErrors { mse, mae } = data.errors(&starts, |past| Ok(outputs(model, past)?.0))?;
         let loss = match config.loss.kind {
-            ForecastError::Mse => errors.mse(),
-            ForecastError::Mae => errors.mae(),
+            ForecastError::Mse => mse,
+            ForecastError::Mae => mae,
         };
-        Ok(Validation { loss, metrics: vec![Metric::real("mse", errors.mse()), Metric::real("mae", errors.mae())] })
+        Ok(Validation { loss, metrics: vec![Metric::real("mse", mse), Metric::real("mae", mae)] })
     }
 
     fn save(model: &ZooModel, _config: &ForecastingConfig, folder: &Path) -> Result<(), ModelError> {
@@ -197,13 +180,13 @@ impl Task for Forecasting {
         let OpenRun { config, data } = *run;
         let starts: Vec<usize> = data.series.parts.test.clone().collect();
         let horizon = config.data.horizon;
-        let row = |name: &str, is_learned: bool, parameters: usize, errors: Errors| ScoreRow {
+        let row = |name: &str, is_learned: bool, parameters: usize, errors: MeanErrors| ScoreRow {
             name: name.into(),
             is_learned,
             data_set: data_set(config),
             scores: vec![
-                Metric::real("mse", errors.mse()),
-                Metric::real("mae", errors.mae()),
+                Metric::real("mse", errors.mse),
+                Metric::real("mae", errors.mae),
                 Metric::whole("windows", starts.len()),
                 Metric::whole("parameters", parameters),
             ],

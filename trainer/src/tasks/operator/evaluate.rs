@@ -28,18 +28,12 @@ pub fn relative_l2(found: Tensor<2>, wanted: Tensor<2>, unit: f64) -> Tensor<1> 
 }
 
 /// Outputs of a model for `input` on one device.
-///
-/// # Errors
-/// As [`outputs_on`].
 pub fn outputs(model: &FieldOperator, input: &Fields, domain: &Domain, device: &Device) -> Result<Fields, TaskError> {
     outputs_on(&mut [Placed { model: model.clone(), device: device.clone() }], input, domain)
 }
 
 /// Outputs of a model for `input`, whose batches are shared among devices: its own, or the mean over the symmetries of
 /// a domain of the outputs for the changed inputs, changed back.
-///
-/// # Errors
-/// If the fields do not fit the model.
 pub fn outputs_on(placed: &mut [Placed<FieldOperator>], input: &Fields, domain: &Domain) -> Result<Fields, TaskError> {
     let channels = placed.first().map_or(0, |placed| placed.model.fields.output.channels());
     let points = domain.points(&input.points);
@@ -85,9 +79,6 @@ pub fn mean(values: &[f64]) -> f64 {
 }
 
 /// Relative L2 error of a model on each sample.
-///
-/// # Errors
-/// As [`outputs`].
 pub fn errors_of(
     model: &FieldOperator,
     pairs: &FieldPairs,
@@ -98,9 +89,6 @@ pub fn errors_of(
 }
 
 /// Rows of models, and of the mean of the training outputs, on test samples.
-///
-/// # Errors
-/// As [`outputs`].
 pub fn compare(
     tests: &[TestSet],
     mean_output: &Fields,

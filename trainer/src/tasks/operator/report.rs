@@ -21,9 +21,6 @@ const MAX_ROWS: usize = 32;
 const GAP: usize = 1;
 
 /// Fields of the first samples of each test set, and the error over the points if test sets differ in them.
-///
-/// # Errors
-/// If the samples do not fit the model.
 pub(super) fn figures(
     sets: &SampleSets,
     model: &FieldOperator,

@@ -103,9 +103,6 @@ pub(super) struct PeaksBatch {
 
 impl PeaksBatch {
     /// Frames and their reference; `signal` is `[batch, frame]`.
-    ///
-    /// # Errors
-    /// [`ArgumentError`] if the frames are too short for the reference.
     pub(super) fn new(signal: Tensor<2>, reference: &WelchPeaks) -> Result<Self, ArgumentError> {
         let power = reference.try_psd(signal.clone())?;
         let bins = top_k(power.clone(), reference.k())?.bins;
@@ -141,9 +138,6 @@ impl ValidationSet {
     }
 
     /// Loss, recall and power error with hard gates, which the finished model runs with.
-    ///
-    /// # Errors
-    /// If the frames don't fit the model.
     pub fn measure(&self, model: &LearnedWelchPeaks, config: &PeaksConfig) -> Result<Validation, TaskError> {
         let gates = model.hard_gates();
         let device = self.batch.signal.device();

@@ -17,9 +17,6 @@ pub fn batches(frames: &Frames) -> Vec<Range<usize>> {
 }
 
 /// Peaks of every frame, computed [`BATCH`] frames at a time and read back.
-///
-/// # Errors
-/// [`ArgumentError`] if the frames don't fit the model.
 pub fn peaks_of(
     frames: &Frames,
     device: &Device,

@@ -35,9 +35,6 @@ pub struct Work {
 
 /// Losses of each frame's peaks by `model` with `gates`, `[batch, 2]`: the ranking loss in nepers per peak, and the
 /// squared error of log power at the reference's bins.
-///
-/// # Errors
-/// [`ArgumentError`] if the batch does not fit the model.
 pub fn peak_losses(
     model: &LearnedWelchPeaks,
     gates: &Gates,

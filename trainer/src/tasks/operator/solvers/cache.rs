@@ -36,9 +36,6 @@ fn names(section_tests: usize) -> Vec<[String; 2]> {
 }
 
 /// Writes samples to a file. Those to train on are `x` and `y`, so that the file can be named as data too.
-///
-/// # Errors
-/// If the file can't be written.
 pub fn write(path: &Path, solved: &Solved) -> Result<(), TaskError> {
     let failed = |reason: String| TaskError::Input(path.into(), reason);
     let pairs: Vec<&FieldPairs> = [&solved.train].into_iter().chain(&solved.tests).collect();
@@ -59,9 +56,6 @@ pub fn write(path: &Path, solved: &Solved) -> Result<(), TaskError> {
 }
 
 /// Reads the samples of a section from a file.
-///
-/// # Errors
-/// If the file can't be read or is damaged.
 pub fn read(path: &Path, section: &GeneratedSection) -> Result<Solved, TaskError> {
     let refused = |reason: String| {
         let reason = format!("{reason}: remove the file, and its samples are solved again");

@@ -79,16 +79,14 @@ fn table(data_set: &str, rows: &[&PeaksRow]) -> HtmlTable {
 /// Recall of the rows of one data set against their open butterflies, with the best learned model set beside the exact
 /// estimate of no more butterflies.
 fn against_butterflies(data_set: &str, rows: &[&PeaksRow]) -> Figure {
-    let mut butterflies = figure(
+    figure(
         &format!("Recall against compute: {data_set}"),
         "open butterflies per frame",
         rows,
         |row| row.butterflies_per_frame,
+        |count| format!("with {} butterflies", fixed(count, 0)),
         "No model has both a recall and a count of butterflies.",
-    );
-    butterflies.caption =
-        comparison(rows, |row| row.butterflies_per_frame, |count| format!("with {} butterflies", fixed(count, 0)));
-    butterflies
+    )
 }
 
 /// Recall of the rows of one data set against their median time per frame, with the best learned model set beside the
@@ -99,12 +97,8 @@ pub fn against_time(data_set: &str, rows: &[&PeaksRow]) -> Figure {
         "median time per frame (µs)",
         rows,
         |row| row.median_microseconds_per_frame,
-        "No model has both a recall and a time.",
-    );
-    time.caption = comparison(
-        rows,
-        |row| row.median_microseconds_per_frame,
         |microseconds| format!("in {} µs", significant(microseconds, 3)),
+        "No model has both a recall and a time.",
     );
     if rows.len() > MANY {
         let unnamed = "Marks without room for a name are named on hover and in the table.";
@@ -113,10 +107,18 @@ pub fn against_time(data_set: &str, rows: &[&PeaksRow]) -> Figure {
     time
 }
 
-/// Exact estimates joined by a line for each placement of their segments, and learned models as points, over what `of` says a frame costs.
-fn figure(title: &str, cost: &str, rows: &[&PeaksRow], of: impl Fn(&PeaksRow) -> f64, empty: &str) -> Figure {
+/// Exact estimates joined by a line for each placement of their segments, and learned models as points, over what `of`
+/// says a frame costs, with their [`comparison`] as caption.
+fn figure(
+    title: &str,
+    cost: &str,
+    all: &[&PeaksRow],
+    of: impl Fn(&PeaksRow) -> f64,
+    words: impl Fn(f64) -> String,
+    empty: &str,
+) -> Figure {
     let mut rows: Vec<&PeaksRow> =
-        rows.iter().copied().filter(|row| row.recall.is_finite() && of(row).is_finite()).collect();
+        all.iter().copied().filter(|row| row.recall.is_finite() && of(row).is_finite()).collect();
     rows.sort_by(|a, b| of(a).total_cmp(&of(b)));
     let scale = if rows.iter().all(|row| of(row) > 0.0) { AxisScale::Log } else { AxisScale::Linear };
     let prefix = common_prefix(&rows);
@@ -142,7 +144,9 @@ fn figure(title: &str, cost: &str, rows: &[&PeaksRow], of: impl Fn(&PeaksRow) ->
         ],
         threshold: None,
     };
-    Figure::chart(title, chart, empty)
+    let mut figure = Figure::chart(title, chart, empty);
+    figure.caption = comparison(all, of, words);
+    figure
 }
 
 /// Index of the colour and shape that stand for a kind of model.
