@@ -102,8 +102,8 @@ impl<T: ZooTask> ZooSection<T> {
         zoo::family(&self.name).ok()
     }
 
-    /// A setting of the model's configuration that is a count, the section's or else that of the name; none where it has
-    /// no such setting.
+    /// A setting of the model's configuration that is a count, the section's or else that of the name; none where it
+    /// has no such setting.
     pub fn count(&self, key: &str) -> Option<usize> {
         let of_name = || zoo::card(&self.name).ok()?.settings.get(key).cloned();
         self.settings.get(key).cloned().or_else(of_name)?.as_u64()?.try_into().ok()

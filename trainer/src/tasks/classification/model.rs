@@ -1,5 +1,5 @@
-//! The trained model: a model of the zoo between what it takes of recordings and the scores of the classes, which a layer
-//! computes where the model has none.
+//! The trained model: a model of the zoo between what it takes of recordings and the scores of the classes, which a
+//! layer computes where the model has none.
 
 use std::fs;
 use std::path::Path;

@@ -61,95 +61,88 @@ impl Ratios {
 /// Estimate of the clean signals: name, whether it was trained, and ratios.
 type EstimateRatios = (String, bool, Ratios);
 
-/// Scores of the noisy signals, of spectral subtraction and of a Wiener filter that knows the noise, both tuned on
-/// training examples, and of models: for each kind of noise and all together, at each ratio.
-///
-/// # Errors
-/// If no example has power, or a model does not fit.
-pub(super) fn compare(
-    config: &DenoisingConfig,
-    name: &str,
-    test: &Examples,
-    train: &Examples,
-    models: &[(String, ZooModel)],
-    device: &Device,
-) -> Result<Vec<ScoreRow>, TaskError> {
-    let data = &config.data;
-    let mut rows = Vec::new();
-    let mut of_all: Vec<Vec<EstimateRatios>> = Vec::new();
-    for kind in &data.noises {
-        for (place, snr_db) in data.test_snr_db.iter().enumerate() {
-            let condition = Condition { kind: *kind, snr_db: *snr_db };
-            let estimates = estimates(config, condition, test, train, models, device)?;
-            if estimates.iter().any(|(.., ratios)| ratios.examples == 0) {
-                return Err(TaskError::NoFrames(name.into()));
-            }
-            let data_set = format!("{name}, {} noise", kind.name());
-            rows.extend(estimates.iter().map(|estimate| row(&data_set, *snr_db, &estimates[0].2, estimate)));
-            match of_all.get_mut(place) {
-                None => of_all.push(estimates),
-                Some(all) => {
-                    all.iter_mut().zip(estimates).for_each(|(all, other)| all.2 = all.2.plus(other.2));
+/// Models that are compared on test examples with classical estimates, which are tuned on training examples.
+pub(super) struct Comparison<'a> {
+    pub(super) config: &'a DenoisingConfig,
+    pub(super) train: &'a Examples,
+    pub(super) test: &'a Examples,
+    pub(super) models: &'a [(String, ZooModel)],
+    pub(super) device: &'a Device,
+}
+
+impl Comparison<'_> {
+    /// Scores of the noisy signals, of spectral subtraction, of a Wiener filter that knows the noise, and of models: for
+    /// each kind of noise and all together, at each ratio. `name` is that of the test examples.
+    ///
+    /// # Errors
+    /// If no example has power, or a model does not fit.
+    pub(super) fn rows(&self, name: &str) -> Result<Vec<ScoreRow>, TaskError> {
+        let data = &self.config.data;
+        let mut rows = Vec::new();
+        let mut of_all: Vec<Vec<EstimateRatios>> = Vec::new();
+        for kind in &data.noises {
+            for (place, snr_db) in data.test_snr_db.iter().enumerate() {
+                let condition = Condition { kind: *kind, snr_db: *snr_db };
+                let estimates = self.estimates(condition)?;
+                if estimates.iter().any(|(.., ratios)| ratios.examples == 0) {
+                    return Err(TaskError::NoFrames(name.into()));
+                }
+                let data_set = format!("{name}, {} noise", kind.name());
+                rows.extend(estimates.iter().map(|estimate| row(&data_set, *snr_db, &estimates[0].2, estimate)));
+                match of_all.get_mut(place) {
+                    None => of_all.push(estimates),
+                    Some(all) => {
+                        all.iter_mut().zip(estimates).for_each(|(all, other)| all.2 = all.2.plus(other.2));
+                    }
                 }
             }
         }
-    }
-    if data.noises.len() > 1 {
-        let data_set = format!("{name}, {ALL_NOISES}");
-        for (snr_db, estimates) in data.test_snr_db.iter().zip(&of_all) {
-            rows.extend(estimates.iter().map(|estimate| row(&data_set, *snr_db, &estimates[0].2, estimate)));
+        if data.noises.len() > 1 {
+            let data_set = format!("{name}, {ALL_NOISES}");
+            for (snr_db, estimates) in data.test_snr_db.iter().zip(&of_all) {
+                rows.extend(estimates.iter().map(|estimate| row(&data_set, *snr_db, &estimates[0].2, estimate)));
+            }
         }
+        Ok(rows)
     }
-    Ok(rows)
-}
 
-/// Ratios of every estimate of the test examples with noise of one condition; the noisy signals come first.
-fn estimates(
-    config: &DenoisingConfig,
-    condition: Condition,
-    test: &Examples,
-    train: &Examples,
-    models: &[(String, ZooModel)],
-    device: &Device,
-) -> Result<Vec<EstimateRatios>, TaskError> {
-    let rate = config.data.sample_rate;
-    let (subtraction, filter) = classical(condition, train, rate, device)?;
-    let baselines = ["noisy input", "spectral subtraction", "Wiener filter, known noise"];
-    let mut estimates: Vec<EstimateRatios> =
-        baselines.iter().map(|name| (name.to_string(), false, Ratios::default())).collect();
-    estimates.extend(models.iter().map(|(name, _)| (name.clone(), true, Ratios::default())));
-    let indices: Vec<usize> = (0..test.len()).collect();
-    for indices in indices.chunks(BATCH) {
-        let NoisyBatch { clean, noisy } = test.mixed(indices, |_| condition, device);
-        let spectra = Noisy::new(noisy.clone(), rate)?;
-        let noise = noisy.clone() - clean.clone();
-        let mut found = vec![noisy.clone(), spectra.subtracted(&subtraction)?, spectra.filtered(&filter, noise)?];
-        for (_, model) in models {
-            found.push(denoised(model, noisy.clone())?);
+    /// Ratios of every estimate of the test examples with noise of one condition; the noisy signals come first.
+    fn estimates(&self, condition: Condition) -> Result<Vec<EstimateRatios>, TaskError> {
+        let Self { config, test, models, device, .. } = *self;
+        let (subtraction, filter) = self.classical(condition)?;
+        let baselines = ["noisy input", "spectral subtraction", "Wiener filter, known noise"];
+        let mut estimates: Vec<EstimateRatios> =
+            baselines.iter().map(|name| (name.to_string(), false, Ratios::default())).collect();
+        estimates.extend(models.iter().map(|(name, _)| (name.clone(), true, Ratios::default())));
+        let indices: Vec<usize> = (0..test.len()).collect();
+        for indices in indices.chunks(BATCH) {
+            let NoisyBatch { clean, noisy } = test.mixed(indices, |_| condition, device);
+            let spectra = Noisy::new(noisy.clone(), config.data.sample_rate)?;
+            let noise = noisy.clone() - clean.clone();
+            let mut found = vec![noisy.clone(), spectra.subtracted(&subtraction)?, spectra.filtered(&filter, noise)?];
+            for (_, model) in models {
+                found.push(denoised(model, noisy.clone())?);
+            }
+            estimates.iter_mut().zip(found).for_each(|((.., ratios), estimate)| ratios.add(estimate, clean.clone()));
         }
-        estimates.iter_mut().zip(found).for_each(|((.., ratios), estimate)| ratios.add(estimate, clean.clone()));
+        Ok(estimates)
     }
-    Ok(estimates)
-}
 
-/// The settings that are best for training examples with noise of one condition.
-fn classical(
-    condition: Condition,
-    train: &Examples,
-    rate: f64,
-    device: &Device,
-) -> Result<(SpectralSubtraction, WienerFilter), TaskError> {
-    let count = train.len().min(TUNED_ON);
-    let indices: Vec<usize> = (0..count).map(|index| index * train.len() / count).collect();
-    let NoisyBatch { clean, noisy } = train.mixed(&indices, |_| condition, device);
-    let (noise, noisy) = (noisy.clone() - clean.clone(), Noisy::new(noisy, rate)?);
-    let ratio = |estimate: Tensor<2>| {
-        let mut ratios = Ratios::default();
-        ratios.add(estimate, clean.clone());
-        Ok::<_, TaskError>(ratios.si_snr())
-    };
-    let subtraction = tuned(|settings| ratio(noisy.subtracted(settings)?))?;
-    Ok((subtraction, tuned(|settings| ratio(noisy.filtered(settings, noise.clone())?))?))
+    /// The settings that are best for training examples with noise of one condition.
+    fn classical(&self, condition: Condition) -> Result<(SpectralSubtraction, WienerFilter), TaskError> {
+        let Self { config, train, device, .. } = *self;
+        let count = train.len().min(TUNED_ON);
+        let indices: Vec<usize> = (0..count).map(|index| index * train.len() / count).collect();
+        let NoisyBatch { clean, noisy } = train.mixed(&indices, |_| condition, device);
+        let (noise, noisy) = (noisy.clone() - clean.clone(), Noisy::new(noisy, config.data.sample_rate)?);
+        let ratio = |estimate: Tensor<2>| {
+            let mut ratios = Ratios::default();
+            ratios.add(estimate, clean.clone());
+            Ok::<_, TaskError>(ratios.si_snr())
+        };
+        let subtraction = tuned(|settings| ratio(noisy.subtracted(settings)?))?;
+        Ok((subtraction, tuned(|settings| ratio(noisy.filtered(settings, noise.clone())?))?))
+    }
 }
 
 fn row(data_set: &str, snr_db: f64, noisy: &Ratios, (name, is_learned, ratios): &EstimateRatios) -> ScoreRow {

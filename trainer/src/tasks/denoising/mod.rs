@@ -27,7 +27,7 @@ use crate::task::{
     BatchShare, ExampleData, LoadedModel, MetricCurve, ModelError, OpenRun, OtherEvaluation, Placed, PredictionForm,
     Predictions, ReportParts, Task, TaskError,
 };
-use evaluate::Ratios;
+use evaluate::{Comparison, Ratios};
 
 /// Examples per batch of an evaluation.
 const BATCH: usize = 32;
@@ -145,7 +145,7 @@ impl Task for Denoising {
     fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, ZooModel)]) -> Result<Vec<ScoreRow>, TaskError> {
         let OpenRun { config, data } = *run;
         let ExampleSets { train, test, test_name, .. } = &*data.sets;
-        evaluate::compare(config, test_name, test, train, models, &data.device)
+        Comparison { config, train, test, models, device: &data.device }.rows(test_name)
     }
 
     /// A folder of recordings without noise.
@@ -159,9 +159,9 @@ impl Task for Denoising {
             return Err(TaskError::UnknownData(name.into(), "is no folder of recordings"));
         }
         // Spectral subtraction is tuned on the run's training examples.
-        let train = ExampleSets::open(config)?.train;
-        let test = Examples::of_folder(Path::new(name), config)?;
-        Ok(OtherEvaluation { rows: evaluate::compare(config, name, &test, &train, models, device)?, skipped: 0 })
+        let train = &ExampleSets::open(config)?.train;
+        let test = &Examples::of_folder(Path::new(name), config)?;
+        Ok(OtherEvaluation { rows: Comparison { config, train, test, models, device }.rows(name)?, skipped: 0 })
     }
 
     /// A WAV file without noise for each file of recordings.

@@ -193,12 +193,10 @@ impl Task for Forecasting {
         };
         let repeated = |period: usize| {
             move |past: Tensor<3>| {
-                let [windows, rows, channels] = past.dims();
+                let [_, rows, _] = past.dims();
                 let period = period.min(rows);
-                let last: Tensor<3> = past.narrow(1, rows - period, period);
-                let repeats = horizon.div_ceil(period);
-                let all: Tensor<3> = last.repeat_dim(1, repeats);
-                Ok(all.slice([0..windows, 0..horizon, 0..channels]))
+                let last = past.narrow(1, rows - period, period);
+                Ok(last.repeat_dim(1, horizon.div_ceil(period)).narrow(1, 0, horizon))
             }
         };
         let mut rows = vec![

@@ -40,8 +40,8 @@ pub(super) fn profile(device: DeviceId) -> Result<Option<DeviceProfile>, Profile
     load(&default_path(device)?, &fingerprint(device))
 }
 
-/// Nanoseconds per frame of an exact estimate that finds `k` peaks in large batches that are read back, if the device was
-/// calibrated; `None` of one that finds peaks in a part of the bins.
+/// Nanoseconds per frame of an exact estimate that finds `k` peaks in large batches that are read back, if the device
+/// was calibrated; `None` of one that finds peaks in a part of the bins.
 pub(super) fn exact(options: WelchOptions, k: usize, device: &DeviceProfile) -> Option<f64> {
     let row = device.crossovers.at(options.n_fft, options.averaged(), k)?;
     options.band.is_none().then_some(row.fused)
