@@ -173,19 +173,11 @@ fn detail(row: &PeaksRow) -> String {
 
 /// The words that all learned models' names begin with, when each name has more words than that.
 fn common_prefix(rows: &[&PeaksRow]) -> String {
-    let names: Vec<Vec<&str>> = rows
-        .iter()
-        .filter(|row| row.kind == ModelKind::Learned)
-        .map(|row| row.name.split_whitespace().collect())
-        .collect();
-    let Some(first) = names.first() else {
-        return String::new();
-    };
-    if names.len() < 2 {
-        return String::new();
-    }
-    let shared =
-        (0..first.len()).take_while(|&index| names.iter().all(|name| name.get(index) == first.get(index))).count();
+    let learned = rows.iter().filter(|row| row.kind == ModelKind::Learned);
+    let names: Vec<Vec<&str>> = learned.map(|row| row.name.split_whitespace().collect()).collect();
+    let [first, _, ..] = &names[..] else { return String::new() };
+    let is_shared = |index: &usize| names.iter().all(|name| name.get(*index) == first.get(*index));
+    let shared = (0..first.len()).take_while(is_shared).count();
     if shared == 0 || names.iter().any(|name| name.len() == shared) {
         return String::new();
     }
@@ -200,9 +192,7 @@ fn short_name(row: &PeaksRow, prefix: &str) -> String {
     if name.chars().count() <= LONGEST_LABEL {
         return name.to_owned();
     }
-    let mut short: String = name.chars().take(LONGEST_LABEL - 1).collect();
-    short.push('…');
-    short
+    name.chars().take(LONGEST_LABEL - 1).chain(['…']).collect()
 }
 
 /// The best exact estimate that costs no more than the best learned model, in whichever placement of its segments, and
