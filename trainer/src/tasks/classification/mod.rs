@@ -95,7 +95,6 @@ fn most_probable(row: &[f32]) -> usize {
 }
 
 impl Task for Classification {
-    const TERMS: &'static [(&'static str, &'static str)] = &[];
     const CURVES: &'static [MetricCurve] = &[
         MetricCurve {
             metric: "validation_accuracy",

@@ -68,7 +68,6 @@ fn derived(fields: &FieldDescription) -> Settings {
 
 impl Task for OperatorTask {
     const PREDICTIONS: PredictionForm = PredictionForm::Files;
-    const TERMS: &'static [(&'static str, &'static str)] = &[];
     const CURVES: &'static [MetricCurve] = &[MetricCurve {
         metric: "validation_relative_l2",
         title: "Validation error",

@@ -44,7 +44,6 @@ fn best<'a>(starts: &'a Starts, data: &TransformData) -> Result<&'a ZooModel, Ta
 }
 
 impl Task for TransformTask {
-    const TERMS: &'static [(&'static str, &'static str)] = &[];
     const CURVES: &'static [MetricCurve] = &[MetricCurve {
         metric: "validation_rmse",
         title: "Error of the matrix",

@@ -1,13 +1,21 @@
-//! Samples of partial differential equations, solved here: fields drawn from a seed, and their solutions.
+//! Samples of partial differential equations, solved here: fields drawn from a seed, and their solutions. They are cached
+//! in a safetensors file per equation and settings.
 
 mod burgers;
-mod cache;
 mod darcy;
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use firefly_app::files::write_atomically;
+use firefly_app::streams::with_causes;
+use firefly_models::checksum::{is_intact, sealed};
+use firefly_recordings::Array;
 use rayon::prelude::*;
+use safetensors::Dtype;
+use safetensors::tensor::TensorView;
+use sha2::{Digest, Sha256};
 
 use super::config::{Equation, GeneratedSection};
 use super::fields::{FieldPairs, Fields};
@@ -16,6 +24,11 @@ use crate::grid;
 use crate::progress::{Event, Monitor};
 use crate::task::TaskError;
 use burgers::Burgers;
+
+/// Number of the solvers' version: one more whenever their solutions change.
+const VERSION: u32 = 2;
+/// Bytes of the hash in a file's name.
+const HASH_BYTES: usize = 8;
 
 /// Solved samples of a section: those to train on, and a test set for each number of points.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,12 +46,12 @@ impl Solved {
     /// If a solver does not converge, the cache can't be read or written, or `monitor` says to stop.
     pub fn open(section: &GeneratedSection, seed: u64, monitor: &Monitor<'_>) -> Result<Self, TaskError> {
         let Some(folder) = &section.cache else { return Self::compute(section, seed, monitor) };
-        let path = cache::path(folder, section, seed);
+        let path = cache_path(folder, section, seed);
         if path.exists() {
-            return cache::read(&path, section);
+            return read_cache(&path, section);
         }
         let solved = Self::compute(section, seed, monitor)?;
-        cache::write(&path, &solved)?;
+        write_cache(&path, &solved)?;
         Ok(solved)
     }
 
@@ -130,6 +143,65 @@ impl Work<'_, '_> {
 fn subsampled(field: &[f64], dims: usize, from: usize, to: usize) -> Vec<f32> {
     let strides: Vec<usize> = grid::strides(&vec![from; dims]).iter().map(|stride| from / to * stride).collect();
     grid::places(&vec![to; dims], &strides).map(|place| field[place] as f32).collect()
+}
+
+/// File of the samples of a section and a seed. Its name has a hash of all settings but the cache's own folder.
+fn cache_path(folder: &Path, section: &GeneratedSection, seed: u64) -> PathBuf {
+    let settings = GeneratedSection { cache: None, ..section.clone() };
+    let hash = Sha256::digest(format!("{VERSION} {seed} {settings:?}"));
+    let hash: String = hash.iter().take(HASH_BYTES).map(|byte| format!("{byte:02x}")).collect();
+    folder.join(format!("{}-{hash}.safetensors", section.equation.as_str()))
+}
+
+/// Names of the arrays of the training samples and of each test set.
+fn names(section_tests: usize) -> Vec<[String; 2]> {
+    let tests = (0..section_tests).map(|index| ["x", "y"].map(|array| format!("test_{index}_{array}")));
+    [["x".to_string(), "y".to_string()]].into_iter().chain(tests).collect()
+}
+
+/// Writes samples to a file. Those to train on are `x` and `y`, so that the file can be named as data too.
+fn write_cache(path: &Path, solved: &Solved) -> Result<(), TaskError> {
+    let failed = |reason: String| TaskError::Input(path.into(), reason);
+    let pairs: Vec<&FieldPairs> = [&solved.train].into_iter().chain(&solved.tests).collect();
+    let mut arrays = Vec::new();
+    for (pair, names) in pairs.iter().zip(names(solved.tests.len())) {
+        for (name, fields) in names.into_iter().zip([&pair.input, &pair.output]) {
+            let bytes: Vec<u8> = fields.values().flat_map(f32::to_le_bytes).collect();
+            arrays.push((name, fields.shape(), bytes));
+        }
+    }
+    let views =
+        arrays.iter().map(|(name, shape, bytes)| Ok((name, TensorView::new(Dtype::F32, shape.clone(), bytes)?)));
+    let views = views.collect::<Result<Vec<_>, safetensors::SafeTensorError>>();
+    let file =
+        views.and_then(|views| safetensors::serialize(views, None)).map_err(|error| failed(error.to_string()))?;
+    write_atomically(path, &sealed(file))
+        .map_err(|error| failed(format!("the solved samples can't be cached: {error}")))
+}
+
+/// Reads the samples of a section from a file.
+fn read_cache(path: &Path, section: &GeneratedSection) -> Result<Solved, TaskError> {
+    let refused = |reason: String| {
+        let reason = format!("{reason}: remove the file, and its samples are solved again");
+        TaskError::Input(path.into(), reason)
+    };
+    let bytes = fs::read(path).map_err(|error| refused(format!("the cache can't be read: {error}")))?;
+    if !is_intact(&bytes) {
+        return Err(refused("the cache is damaged".into()));
+    }
+    of_file(path, section).map_err(|error| refused(format!("the cache is damaged: {}", with_causes(&error))))
+}
+
+/// The samples in a file.
+fn of_file(path: &Path, section: &GeneratedSection) -> Result<Solved, TaskError> {
+    let dims = section.equation.dims();
+    let pair = |[x, y]: [String; 2]| {
+        let fields = |name: &str| Fields::of(Array::read(path, name)?, dims, path, name);
+        FieldPairs::of(fields(&x)?, fields(&y)?, path)
+    };
+    let mut pairs = names(section.test_points.len()).into_iter().map(pair);
+    let train = pairs.next().transpose()?.unwrap_or_default();
+    Ok(Solved { train, tests: pairs.collect::<Result<_, TaskError>>()? })
 }
 
 #[cfg(test)]
@@ -248,7 +320,7 @@ mod tests {
         );
         assert_ne!(Solved::open(&section, 2, &Monitor::none()).unwrap(), first);
         assert_eq!(files(), 3);
-        let damaged = cache::path(section.cache.as_ref().unwrap(), &section, 1);
+        let damaged = cache_path(section.cache.as_ref().unwrap(), &section, 1);
         let whole = std::fs::read(&damaged).unwrap();
         let refused = |bytes: &[u8]| {
             std::fs::write(&damaged, bytes).unwrap();
