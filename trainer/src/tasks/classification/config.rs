@@ -132,13 +132,11 @@ impl Sections for Classification {
 
     fn held_values(config: &ClassificationConfig) -> Vec<HeldValues> {
         let (data, samples) = (&config.data, config.data.samples);
-        let mut held = vec![HeldValues::new("training.batch", config.training.batch, samples)];
-        if data.recordings.is_none() {
-            // Training examples, and half as many to validate and test on.
-            let of_families = data.synthetic.families.len() * samples * 3 / 2;
-            held.push(HeldValues::new("data.synthetic_examples", data.synthetic_examples, of_families));
-        }
-        held
+        let batch = HeldValues::new("training.batch", config.training.batch, samples);
+        // Training examples, and half as many to validate and test on.
+        let of_families = data.synthetic.families.len() * samples * 3 / 2;
+        let generated = HeldValues::new("data.synthetic_examples", data.synthetic_examples, of_families);
+        if data.recordings.is_none() { vec![batch, generated] } else { vec![batch] }
     }
 
     fn locate_data(config: &mut ClassificationConfig, root: DataRoot<'_>) -> Result<(), ConfigError> {

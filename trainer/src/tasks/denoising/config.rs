@@ -116,12 +116,10 @@ impl Sections for Denoising {
     fn held_values(config: &DenoisingConfig) -> Vec<HeldValues> {
         let (data, samples) = (&config.data, config.data.samples);
         // Clean and with noise.
-        let mut held = vec![HeldValues::new("training.batch", config.training.batch, 2 * samples)];
-        if data.recordings.is_none() {
-            // Training examples, and half as many to validate and test on.
-            held.push(HeldValues::new("data.synthetic_examples", data.synthetic_examples, samples * 3 / 2));
-        }
-        held
+        let batch = HeldValues::new("training.batch", config.training.batch, 2 * samples);
+        // Training examples, and half as many to validate and test on.
+        let generated = HeldValues::new("data.synthetic_examples", data.synthetic_examples, samples * 3 / 2);
+        if data.recordings.is_none() { vec![batch, generated] } else { vec![batch] }
     }
 
     fn locate_data(config: &mut DenoisingConfig, root: DataRoot<'_>) -> Result<(), ConfigError> {

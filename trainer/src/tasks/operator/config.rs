@@ -224,16 +224,13 @@ impl Sections for OperatorTask {
             ensure((least..=most).contains(&value), key, value, expected)?;
         }
         validate_solver(generated)?;
-        if data.files.is_none() {
-            let (equation, of_model) = (generated.equation, dims(config));
-            if equation.dims() != of_model {
-                let (name, dims) = (equation.as_str(), equation.dims());
-                let plural = if dims == 1 { "" } else { "s" };
-                let expected = format!("one of the family fno{dims}d: {name} has {dims} dimension{plural}");
-                return Err(ConfigError::Value { key: "model.name".into(), got: config.model.name.clone(), expected });
-            }
+        let (name, needed) = (generated.equation.as_str(), generated.equation.dims());
+        if data.files.is_some() || dims(config) == needed {
+            return Ok(());
         }
-        Ok(())
+        let plural = if needed == 1 { "" } else { "s" };
+        let expected = format!("one of the family fno{needed}d: {name} has {needed} dimension{plural}");
+        Err(ConfigError::Value { key: "model.name".into(), got: config.model.name.clone(), expected })
     }
 
     fn held_values(config: &OperatorConfig) -> Vec<HeldValues> {

@@ -287,12 +287,10 @@ impl Sections for PeaksTask {
 
     fn held_values(config: &PeaksConfig) -> Vec<HeldValues> {
         let (data, frame) = (&config.data, config.model.frame());
-        let mut held = vec![HeldValues::new("training.batch", config.training.batch, frame)];
-        if data.recordings.is_none() {
-            // Frames to validate on and to test on.
-            held.push(HeldValues::new("data.synthetic_frames", data.synthetic_frames, 2 * frame));
-        }
-        held
+        let batch = HeldValues::new("training.batch", config.training.batch, frame);
+        // Frames to validate on and to test on.
+        let generated = HeldValues::new("data.synthetic_frames", data.synthetic_frames, 2 * frame);
+        if data.recordings.is_none() { vec![batch, generated] } else { vec![batch] }
     }
 
     fn complete(config: &mut PeaksConfig) -> Result<(), ConfigError> {
