@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::config::{ConfigError, ModelChoice};
-use crate::task::{LoadedModel, ModelError, Task, TaskError};
+use crate::task::{ModelError, TaskError};
 
 /// File of the weights in a model's folder.
 const WEIGHTS: &str = "model.safetensors";
@@ -223,13 +223,7 @@ pub fn read(folder: &Path, device: &Device) -> Result<ZooModel, ModelError> {
     Ok(zoo::load(&folder.join(WEIGHTS), device)?)
 }
 
-/// A model, with what it differs in from `expected`, an untrained one of the run's configuration.
-pub fn compared<T: Task<Model = ZooModel>>(model: ZooModel, expected: &ZooModel) -> LoadedModel<T> {
-    let differences = differences(&model, expected);
-    LoadedModel { model, differences }
-}
-
-/// Differences of a model from `expected`, as parts of a sentence.
+/// Differences of a model from `expected`, an untrained one of the run's configuration, as parts of a sentence.
 pub fn differences(model: &ZooModel, expected: &ZooModel) -> Vec<String> {
     let (family, run_family) = (model.family().name, expected.family().name);
     if family != run_family {

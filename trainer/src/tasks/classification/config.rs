@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::input::{InputForm, image_spectrum};
+use super::model::{InputForm, image_spectrum};
 use super::{Classification, ClassificationConfig};
 use crate::config::{
     ConfigError, DataRoot, HeldValues, MAX_FRAMES, Sections, TrainingSection, ensure, in_section, locate_recordings,

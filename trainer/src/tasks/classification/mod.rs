@@ -2,7 +2,6 @@
 
 mod config;
 mod examples;
-mod input;
 mod model;
 
 use std::path::{Path, PathBuf};
@@ -15,8 +14,7 @@ use firefly_recordings::read_recording;
 
 pub use config::{DataSection, LabelPart, LossSection};
 pub use examples::{ExampleSets, Examples};
-pub use input::InputForm;
-pub use model::{Classifier, OutputLayer};
+pub use model::{Classifier, InputForm, OutputLayer};
 
 use super::scores::{self, ScoreRow};
 use crate::config::RunConfig;

@@ -139,7 +139,8 @@ impl Task for Denoising {
 
     fn load(folder: &Path, config: &DenoisingConfig, device: &Device) -> Result<LoadedModel<Self>, ModelError> {
         let expected = config.model.create(derived(config), config.seed, device)?;
-        Ok(zoo_model::compared(zoo_model::read(folder, device)?, &expected))
+        let model = zoo_model::read(folder, device)?;
+        Ok(LoadedModel { differences: zoo_model::differences(&model, &expected), model })
     }
 
     fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, ZooModel)]) -> Result<Vec<ScoreRow>, TaskError> {

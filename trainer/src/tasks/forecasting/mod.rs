@@ -170,10 +170,10 @@ impl Task for Forecasting {
 
     fn load(folder: &Path, config: &ForecastingConfig, device: &Device) -> Result<LoadedModel<Self>, ModelError> {
         // The number of channels is the data's: that of the file is taken.
-        let saved = zoo_model::read(folder, device)?;
-        let channels = saved.settings().get("channels").and_then(|channels| channels.as_u64()).unwrap_or(1);
+        let model = zoo_model::read(folder, device)?;
+        let channels = model.settings().get("channels").and_then(|channels| channels.as_u64()).unwrap_or(1);
         let expected = config.model.create(derived(config, channels as usize), config.seed, device)?;
-        Ok(zoo_model::compared(saved, &expected))
+        Ok(LoadedModel { differences: zoo_model::differences(&model, &expected), model })
     }
 
     fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, ZooModel)]) -> Result<Vec<ScoreRow>, TaskError> {

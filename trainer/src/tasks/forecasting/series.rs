@@ -174,8 +174,9 @@ impl Series {
                     );
                     return Err(TaskError::Input(path.clone(), reason));
                 }
-                let fingerprint = fingerprint(&table);
-                (table, fingerprint)
+                let mut fingerprint = Fingerprint::default();
+                fingerprint.values(&table.values[..]);
+                (table, fingerprint.finish())
             }
             None => (SeriesTable::generated(needed, section.synthetic_channels, seed), 0),
         };
@@ -229,12 +230,6 @@ impl Series {
             future: windows.narrow(1, self.look_back, self.horizon),
         }
     }
-}
-
-fn fingerprint(table: &SeriesTable) -> u64 {
-    let mut fingerprint = Fingerprint::default();
-    fingerprint.values(&table.values[..]);
-    fingerprint.finish()
 }
 
 #[cfg(test)]

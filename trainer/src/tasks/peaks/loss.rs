@@ -100,23 +100,11 @@ fn price(config: &PeaksConfig, step: usize) -> f64 {
 /// The gates of a run that learns none, and the work that they leave: the same in every step.
 pub(super) type FixedGates = OnceLock<(Gates, Work)>;
 
-/// Uniform noise for the gates of a batch, a function of the seed and the number of the batch alone.
-struct GateNoise(ChaCha8Rng);
-
-impl GateNoise {
-    /// The noise of batch `number`.
-    fn new(seed: u64, number: usize) -> Self {
-        let mut generator = ChaCha8Rng::seed_from_u64(seed);
-        generator.set_stream(number as u64);
-        Self(generator)
-    }
-
-    /// The next random numbers from 0 to 1, of the shape of `like`, on its device.
-    fn like<const D: usize>(&mut self, like: Tensor<D>) -> Tensor<D> {
-        let shape = like.dims();
-        let draws: Vec<f32> = (0..shape.iter().product()).map(|_| self.0.random()).collect();
-        Tensor::from_data(TensorData::new(draws, shape), &like.device().inner())
-    }
+/// Random numbers from 0 to 1 of the shape of `like`, on its device.
+fn uniform_like<const D: usize>(generator: &mut ChaCha8Rng, like: Tensor<D>) -> Tensor<D> {
+    let shape = like.dims();
+    let draws: Vec<f32> = (0..shape.iter().product()).map(|_| generator.random()).collect();
+    Tensor::from_data(TensorData::new(draws, shape), &like.device().inner())
 }
 
 /// The gates of a batch, sampled where they are learned and hard where they are not, and the work that they leave.
@@ -133,9 +121,12 @@ fn gates_and_work(
     if ![Parameters::Gates, Parameters::Segments].into_iter().any(|group| learns(config, group)) {
         return Ok(fixed.get_or_init(|| with_work(model.hard_gates())).clone());
     }
-    let mut noise = GateNoise::new(config.seed, number);
-    let butterflies = model.transform.as_ref().map(|transform| noise.like(transform.gate_logits.val()));
-    let sampled = model.try_sample_gates_from(butterflies, noise.like(model.segment_logits.val()))?;
+    // The draws follow from the seed and the number of the batch alone.
+    let mut generator = ChaCha8Rng::seed_from_u64(config.seed);
+    generator.set_stream(number as u64);
+    let logits = model.transform.as_ref().map(|transform| transform.gate_logits.val());
+    let butterflies = logits.map(|logits| uniform_like(&mut generator, logits));
+    let sampled = model.try_sample_gates_from(butterflies, uniform_like(&mut generator, model.segment_logits.val()))?;
     Ok(with_work(match (learns(config, Parameters::Gates), learns(config, Parameters::Segments)) {
         (true, true) => sampled,
         (true, false) => model.hard_gates().with_butterflies(sampled.butterflies().cloned()),

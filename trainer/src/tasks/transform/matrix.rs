@@ -52,10 +52,6 @@ impl ComplexMatrix {
 }
 
 impl Transform {
-    /// Every transform.
-    pub const ALL: [Self; 7] =
-        [Self::Dft, Self::Dct, Self::Dst, Self::Hadamard, Self::Hartley, Self::Convolution, Self::Legendre];
-
     /// The matrix for rows of `n` values, a power of two. Its rows have norm 1, but for those of the Legendre
     /// transform, whose norms are near 1. `seed` is that of the convolution's filter.
     pub fn matrix(self, n: usize, seed: u64) -> ComplexMatrix {
