@@ -17,6 +17,7 @@ pub use examples::{ExampleSets, Examples};
 pub use model::{Classifier, InputForm, OutputLayer};
 
 use super::scores::{self, ScoreRow};
+use super::zoo_model;
 use crate::config::RunConfig;
 use crate::data::Corpus;
 use crate::metrics::{Metric, StepLoss, Validation};
@@ -28,6 +29,8 @@ use crate::task::{
 
 /// Examples per batch of an evaluation.
 const BATCH: usize = 64;
+/// File of the names of the classes in a model's folder.
+const CLASSES: &str = "classes.json";
 
 /// The task.
 #[derive(Debug, Clone, PartialEq)]
@@ -150,12 +153,19 @@ impl Task for Classification {
     }
 
     fn save(model: &Classifier, _config: &ClassificationConfig, folder: &Path) -> Result<(), ModelError> {
-        model.save(folder)
+        zoo_model::save(&model.model, folder)?;
+        if let Some(layer) = &model.output {
+            layer.save(folder)?;
+        }
+        zoo_model::write_json(folder.join(CLASSES), &model.classes)
     }
 
     fn load(folder: &Path, config: &ClassificationConfig, device: &Device) -> Result<LoadedModel<Self>, ModelError> {
-        let (model, differences) = Classifier::load(folder, config, device)?;
-        Ok(LoadedModel { model, differences })
+        let model = zoo_model::read(folder, device)?;
+        let expected = Classifier::new(config, zoo_model::read_json(folder.join(CLASSES))?, device)?;
+        let differences = zoo_model::differences(&model, &expected.model);
+        let output = expected.output.map(|layer| layer.restored(folder)).transpose()?;
+        Ok(LoadedModel { model: Classifier { model, output, ..expected }, differences })
     }
 
     fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, Classifier)]) -> Result<Vec<ScoreRow>, TaskError> {

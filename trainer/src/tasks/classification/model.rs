@@ -18,8 +18,6 @@ use crate::tasks::zoo_model;
 
 /// Name in errors.
 const TASK: &str = "classification";
-/// File of the names of the classes in a model's folder.
-const CLASSES: &str = "classes.json";
 /// File of the layer in a model's folder.
 const OUTPUT: &str = "output.safetensors";
 /// Added to a variance before its square root.
@@ -97,11 +95,11 @@ pub struct Classifier {
     /// The model of the zoo.
     pub model: ZooModel,
     /// Spectrum of images, for models of images.
-    spectrum: Option<LogMel>,
+    pub(super) spectrum: Option<LogMel>,
     /// Layer from features to scores, for models without scores.
-    output: Option<OutputLayer>,
+    pub(super) output: Option<OutputLayer>,
     #[module(skip)]
-    form: InputForm,
+    pub(super) form: InputForm,
     /// Names of the classes, in the order of the scores.
     #[module(skip)]
     pub classes: Vec<String>,
@@ -159,34 +157,6 @@ impl Classifier {
             Some(layer) if output.dims().len() == 3 => layer.forward(statistics(output.try_float(TASK, "features")?)),
             Some(layer) => layer.forward(output.try_float(TASK, "features")?),
         })
-    }
-
-    /// Writes the classifier into a folder.
-    ///
-    /// # Errors
-    /// If a file can't be written.
-    pub fn save(&self, folder: &Path) -> Result<(), ModelError> {
-        zoo_model::save(&self.model, folder)?;
-        if let Some(layer) = &self.output {
-            layer.save(folder)?;
-        }
-        zoo_model::write_json(folder.join(CLASSES), &self.classes)
-    }
-
-    /// The classifier of a run in a folder, and what its model differs in from that of the run's configuration.
-    ///
-    /// # Errors
-    /// If a file is missing or damaged.
-    pub fn load(
-        folder: &Path,
-        config: &ClassificationConfig,
-        device: &Device,
-    ) -> Result<(Self, Vec<String>), ModelError> {
-        let model = zoo_model::read(folder, device)?;
-        let expected = Self::new(config, zoo_model::read_json(folder.join(CLASSES))?, device)?;
-        let differences = zoo_model::differences(&model, &expected.model);
-        let output = expected.output.map(|layer| layer.restored(folder)).transpose()?;
-        Ok((Self { model, output, ..expected }, differences))
     }
 }
 

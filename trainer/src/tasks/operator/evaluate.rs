@@ -41,18 +41,16 @@ pub fn outputs_on(placed: &mut [Placed<FieldOperator>], input: &Fields, domain: 
     let indices: Vec<usize> = (0..input.len()).collect();
     let batches: Vec<&[usize]> = indices.chunks((BATCH_VALUES / of_sample.max(1)).max(1)).collect();
     let of_batch = |Placed { model, device }: &Placed<FieldOperator>, indices: &&[usize]| {
-        let of = |symmetry: Option<&DomainSymmetry>| -> Result<Vec<f32>, TaskError> {
-            let changes: Vec<DomainSymmetry> =
-                symmetry.map(|change| vec![change.clone(); indices.len()]).unwrap_or_default();
-            let batch = input.batch(indices, &changes, domain.input, device);
+        let of = |changes: &[DomainSymmetry]| -> Result<Vec<f32>, TaskError> {
+            let batch = input.batch(indices, changes, domain.input, device);
             Ok(model.try_forward(batch, &points)?.into_data().iter().collect())
         };
         let closed = if domain.symmetries.is_empty() {
-            of(None)?
+            of(&[])?
         } else {
             let mut sums = vec![0.0; indices.len() * of_sample];
             for symmetry in &domain.symmetries {
-                symmetry.add_reverted(&of(Some(symmetry))?, &points, &mut sums);
+                symmetry.add_reverted(&of(&vec![symmetry.clone(); indices.len()])?, &points, &mut sums);
             }
             sums.into_iter().map(|sum| (sum / domain.symmetries.len() as f64) as f32).collect()
         };
