@@ -107,19 +107,16 @@ pub struct Classifier {
 
 /// The settings of the model that follow from the form of its input and the names of the classes.
 fn derived(config: &ClassificationConfig, form: InputForm, classes: &[String]) -> Settings {
-    let samples = config.data.samples;
+    let (settings, samples) = (Settings::new(), config.data.samples);
     match (form, config.model.family()) {
         (InputForm::Steps { patch }, _) => {
-            let settings = Settings::new().with("length", samples / patch).with("in_channels", patch);
-            settings.with("outputs", classes.len())
+            settings.with("length", samples / patch).with("in_channels", patch).with("outputs", classes.len())
         }
-        (InputForm::Tokens { .. }, _) => Settings::new().with("length", samples),
-        (InputForm::Image { .. }, _) => Settings::new().with("in_channels", 1).with("classes", classes.len()),
-        (InputForm::Samples, Some("mel_classifier")) => {
-            Settings::new().with("samples", samples).with("classes", classes)
-        }
-        (InputForm::Samples, Some("log_mel")) => Settings::new().with("samples", samples),
-        (InputForm::Samples, _) => Settings::new(),
+        (InputForm::Tokens { .. }, _) => settings.with("length", samples),
+        (InputForm::Image { .. }, _) => settings.with("in_channels", 1).with("classes", classes.len()),
+        (InputForm::Samples, Some("mel_classifier")) => settings.with("samples", samples).with("classes", classes),
+        (InputForm::Samples, Some("log_mel")) => settings.with("samples", samples),
+        (InputForm::Samples, _) => settings,
     }
 }
 

@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 
 use burn::tensor::{Tensor, TensorData};
-use firefly_models::learned_welch_peaks::{Gates, LearnedTransform};
+use firefly_models::learned_welch_peaks::Gates;
 use firefly_models::{ArgumentError, LearnedWelchPeaks};
 use firefly_ops::options::PeakLossOptions;
 use firefly_ops::training::peak_loss;
@@ -14,9 +14,8 @@ use rand_chacha::ChaCha8Rng;
 use super::config::LossSection;
 use super::data::PeaksBatch;
 use super::times::{priced_time, time_of};
-use super::{Parameters, PeaksConfig, PeaksData};
+use super::{Parameters, PeaksConfig};
 use crate::metrics::StepLoss;
-use crate::task::BatchShare;
 
 /// Added to power relative to a frame's mean before its logarithm is taken, so that the logarithm is bounded.
 const RELATIVE_POWER_OFFSET: f64 = 1e-9;
@@ -58,41 +57,13 @@ pub fn total_loss(losses: Tensor<2>, work: Work, price: f64) -> StepLoss {
     StepLoss { total, terms: vec![("ranking", ranking), ("log_power", log_power), ("price", price)] }
 }
 
-/// Loss of the model on rows of a batch, after `step` steps.
-pub(super) fn step_loss(
-    config: &PeaksConfig,
-    data: &PeaksData,
-    model: &LearnedWelchPeaks,
-    share: &BatchShare,
-    step: usize,
-) -> Result<StepLoss, ArgumentError> {
-    let signal = data.frames.rows(share.first(config.training.batch), share.rows.len());
-    let batch = PeaksBatch::new(signal, &data.reference)?;
-    let (gates, work) = gates_and_work(config, &data.fixed_gates, model, share.number)?;
-    let losses = peak_losses(model, &gates, &batch, &config.loss)?;
-    Ok(total_loss(losses, work, price(config, step)))
-}
-
-/// Excludes parameters that are not learned from autodiff.
-pub(super) fn freeze(mut model: LearnedWelchPeaks, config: &PeaksConfig) -> LearnedWelchPeaks {
-    let learned = |group| learns(config, group);
-    model.taper = model.taper.set_require_grad(learned(Parameters::Taper));
-    model.transform = model.transform.map(|transform| LearnedTransform {
-        twiddles: transform.twiddles.set_require_grad(learned(Parameters::Twiddles)),
-        gate_logits: transform.gate_logits.set_require_grad(learned(Parameters::Gates)),
-    });
-    model.segment_logits = model.segment_logits.set_require_grad(learned(Parameters::Segments));
-    model.log_gain = model.log_gain.set_require_grad(learned(Parameters::Gain));
-    model.product_weights = model.product_weights.map(|weights| weights.set_require_grad(learned(Parameters::Gain)));
-    model
-}
-
-fn learns(config: &PeaksConfig, group: Parameters) -> bool {
+/// Whether a group of parameters is learned.
+pub(super) fn learns(config: &PeaksConfig, group: Parameters) -> bool {
     config.training.learn.contains(&group)
 }
 
 /// Price of work: it rises linearly from zero over the first steps.
-fn price(config: &PeaksConfig, step: usize) -> f64 {
+pub(super) fn price(config: &PeaksConfig, step: usize) -> f64 {
     let ramp = config.loss.price_ramp * config.training.steps as f64;
     config.loss.price * if ramp > 0.0 { (step as f64 / ramp).min(1.0) } else { 1.0 }
 }
@@ -108,7 +79,7 @@ fn uniform_like<const D: usize>(generator: &mut ChaCha8Rng, like: Tensor<D>) -> 
 }
 
 /// The gates of a batch, sampled where they are learned and hard where they are not, and the work that they leave.
-fn gates_and_work(
+pub(super) fn gates_and_work(
     config: &PeaksConfig,
     fixed: &FixedGates,
     model: &LearnedWelchPeaks,

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::{Device, Tensor};
 use firefly_models::LearnedWelchPeaks;
+use firefly_models::learned_welch_peaks::LearnedTransform;
 use firefly_models::zoo::{ZooError, ZooModel};
 use firefly_recordings::read_recording;
 
@@ -21,9 +22,10 @@ pub use data::PeaksData;
 pub use evaluate::PeaksRow;
 pub use found_peaks::Agreement;
 
-use self::data::{POWER_ERROR_DB, named_frames};
+use self::data::{POWER_ERROR_DB, PeaksBatch, named_frames};
 use self::evaluate::active_share;
 use self::found_peaks::{batches, read_back};
+use self::loss::{gates_and_work, learns, peak_losses, price, total_loss};
 use self::report::PeaksReport;
 use crate::config::RunConfig;
 use crate::data::{Corpus, frames_to_tensor, frames_without_overlap};
@@ -76,8 +78,18 @@ impl Task for PeaksTask {
         Ok(config.model.learned().try_init(device)?)
     }
 
-    fn freeze(model: LearnedWelchPeaks, config: &PeaksConfig) -> LearnedWelchPeaks {
-        loss::freeze(model, config)
+    fn freeze(mut model: LearnedWelchPeaks, config: &PeaksConfig) -> LearnedWelchPeaks {
+        let learned = |group| learns(config, group);
+        model.taper = model.taper.set_require_grad(learned(Parameters::Taper));
+        model.transform = model.transform.map(|transform| LearnedTransform {
+            twiddles: transform.twiddles.set_require_grad(learned(Parameters::Twiddles)),
+            gate_logits: transform.gate_logits.set_require_grad(learned(Parameters::Gates)),
+        });
+        model.segment_logits = model.segment_logits.set_require_grad(learned(Parameters::Segments));
+        model.log_gain = model.log_gain.set_require_grad(learned(Parameters::Gain));
+        let weights = model.product_weights;
+        model.product_weights = weights.map(|weights| weights.set_require_grad(learned(Parameters::Gain)));
+        model
     }
 
     fn rates(config: &PeaksConfig) -> Vec<GroupRate> {
@@ -94,7 +106,11 @@ impl Task for PeaksTask {
         step: usize,
     ) -> Result<StepLoss, TaskError> {
         let OpenRun { config, data } = *run;
-        Ok(loss::step_loss(config, data, model, share, step)?)
+        let signal = data.frames.rows(share.first(config.training.batch), share.rows.len());
+        let batch = PeaksBatch::new(signal, &data.reference)?;
+        let (gates, work) = gates_and_work(config, &data.fixed_gates, model, share.number)?;
+        let losses = peak_losses(model, &gates, &batch, &config.loss)?;
+        Ok(total_loss(losses, work, price(config, step)))
     }
 
     fn properties(config: &PeaksConfig, model: &LearnedWelchPeaks) -> Vec<Metric> {
