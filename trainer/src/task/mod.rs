@@ -177,8 +177,7 @@ pub struct OpenRun<'a, T: Task> {
 
 /// Kind of training: data, loss, metrics and evaluation, with the [`Sections`] of its configuration.
 ///
-/// The loop, checkpoints, sweeps and the report are generic over
-/// the task.
+/// The loop, checkpoints, sweeps and the report are generic over the task.
 pub trait Task: Sections {
     /// Terms of the loss: name in the metrics, and name in the report; none where the loss is one term.
     const TERMS: &'static [(&'static str, &'static str)] = &[];

@@ -68,11 +68,9 @@ impl Fields {
         }
         let fields = Self::new(channels, points, values);
         if let Some(place) = fields.values.iter().position(|value| !value.is_finite()) {
-            let (sample, value) = (place / fields.sample_len(), fields.values[place]);
-            return Err(refused(format!(
-                "sample {sample} of `{name}` is {value} at its value {}",
-                place % fields.sample_len()
-            )));
+            let (value, length) = (fields.values[place], fields.sample_len());
+            let (sample, place) = (place / length, place % length);
+            return Err(refused(format!("sample {sample} of `{name}` is {value} at its value {place}")));
         }
         Ok(fields)
     }

@@ -77,13 +77,15 @@ struct Work<'a, 'm> {
 impl Work<'_, '_> {
     /// `count` samples of a part, once for each resolution.
     fn solved(&self, part: Part, count: usize, resolutions: &[usize]) -> Result<Vec<FieldPairs>, TaskError> {
-        let (section, dims) = (self.section, self.section.equation.dims());
+        let section = self.section;
+        let (equation, dims, all) = (section.equation, section.equation.dims(), section.samples + section.test_samples);
         // At once to the points that are kept: those of the solver are many.
         let sampled = |index: usize| {
             let sample = self.solve(part, index as u64)?;
             let at = |field: &[f64], points: usize| subsampled(field, dims, section.solver_points, points);
             let both = |points: &usize| sample.each_ref().map(|field| at(field, *points));
-            self.count();
+            let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+            self.monitor.on(Event::SamplesSolved { equation: equation.title(), done, samples: all });
             Ok(resolutions.iter().map(both).collect::<Vec<_>>())
         };
         let samples = (0..count).into_par_iter().map(sampled).collect::<Result<Vec<_>, TaskError>>()?;
@@ -92,16 +94,9 @@ impl Work<'_, '_> {
                 let values: Vec<f32> = samples.iter().flat_map(|sample| sample[place][field].iter().copied()).collect();
                 Fields::new(1, vec![points; dims], values)
             };
-            FieldPairs::of(fields(0), fields(1), Path::new(section.equation.as_str()))
+            FieldPairs::of(fields(0), fields(1), Path::new(equation.as_str()))
         });
         pairs.collect()
-    }
-
-    /// Counts a sample that is solved.
-    fn count(&self) {
-        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        let (equation, samples) = (self.section.equation.title(), self.section.samples + self.section.test_samples);
-        self.monitor.on(Event::SamplesSolved { equation, done, samples });
     }
 
     /// Input and solution of a sample at the solver's points k/n.
