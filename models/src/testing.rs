@@ -173,7 +173,7 @@ impl StockWelchPeaks {
             ensure(takes_any, NAME, "placement", placement, "none in this formulation")?;
         }
         let has_overlap =
-            options.hop * 2 == options.n_fft || matches!(formulation, Formulation::Loop | Formulation::Unfold);
+            matches!(formulation, Formulation::Loop | Formulation::Unfold) || options.hop * 2 == options.n_fft;
         ensure(has_overlap, NAME, "hop", options.hop, "half of `n_fft` in this formulation")?;
         Ok(Self {
             formulation,

@@ -42,7 +42,7 @@ pub(crate) use problem::{MAX_BYTES, Problem, ProblemError};
 pub(crate) use ranking::{RankedRow, relative};
 pub(crate) use routine::checksum;
 pub(crate) use runner::{CONTROL, COPY_BASELINE, MeasurementSetup, Runner, check_memory};
-pub(crate) use tensor_routine::{Computed, floats, gradients, read, read_widened, with_values};
+pub(crate) use tensor_routine::{Computed, floats, gradients, read, read_wide, with_values};
 pub(crate) use timing::{INTERRUPTED, is_interrupted, listen};
 pub(crate) use verification::{
     Expectation, ExpectedRow, Mismatch, References, Verified, check, check_each, tolerance, whole_tensors,

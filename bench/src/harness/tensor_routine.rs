@@ -133,10 +133,9 @@ pub fn read(computed: impl Into<Computed>) -> Result<Vec<TensorData>, RoutineErr
     computed.into().read()
 }
 
-/// Values of tensors in float64.
-pub fn read_widened(tensors: Vec<AnyTensor>) -> Result<Vec<Vec<f64>>, RoutineError> {
-    let values = |data: TensorData| data.convert::<f64>().try_to_vec::<f64>().map_err(RoutineError::failed);
-    read(tensors)?.into_iter().map(values).collect()
+/// Values of float64 tensors; fails with tensors of another type.
+pub fn read_wide(tensors: Vec<AnyTensor>) -> Result<Vec<Vec<f64>>, RoutineError> {
+    read(tensors)?.iter().map(|data| data.try_to_vec::<f64>().map_err(RoutineError::failed)).collect()
 }
 
 /// Calls of operations on input sets.

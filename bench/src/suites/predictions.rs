@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use burn::tensor::Device;
+use burn::tensor::{Device, TensorData};
 use firefly_app::device::DeviceName;
 use firefly_framework::graph::{AnyTensor, GraphError};
 use firefly_framework::movement::{MovementOptions, count};
@@ -17,7 +17,7 @@ use super::peaks::{PeaksProblem, STOCK, check_peaks, expected, learned_rows, on_
 use super::phases::{self, replay};
 use crate::harness::{
     BenchStrategy, CaseError, Expectation, ParameterMap, PhaseTraffic, Problem, RoutineError, TensorRoutine,
-    TensorSpec, Unsupported, Verified, check, check_memory, read_widened, tolerance, whole_tensors,
+    TensorSpec, Unsupported, Verified, check, check_memory, read, tolerance, whole_tensors,
 };
 
 /// Error allowed of a model of the zoo beside the same model on the host, relative to the largest value of a result:
@@ -115,7 +115,9 @@ fn of_zoo(name: &'static str, costs: Arc<DeviceProfile>) -> BenchStrategy<ZooBat
         let rows = references.whole::<CaseError>(name, || {
             let results = model.try_forward(inputs(&model, batch, &host))?;
             let floats = results.into_iter().filter(AnyTensor::is_float).collect::<Vec<_>>();
-            Ok(whole_tensors(0, read_widened(floats)?).collect())
+            let wide = |data: TensorData| data.convert::<f64>().try_to_vec::<f64>().map_err(RoutineError::failed);
+            let values = read(floats)?.into_iter().map(wide).collect::<Result<_, _>>()?;
+            Ok(whole_tensors(0, values).collect())
         })?;
         let bytes = model.to_bytes().map_err(failed)?;
         let model = zoo::from_bytes(Path::new(name), bytes, device).map_err(failed)?;

@@ -12,7 +12,7 @@ pub use self::problem::{LayerKind, LayerProblem, MAX_MELS};
 use crate::baselines::copy;
 use crate::harness::{
     BY_DEVICE_CLOCK, BenchStrategy, Calls, CaseError, Expectation, Inputs, QUEUED, References, RoutineError, gradients,
-    read_widened, tolerance, whole_tensors, with_values,
+    read_wide, tolerance, whole_tensors, with_values,
 };
 use crate::suites::operation::{Function, Operation, Pass, TensorKind, calls};
 
@@ -71,7 +71,7 @@ impl Operation for LayerProblem {
         let whole = || {
             let of_set = |set| match self.defined(inputs, set) {
                 Some(values) => Ok(whole_tensors(set, vec![values])),
-                None => Ok(whole_tensors(set, read_widened(function(inputs.wide_operands(set))?)?)),
+                None => Ok(whole_tensors(set, read_wide(function(inputs.wide_operands(set))?)?)),
             };
             let sets = (0..inputs.count()).map(of_set).collect::<Result<Vec<_>, RoutineError>>()?;
             Ok::<_, RoutineError>(sets.into_iter().flatten().collect())
@@ -89,11 +89,11 @@ impl Operation for LayerProblem {
         let whole = || {
             let operands = inputs.wide_operands(0);
             let results = self.separate(false)(operands.clone())?;
-            self.check_separate(&read_widened(results.clone())?.concat(), inputs)?;
+            self.check_separate(&read_wide(results.clone())?.concat(), inputs)?;
             let weights = results.iter().zip(weights).map(|(result, weights)| with_values(result, weights));
             let weights = weights.collect::<Result<Vec<_>, _>>()?;
             let gradients = gradients(operands, &weights, self.separate(true))?;
-            Ok::<_, RoutineError>(whole_tensors(0, read_widened(gradients)?).collect())
+            Ok::<_, RoutineError>(whole_tensors(0, read_wide(gradients)?).collect())
         };
         Ok(Expectation::of_tensors(references.whole("gradients", whole)?, self.batch, self.allowed(form, inputs)))
     }

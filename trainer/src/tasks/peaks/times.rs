@@ -47,7 +47,7 @@ pub(super) fn exact(options: WelchOptions, k: usize, device: &DeviceProfile) -> 
     options.band.is_none().then_some(row.fused)
 }
 
-/// The same of a learned model that runs as an exact estimate, with so many of its segments open; with a gain that takes
+/// Nanoseconds per frame, among all bins, of a learned model that runs as an exact estimate, with so many of its segments open; with a gain that takes
 /// products of neighbouring bins if `products`.
 pub(super) fn learned(
     options: WelchOptions,
