@@ -85,7 +85,7 @@ fn sizes(rows: &impl AsArray) -> (usize, usize) {
 
 /// The type that kernels compute in with samples of type `samples`.
 fn computed(samples: DType) -> DType {
-    if samples == DType::F64 { DType::F64 } else { DType::F32 }
+    if SampleType::of(samples).is_some() { DType::F32 } else { samples }
 }
 
 /// Runs `compute` on rows of a signal and the part of the outputs that `outputs` cuts for as many rows: on all rows, or

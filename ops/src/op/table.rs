@@ -42,6 +42,7 @@ macro_rules! next_input {
 }
 
 /// A function of an input, or of one that may be left out.
+#[cfg(any(feature = "flex", feature = "ndarray", feature = "cube"))]
 macro_rules! mapped {
     ($f:ident, $input:expr;) => {
         $f($input)

@@ -33,7 +33,7 @@ pub(in crate::cpu) struct MixedRadixPlan {
     pub largest_radix: usize,
     /// Place of each value in the tile: the reverse of its digits in the mixed radices.
     pub places: Vec<u32>,
-    /// -i exp(-2πi k / (2 points)) for k up to half the points: they join the halves of a real transform of 2 points.
+    /// -i exp(-2πi k / (2 points)) for k up to half the points: they join the halves of a real transform of 2 · points.
     pub half_turns: Vec<[f32; 2]>,
 }
 

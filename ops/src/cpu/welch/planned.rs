@@ -16,15 +16,16 @@ use crate::cpu::welch::gain;
 pub(super) fn welch<T: Real>(signal: &[T], frame_len: usize, estimate: &Estimate<'_, T>, outputs: WelchOutputs<'_, T>) {
     let (bins, searched) = (estimate.options.bins(), estimate.options.searched());
     let welch = PlannedWelch::new(estimate);
-    let search = match &outputs {
-        WelchOutputs::Power(_) => 0,
-        WelchOutputs::Peaks(peaks) => top_k::work(searched.len(), peaks.k),
+    // Peaks need the power and the keys of a row.
+    let (search, row_len, keys_len) = match &outputs {
+        WelchOutputs::Power(_) => (0, 0, 0),
+        WelchOutputs::Peaks(peaks) => (top_k::work(searched.len(), peaks.k), bins, searched.len()),
     };
     let tasks = Tasks::independent(outputs.rows(bins), welch.work() + search);
     let pieces = signal.chunks(tasks.rows * frame_len).zip(outputs.pieces(tasks.rows, bins));
     tasks.run(pieces, |(frames, outputs)| {
         T::with_scratch(|scratch| {
-            let (complex, real, keys) = scratch.buffers(welch.complex_len(), welch.sums_len() + bins, searched.len());
+            let (complex, real, keys) = scratch.buffers(welch.complex_len(), welch.sums_len() + row_len, keys_len);
             let (sums, of_row) = real.split_at_mut(welch.sums_len());
             let frames = frames.chunks_exact(frame_len);
             match outputs {
