@@ -170,7 +170,7 @@ fn read(
         let mut recording = OpenRecording { source: index, channels: 0, rate: 0.0, centre: None };
         let mut blocks = || -> Result<bool> {
             let opened = sources.open(source).map_err(|problem| match problem {
-                RecordingProblem::UnknownRate => anyhow!("{problem}: give --rate HZ"),
+                RecordingProblem::UnknownRate(_) => anyhow!("{problem}: give --rate HZ"),
                 problem => problem.into(),
             });
             let (reader, rate) = opened?;

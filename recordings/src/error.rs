@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::formats::Format;
+use crate::formats::{Format, Note};
 use crate::memory::bytes;
 use crate::source::{RATES, Shard};
 
@@ -94,9 +94,9 @@ pub enum RecordingProblem {
     /// A part is wanted of a recording whose length its header does not say.
     #[error("its length is not known, so that it can't be divided")]
     UnknownLength,
-    /// Neither the file nor the caller says the sample rate.
-    #[error("it does not say its sample rate")]
-    UnknownRate,
+    /// Neither the file nor the caller says the sample rate; with the notes about the file, such as on its times.
+    #[error("it does not say its sample rate{}", in_brackets(.0))]
+    UnknownRate(Vec<Note>),
     /// Samples are missing or damaged, of a recording that is wanted whole.
     #[error("{0}")]
     Incomplete(String),
@@ -136,6 +136,11 @@ pub enum RecordingProblem {
         /// Bytes that they may take.
         available: u64,
     },
+}
+
+fn in_brackets(notes: &[Note]) -> String {
+    let notes: Vec<String> = notes.iter().map(Note::to_string).collect();
+    if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) }
 }
 
 impl Format {

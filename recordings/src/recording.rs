@@ -58,7 +58,7 @@ fn rows_within(path: &Path, memory: SampleMemory) -> Result<(usize, Samples), Re
         let channels = reader.layout().channels;
         let mut values = GrowingSamples::new(memory);
         let mut finite = 0;
-        read_blocks(&mut *reader, |block| {
+        read_blocks(path, &mut *reader, |block| {
             if let Some(at) = block.iter().position(|value| !value.is_finite()) {
                 let place = finite + at;
                 let (channel, index) = (place % channels, place / channels);
@@ -131,7 +131,7 @@ fn read_into_memory(
         // A header may announce more than there is: then the vector grows with what is read.
         let _ = Vec::<f32>::try_reserve_exact(samples, length);
     }
-    read_blocks(&mut *reader, |block| {
+    read_blocks(path, &mut *reader, |block| {
         if layout.length.is_none() {
             take(block.len() as u64)?;
         }
@@ -151,7 +151,7 @@ fn read_into_file(path: &Path) -> Result<Channels, RecordingProblem> {
         None => formats::open(path)?.skip(u64::MAX)?,
     };
     let mut file = SampleFile::new(layout.channels, length).map_err(RecordingProblem::TemporaryFile)?;
-    read_blocks(&mut *reader, |block| {
+    read_blocks(path, &mut *reader, |block| {
         if !file.has_capacity(block) {
             return Err(RecordingProblem::LongerThanAnnounced { announced: length });
         }
@@ -165,6 +165,7 @@ fn read_into_file(path: &Path) -> Result<Channels, RecordingProblem> {
 /// # Errors
 /// Those of `take`, and if samples are missing.
 fn read_blocks(
+    path: &Path,
     reader: &mut dyn SampleReader,
     mut take: impl FnMut(&[f32]) -> Result<(), RecordingProblem>,
 ) -> Result<(), RecordingProblem> {
@@ -177,18 +178,18 @@ fn read_blocks(
     for note in &reader.layout().notes {
         match note {
             Note::Loss(text) => return Err(RecordingProblem::Incomplete(text.clone())),
-            Note::Remark(text) => warn_once(text),
+            Note::Remark(text) => warn_once(path, text),
         }
     }
     Ok(())
 }
 
-/// Warns about a recording, once however many recordings the text holds for.
-fn warn_once(text: &str) {
+/// Warns about the first recording that the text holds for, and not about others.
+fn warn_once(path: &Path, text: &str) {
     static SHOWN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let mut shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if shown.insert(text.to_owned()) {
-        tracing::warn!("of a recording, {text}");
+        tracing::warn!("{}: {text} (noted of the first such recording alone)", path.display());
     }
 }
 

@@ -176,7 +176,8 @@ impl Sources {
     /// If it can't be opened, or its rate is not known or not within [`RATES`].
     pub fn open(&self, source: &RecordingSource) -> Result<(Box<dyn SampleReader>, f64), RecordingProblem> {
         let reader = self.reader(source)?;
-        let rate = reader.layout().rate.ok_or(RecordingProblem::UnknownRate)?;
+        let layout = reader.layout();
+        let rate = layout.rate.ok_or_else(|| RecordingProblem::UnknownRate(layout.notes.clone()))?;
         let [least, most] = RATES;
         if !(least..=most).contains(&rate) {
             return Err(RecordingProblem::Rate(rate));

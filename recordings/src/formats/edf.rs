@@ -328,6 +328,14 @@ impl SignalTable {
         let by_label = by_label.collect::<Option<Vec<_>>>().filter(|chosen| !chosen.is_empty());
         let is_chosen = by_label.is_some();
         let chosen = by_label.unwrap_or_else(|| (0..self.count).filter(is_signal).collect());
+        let others = (0..self.count).filter(|signal| !is_chosen && !is_signal(signal));
+        let others: Vec<&str> = others.map(|signal| labels[signal].as_str()).collect();
+        if !others.is_empty() {
+            layout.remark(format!(
+                "signals of annotations, of states and without samples are left out: {}",
+                others.join(", ")
+            ));
+        }
         let mut signals = Vec::new();
         for &signal in &chosen {
             match self.signal(signal, layout)? {

@@ -99,20 +99,31 @@ impl TableColumns<'_> {
             !is_wanted && !self.left_out.contains(column)
         };
         let mut found: Option<TimeColumn> = None;
+        let mut others = Vec::new();
         for &column in self.numeric.iter().filter(|column| is_free(column)) {
             let Some(title) = TimeTitle::of(self.title(column)) else { continue };
-            if title.is_ambiguous {
-                let rises = || values(column).windows(2).all(|pair| pair[1] > pair[0]);
-                if self.numeric.len() < 2 || !rises() {
+            // Titles of signals, too, and further columns of times need times below them; those may have fewer digits.
+            if title.is_ambiguous || found.is_some() {
+                let values = values(column);
+                let rises = match title.is_ambiguous {
+                    true => values.windows(2).all(|pair| pair[1] > pair[0]),
+                    false => values.is_sorted() && values.first() < values.last(),
+                };
+                if self.numeric.len() < 2 || !rises {
                     layout.remark(format!("column {} does not rise as times do: it is a channel", self.name(column)));
                     continue;
                 }
             }
             let unit = self.unit(column).or(title.unit);
-            if found.as_ref().is_none_or(|found| found.unit.is_none() && unit.is_some()) {
-                found = Some(TimeColumn { column, unit });
-            }
             channels.retain(|channel| *channel != column);
+            if found.as_ref().is_none_or(|found| found.unit.is_none() && unit.is_some()) {
+                others.extend(found.replace(TimeColumn { column, unit }).map(|found| found.column));
+            } else {
+                others.push(column);
+            }
+        }
+        for column in others {
+            layout.remark(format!("column {} holds times, too, and is left out", self.name(column)));
         }
         if found.is_some() || options.ignores_times {
             return found;

@@ -14,6 +14,8 @@ const UNITS: [(f64, &[&str]); 6] = [
 ];
 /// Part of the usual step that a step may differ by.
 const MOST_JITTER: f64 = 0.5;
+/// Part of the time since the first row that a row may be from its place at the rate of the first rows.
+const MOST_DRIFT: f64 = 5e-3;
 /// Part of a step that those of an axis differ by, and rounding of its largest value.
 const AXIS_JITTER: f64 = 1e-3;
 const ROUNDING: f64 = 1e-6;
@@ -74,6 +76,8 @@ pub(super) struct Times {
     unit: f64,
     /// The usual step; of steps that vary the median.
     step: f64,
+    /// The mean step of the first rows.
+    mean: f64,
     first: f64,
     last: f64,
     /// Rows so far.
@@ -90,31 +94,46 @@ impl Times {
         let middle = steps.len() / 2;
         let step = if steps.is_empty() { 0.0 } else { *steps.select_nth_unstable_by(middle, f64::total_cmp).1 };
         let first = values.first().copied().unwrap_or(f64::NAN);
-        let mut times = Self { name: name.to_owned(), unit, step, first, last: first, rows: 1 };
+        let mut times = Self { name: name.to_owned(), unit, step, mean: f64::NAN, first, last: first, rows: 1 };
         values.iter().skip(1).try_for_each(|value| times.push(*value))?;
+        times.mean = (times.last - first) / (times.rows - 1) as f64;
+        (0..).zip(values).try_for_each(|(row, value)| times.ensure_rate(row, *value))?;
         Ok(times)
     }
 
     /// Adds the time of the next row.
     ///
     /// # Errors
-    /// If it is not about a step behind the last.
+    /// If it is not about a step behind the last, or not about where the rate of the first rows has it.
     pub(super) fn push(&mut self, value: f64) -> Result<(), String> {
         let step = value - self.last;
         // Whatever is not a number is no step, either.
         if !((step - self.step).abs() <= MOST_JITTER * self.step && step > 0.0) {
-            return Err(format!(
-                "its times `{}` are not evenly spaced: from row {} to {} they go from {} to {value}, elsewhere by {}; \
-                 --rate HZ reads the rows as evenly spaced",
-                self.name,
-                self.rows,
-                self.rows + 1,
-                self.last,
-                self.step
-            ));
+            let (row, last, usual) = (self.rows, self.last, without_rounding(self.step));
+            return Err(self.uneven(&format!(
+                "from row {row} to {} they go from {last} to {value}, elsewhere by {usual}",
+                row + 1
+            )));
         }
+        self.ensure_rate(self.rows, value)?;
         (self.last, self.rows) = (value, self.rows + 1);
         Ok(())
+    }
+
+    /// Checks that steps that are each within their bounds have not added up to another rate.
+    fn ensure_rate(&self, row: u64, value: f64) -> Result<(), String> {
+        let since = row as f64 * self.mean;
+        if (value - self.first - since).abs() > MOST_JITTER * self.step + MOST_DRIFT * since {
+            let (place, mean) = (without_rounding(self.first + since), without_rounding(self.mean));
+            return Err(
+                self.uneven(&format!("row {} is at {value}, and would be at {place} by steps of {mean}", row + 1))
+            );
+        }
+        Ok(())
+    }
+
+    fn uneven(&self, reason: &str) -> String {
+        format!("its times `{}` are not evenly spaced: {reason}; --rate HZ reads the rows as evenly spaced", self.name)
     }
 
     /// Rows per second so far.
@@ -165,6 +184,22 @@ mod tests {
         assert_eq!(Times::of("t", &[5.0], 1.0).unwrap().rate(), None);
         let mut times = Times::of("t", &regular, 1.0).unwrap();
         assert!(times.push(10.0).is_ok() && times.push(11.0).is_err());
+    }
+
+    #[test]
+    fn steps_that_add_up_to_another_rate_are_refused() {
+        let regular: Vec<f64> = (0..1000).map(|row| f64::from(row) / 100.0).collect();
+        // Each step is within half a step of the usual one.
+        let slower =
+            |from: u32| (0..1000).map(move |row: u32| f64::from(row) * 0.01 + f64::from(row.max(from) - from) * 0.0045);
+        let message = Times::of("t", &slower(500).collect::<Vec<_>>(), 1.0).unwrap_err();
+        assert!(message.contains("are not evenly spaced: row"), "{message}");
+        let mut times = Times::of("t", &regular, 1.0).unwrap();
+        let mut later = (1..1000).map(|row| 9.99 + f64::from(row) * 0.0145);
+        assert!(later.any(|time| times.push(time).is_err()));
+        // A clock that is wrong by fifty parts in a million from the first rows on.
+        let mut times = Times::of("t", &regular, 1.0).unwrap();
+        assert!((1..100_000).all(|row| times.push(9.99 + f64::from(row) * 0.010_000_5).is_ok()));
     }
 
     #[test]
