@@ -105,6 +105,7 @@ impl<'a> Job<'a> {
             "step": self.framing.step,
             "centred": self.framing.is_centred,
             "reading": self.sources.options,
+            "raw": self.sources.raw().map(|(numbers, channels)| format!("{numbers}, {channels} channels")),
             "part": self.sources.part.map(|part| part.to_string()),
             "recordings": self.sources.list,
         });
@@ -120,6 +121,28 @@ impl<'a> Job<'a> {
                 (known(recording) && recording.channels > 0).then_some(((recording.source, Some(next)), block.count))
             }
             JournalEntry::End(recording, _) => known(recording).then_some(((recording.source + 1, None), 0)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_of_another_format_are_another_job() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.bin");
+        std::fs::write(&path, [0; 64]).unwrap();
+        let statement = |numbers: &str, channels| {
+            let sources = Sources::raw_file(&path, numbers.parse().unwrap(), channels, 100.0).unwrap();
+            let labels = LabelBook::default();
+            let framing = Framing::new(8, 8);
+            Job { sources: &sources, framing, options: Value::Null, quiet: true, labels }.statement()
+        };
+        let statements = [("s16", 1), ("s16be", 1), ("s16", 2), ("f32", 1)].map(|(name, count)| statement(name, count));
+        for (place, one) in statements.iter().enumerate() {
+            assert!(!statements[..place].contains(one), "{one}");
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs;
 use std::io::stdin;
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::UNIX_EPOCH;
@@ -51,9 +52,9 @@ pub struct RecordingSource {
     /// Its file; none for standard input.
     #[serde(serialize_with = "escaped")]
     pub path: Option<PathBuf>,
-    /// Bytes of the file.
+    /// Bytes of the file, and of the files of samples that it names.
     pub bytes: u64,
-    /// Time of the file's last change, in nanoseconds since 1970.
+    /// Time of the last change of one of them, in nanoseconds since 1970.
     modified: u128,
 }
 
@@ -140,6 +141,11 @@ impl Sources {
         self.list.iter().all(|source| source.path.is_some())
     }
 
+    /// Format and channels of samples without a header, if they are such.
+    pub fn raw(&self) -> Option<(NumberFormat, usize)> {
+        self.raw
+    }
+
     /// Whether the samples of a recording are complex.
     ///
     /// # Errors
@@ -189,10 +195,31 @@ impl Sources {
 impl RecordingSource {
     fn file(path: PathBuf, name: String) -> Result<Self, RecordingError> {
         let metadata = fs::metadata(&path).map_err(|source| RecordingError::Path { path: path.clone(), source })?;
-        let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        let modified = modified.map_or(0, |time| time.as_nanos());
-        Ok(Self { name, path: Some(path), bytes: metadata.len(), modified })
+        let files: Vec<_> = iter::once(metadata).chain(files_of(&path)).collect();
+        let changes = files.iter().filter_map(|file| file.modified().ok()?.duration_since(UNIX_EPOCH).ok());
+        let modified = changes.max().map_or(0, |time| time.as_nanos());
+        Ok(Self { name, path: Some(path), bytes: files.iter().map(fs::Metadata::len).sum(), modified })
     }
+}
+
+/// Files of samples of a header: those beside it that it names, or that have its name.
+fn files_of(header: &Path) -> Vec<fs::Metadata> {
+    let is_one_of = |path: &Path, extensions: &[&str]| {
+        path.extension().is_some_and(|extension| extensions.iter().any(|other| extension.eq_ignore_ascii_case(other)))
+    };
+    if !is_one_of(header, &["vhdr", "hea", "sigmf-meta"]) {
+        return Vec::new();
+    }
+    let text = fs::read(header).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let is_named = |path: &Path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let has_its_name = path.file_stem() == header.file_stem() && is_one_of(path, &["eeg", "dat", "sigmf-data"]);
+        path != header && (has_its_name || (name.contains('.') && text.contains(&*name)))
+    };
+    let folder = header.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let beside = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    beside.filter(|path| is_named(path)).filter_map(|path| fs::metadata(path).ok()).collect()
 }
 
 /// A path as text, with escapes for bytes that are no text.
@@ -224,5 +251,30 @@ impl FromStr for Shard {
 impl fmt::Display for Shard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.index, self.count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_changes_with_its_samples() {
+        let folder = tempfile::tempdir().unwrap();
+        for (header, text, samples) in [
+            ("a.vhdr", "DataFile=$b.eeg", "a.eeg"),
+            ("b.hea", "b 1 100 4\nx.dat 16", "x.dat"),
+            ("c.sigmf-meta", "{}", "c.sigmf-data"),
+        ] {
+            let path = folder.path().join(header);
+            let samples = folder.path().join(samples);
+            fs::write(&path, text).unwrap();
+            fs::write(&samples, [0; 8]).unwrap();
+            let source = || RecordingSource::file(path.clone(), header.to_owned()).unwrap();
+            let before = source();
+            assert_eq!(before.bytes, text.len() as u64 + 8, "{header}");
+            fs::write(&samples, [0; 16]).unwrap();
+            assert_ne!(source(), before, "{header}");
+        }
     }
 }

@@ -160,11 +160,8 @@ fn read(path: &Path) -> Result<String, ConfigError> {
 
 /// Parses a configuration without checking its values.
 pub(super) fn parse<T: Sections>(text: &str, settings: &[String], origin: &str) -> Result<RunConfig<T>, ConfigError> {
-    // The text by itself first: only its errors name their line.
-    let config: RunConfig<T> = toml::from_str(text).map_err(|error| described(origin, &error))?;
-    if settings.is_empty() {
-        return Ok(config);
-    }
+    // The text by itself first: only its errors name their line. A list that is too long is an error of tables alone.
+    toml::from_str::<RunConfig<T>>(text).map_err(|error| described(origin, &error))?;
     let mut table: Table = toml::from_str(text).map_err(|error| described(origin, &error))?;
     for setting in settings {
         apply(&mut table, setting)?;

@@ -39,6 +39,8 @@ fn malformed_settings_and_values_are_refused() {
     assert!(message("", &["training.steps=many"]).contains("--set training.steps=many"));
     assert!(message("[training]\nsteps = -3\n", &[]).contains("run.toml"));
     assert!(message("[training\n", &[]).contains("run.toml"));
+    let long = message("[data.synthetic]\nsnr_db = [0.0, 1.0, 2.0]\n", &[]);
+    assert!(long.starts_with("run.toml: ") && long.contains("snr_db"), "{long}");
 }
 
 #[test]
