@@ -11,6 +11,7 @@ use symphonia::core::formats::probe::Hint;
 use symphonia::core::formats::{FormatReader, TrackType};
 use symphonia::core::io::{MediaSource, MediaSourceStream};
 
+use super::raw::read_full;
 use super::{Format, RecordingLayout, SampleReader};
 use crate::error::RecordingProblem;
 
@@ -90,6 +91,8 @@ pub(super) struct CompressedReader {
     damaged: u64,
     /// Time of the first packet, in samples; none where packets have no such times.
     start: Option<i64>,
+    /// Whether the file ends inside its last fragment, of which no sample is read.
+    is_cut: bool,
     is_at_end: bool,
 }
 
@@ -115,6 +118,9 @@ impl CompressedReader {
         let in_samples = track.time_base.is_some_and(|base| base.numer.get() == 1 && Some(base.denom.get()) == rate);
         // The number of MP3 and AAC frames is an estimate.
         let length = track.num_frames.filter(|_| !matches!(format, Format::Mp3 | Format::Aac));
+        // The header of a fragmented MP4 comes before its samples are known, and announces none.
+        let length = length.filter(|length| format != Format::Mp4 || *length > 0);
+        let is_cut = format == Format::Mp4 && length.is_none() && ends_inside_fragment(path)?;
         let layout = RecordingLayout { rate: rate.map(f64::from), length, ..RecordingLayout::of(channels) };
         let track = track.id;
         let mut reader = Self {
@@ -130,6 +136,7 @@ impl CompressedReader {
             lost: 0,
             damaged: 0,
             start: (is_timed && in_samples).then_some(if format == Format::Flac { 0 } else { i64::MIN }),
+            is_cut,
             is_at_end: false,
         };
         // Where the header has no channels, the first samples tell.
@@ -146,7 +153,12 @@ impl CompressedReader {
         while !self.is_at_end {
             let packet = match self.container.next_packet() {
                 Ok(Some(packet)) => packet,
-                Ok(None) => break,
+                Ok(None) => {
+                    if self.is_cut {
+                        self.layout.lost("truncated: it ends inside its last fragment, which is not read");
+                    }
+                    break;
+                }
                 Err(Error::IoError(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
                     if self.layout.length.is_none() {
                         self.layout.lost("it ends before its samples do");
@@ -262,6 +274,35 @@ impl SampleReader for CompressedReader {
     }
 }
 
+/// Whether an MP4 file ends inside a fragment: a box `moof`, and the box `mdat` of its samples behind it.
+fn ends_inside_fragment(path: &Path) -> io::Result<bool> {
+    let mut file = File::open(path)?;
+    let end = file.metadata()?.len();
+    let (mut position, mut is_inside) = (0, false);
+    while position < end {
+        // Length and name of a box, and its length in 64 bits if the first is 1.
+        let mut header = [0; 16];
+        file.seek(SeekFrom::Start(position))?;
+        read_full(&mut file, &mut header)?;
+        let [short, name, ..] = header.as_chunks::<4>().0 else { break };
+        let length = match u32::from_be_bytes(*short) {
+            0 => end - position,
+            1 => u64::from_be_bytes(header.as_chunks().0[1]),
+            length => length.into(),
+        };
+        if length < 8 {
+            break;
+        }
+        position = position.saturating_add(length);
+        match name {
+            b"moof" => is_inside = true,
+            b"mdat" => is_inside = position > end,
+            _ => {}
+        }
+    }
+    Ok(is_inside)
+}
+
 /// Error of a recording in Opus, which Symphonia does not decode.
 fn opus(path: &Path, format: Format, parameters: &AudioCodecParameters) -> RecordingProblem {
     let channels = parameters.channels.as_ref().map_or(1, |channels| channels.count());
@@ -283,5 +324,30 @@ fn problem(format: Format, error: Error) -> RecordingProblem {
         }
         Error::IoError(error) => RecordingProblem::Io(error),
         error => format.problem(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_mp4_file_is_cut_inside_a_fragment_or_not() {
+        let part =
+            |name: &[u8; 4], bytes: u32| [&(8 + bytes).to_be_bytes()[..], name, &vec![0; bytes as usize]].concat();
+        let start = [part(b"ftyp", 8), part(b"moov", 100)].concat();
+        let fragment = [part(b"moof", 30), part(b"mdat", 50)].concat();
+        let whole = [&start[..], &fragment, &fragment].concat();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let is_cut = |bytes: &[u8]| {
+            std::fs::write(file.path(), bytes).unwrap();
+            ends_inside_fragment(file.path()).unwrap()
+        };
+        assert!(!is_cut(&whole) && !is_cut(&whole[..start.len() + fragment.len()]) && !is_cut(&start));
+        assert!(!is_cut(&[&whole[..], &part(b"mfra", 20)[..9]].concat()));
+        // Inside the samples, behind and inside the header of the last fragment.
+        for left_out in [1, 57, 58, 60, 80] {
+            assert!(is_cut(&whole[..whole.len() - left_out]), "{left_out} bytes");
+        }
     }
 }
