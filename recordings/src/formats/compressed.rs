@@ -4,14 +4,17 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use symphonia::core::codecs::audio::well_known::CODEC_ID_OPUS;
+use symphonia::core::codecs::audio::well_known::{
+    CODEC_ID_ALAC, CODEC_ID_FLAC, CODEC_ID_OPUS, CODEC_ID_PCM_F64BE, CODEC_ID_PCM_F64LE, CODEC_ID_PCM_S32BE,
+    CODEC_ID_PCM_S32LE, CODEC_ID_PCM_U32BE, CODEC_ID_PCM_U32LE,
+};
 use symphonia::core::codecs::audio::{AudioCodecParameters, AudioDecoder, AudioDecoderOptions};
 use symphonia::core::errors::Error;
 use symphonia::core::formats::probe::Hint;
 use symphonia::core::formats::{FormatReader, TrackType};
 use symphonia::core::io::{MediaSource, MediaSourceStream};
 
-use super::raw::read_full;
+use super::raw::{SampleValue, decoded_reads, read_full};
 use super::{Format, RecordingLayout, SampleReader};
 use crate::error::RecordingProblem;
 
@@ -80,7 +83,7 @@ pub(super) struct CompressedReader {
     track: u32,
     layout: RecordingLayout,
     /// Decoded samples, interleaved, of which the first `used` have been read.
-    decoded: Vec<f32>,
+    decoded: Vec<f64>,
     used: usize,
     /// Samples per channel that are missing before the decoded ones.
     missing: u64,
@@ -121,7 +124,8 @@ impl CompressedReader {
         // The header of a fragmented MP4 comes before its samples are known, and announces none.
         let length = length.filter(|length| format != Format::Mp4 || *length > 0);
         let is_cut = format == Format::Mp4 && length.is_none() && ends_inside_fragment(path)?;
-        let layout = RecordingLayout { rate: rate.map(f64::from), length, ..RecordingLayout::of(channels) };
+        let is_wide = is_wide(parameters);
+        let layout = RecordingLayout { rate: rate.map(f64::from), length, is_wide, ..RecordingLayout::of(channels) };
         let track = track.id;
         let mut reader = Self {
             format,
@@ -223,6 +227,26 @@ impl CompressedReader {
         if missing <= most { missing } else { 0 }
     }
 
+    fn read_as<T: SampleValue>(&mut self, block: &mut Vec<T>, count: usize) -> Result<usize, RecordingProblem> {
+        let mut read = 0;
+        while read < count {
+            if self.used == self.decoded.len() && !self.decode()? {
+                break;
+            }
+            let channels = self.layout.channels;
+            let missing = usize::try_from(self.missing).unwrap_or(usize::MAX).min(count - read);
+            block.resize(block.len() + missing * channels, T::of_f64(f64::NAN));
+            self.missing -= missing as u64;
+            read += missing;
+            let taken = ((self.decoded.len() - self.used) / channels).min(count - read);
+            let samples = &self.decoded[self.used..self.used + taken * channels];
+            block.extend(samples.iter().map(|sample| T::of_f64(*sample)));
+            self.used += taken * channels;
+            read += taken;
+        }
+        Ok(read)
+    }
+
     /// Compares what was decoded with what the header announces.
     fn end(&mut self) {
         if std::mem::replace(&mut self.is_at_end, true) {
@@ -250,27 +274,16 @@ impl CompressedReader {
 }
 
 impl SampleReader for CompressedReader {
-    fn layout(&self) -> &RecordingLayout {
-        &self.layout
-    }
+    decoded_reads!();
+}
 
-    fn read(&mut self, block: &mut Vec<f32>, count: usize) -> Result<usize, RecordingProblem> {
-        let channels = self.layout.channels;
-        let mut read = 0;
-        while read < count {
-            if self.used == self.decoded.len() && !self.decode()? {
-                break;
-            }
-            let missing = usize::try_from(self.missing).unwrap_or(usize::MAX).min(count - read);
-            block.resize(block.len() + missing * channels, f32::NAN);
-            self.missing -= missing as u64;
-            read += missing;
-            let taken = ((self.decoded.len() - self.used) / channels).min(count - read);
-            block.extend_from_slice(&self.decoded[self.used..self.used + taken * channels]);
-            self.used += taken * channels;
-            read += taken;
-        }
-        Ok(read)
+/// Whether f32 does not hold every sample of an encoding.
+fn is_wide(parameters: &AudioCodecParameters) -> bool {
+    match parameters.codec {
+        CODEC_ID_PCM_F64BE | CODEC_ID_PCM_F64LE => true,
+        CODEC_ID_PCM_S32BE | CODEC_ID_PCM_S32LE | CODEC_ID_PCM_U32BE | CODEC_ID_PCM_U32LE => true,
+        CODEC_ID_FLAC | CODEC_ID_ALAC => parameters.bits_per_sample.is_some_and(|bits| bits > 24),
+        _ => false,
     }
 }
 

@@ -713,6 +713,40 @@ fn wide_samples_keep_their_digits_and_rates_are_exact() {
     }
 }
 
+/// An AIFF-C file of one channel at 8 kHz, or an AIFF file where no compression is named.
+fn aiff(bits: u16, count: u32, compression: &[u8], samples: &[u8]) -> Vec<u8> {
+    let chunk = |name: &[u8; 4], parts: &[&[u8]]| {
+        let bytes = parts.concat();
+        [&name[..], &(bytes.len() as u32).to_be_bytes(), &bytes].concat()
+    };
+    // 8000 as an 80-bit float.
+    let rate = [0x40, 0x0b, 0xfa, 0, 0, 0, 0, 0, 0, 0];
+    let name = if compression.is_empty() { &[][..] } else { &[0, 0] };
+    let common = chunk(b"COMM", &[&[0, 1], &count.to_be_bytes(), &bits.to_be_bytes(), &rate, compression, name]);
+    let form = if compression.is_empty() { b"AIFF" } else { b"AIFC" };
+    chunk(b"FORM", &[form, &common, &chunk(b"SSND", &[&[0; 8], samples])])
+}
+
+#[test]
+fn aiff_samples_of_32_and_64_bits_keep_their_digits() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.aiff");
+    let integers: Vec<i32> = (0..100).map(|index| 1_000_000_000 + index).collect();
+    let floats: Vec<f64> = (0..100).map(|index| 0.5 + f64::from(index) * 1e-12).collect();
+    let bytes: Vec<u8> = integers.iter().flat_map(|value| value.to_be_bytes()).collect();
+    let scaled = integers.iter().map(|value| f64::from(*value) / 2_147_483_648.0).collect();
+    let float_bytes: Vec<u8> = floats.iter().flat_map(|value| value.to_be_bytes()).collect();
+    let files = [(aiff(32, 100, b"", &bytes), scaled), (aiff(64, 100, b"fl64", &float_bytes), floats)];
+    for (file, expected) in files {
+        fs::write(&path, file).unwrap();
+        let mut reader = open(&path).unwrap();
+        assert!(reader.layout().is_wide);
+        let mut block = Vec::new();
+        while reader.read_wide(&mut block, 7).unwrap() > 0 {}
+        assert_eq!(block, expected);
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn folders_and_devices_are_refused() {
