@@ -21,6 +21,9 @@ use crate::error::RecordingProblem;
 /// Bytes of an ID3v1 tag.
 const TAG_BYTES: u64 = 128;
 
+/// Samples per channel, two frames of MPEG-1, by which an MP3 may fall short of its header.
+const MP3_TOLERANCE: u64 = 2 * 1152;
+
 /// File without the ID3v1 tag at its end, before which Symphonia (0.6) loses the last frame of FLAC.
 struct Untagged {
     file: File,
@@ -94,6 +97,8 @@ pub(super) struct CompressedReader {
     damaged: u64,
     /// Time of the first packet, in samples; none where packets have no such times.
     start: Option<i64>,
+    /// Samples per channel that the header of an MP3 announces.
+    announced: Option<u64>,
     /// Whether the file ends inside its last fragment, of which no sample is read.
     is_cut: bool,
     is_at_end: bool,
@@ -121,6 +126,8 @@ impl CompressedReader {
         let in_samples = track.time_base.is_some_and(|base| base.numer.get() == 1 && Some(base.denom.get()) == rate);
         // The number of MP3 and AAC frames is an estimate.
         let length = track.num_frames.filter(|_| !matches!(format, Format::Mp3 | Format::Aac));
+        // Exact in a header of LAME or FFmpeg, which states the delay of the encoder, too.
+        let announced = track.num_frames.filter(|_| format == Format::Mp3 && track.delay.is_some());
         // The header of a fragmented MP4 comes before its samples are known, and announces none.
         let length = length.filter(|length| format != Format::Mp4 || *length > 0);
         let is_cut = format == Format::Mp4 && length.is_none() && ends_inside_fragment(path)?;
@@ -140,6 +147,7 @@ impl CompressedReader {
             lost: 0,
             damaged: 0,
             start: (is_timed && in_samples).then_some(if format == Format::Flac { 0 } else { i64::MIN }),
+            announced,
             is_cut,
             is_at_end: false,
         };
@@ -259,7 +267,7 @@ impl CompressedReader {
         } else if self.damaged > 0 {
             self.layout.lost(format!("damaged: {} packets could not be decoded and are left out", self.damaged));
         }
-        match self.layout.length {
+        match self.layout.length.or(self.announced.filter(|count| self.position + MP3_TOLERANCE < *count)) {
             Some(length) if self.position < length => self.layout.lost(format!(
                 "truncated or damaged: the header announces {length} samples per channel, {} were decoded",
                 self.position

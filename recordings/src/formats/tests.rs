@@ -747,6 +747,26 @@ fn aiff_samples_of_32_and_64_bits_keep_their_digits() {
     }
 }
 
+#[test]
+fn an_mp3_file_with_fewer_frames_than_its_header_announces_is_truncated() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.mp3");
+    // Silence: frames of 128 kbit/s at 44.1 kHz, of which the first is the header.
+    let mut frame = [0; 417];
+    frame[..4].copy_from_slice(&[0xff, 0xfb, 0x90, 0]);
+    let mut header = frame;
+    edit(&mut header, &[(36, "Info"), (48, "Lavc")]);
+    header[43] = 1;
+    header[47] = 40;
+    let mp3 = |frames: usize| [&header[..], &frame.repeat(frames)].concat();
+    fs::write(&path, mp3(40)).unwrap();
+    let (_, layout, notes) = noted(&path, &ReadOptions::default());
+    assert!(layout.notes.is_empty(), "{notes}");
+    fs::write(&path, mp3(20)).unwrap();
+    // The delay of the decoder, 529 samples, is left out.
+    assert_noted(&path, true, &format!("announces {} samples", 40 * 1152 - 529));
+}
+
 #[cfg(unix)]
 #[test]
 fn folders_and_devices_are_refused() {
