@@ -1,7 +1,7 @@
 //! Arrays of any rank, whole: NPY, NPZ and safetensors files.
 
 use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::npy::{ArrayHeader, npy_header};
@@ -70,7 +70,10 @@ impl Array {
         while done < count {
             let length = (count - done).min(BLOCK) as usize;
             raw.resize(length * width, 0);
-            input.read_exact(&mut raw).map_err(|_| "it ends before its array does".to_string())?;
+            input.read_exact(&mut raw).map_err(|error| match error.kind() {
+                ErrorKind::UnexpectedEof => "it ends before its array does".to_owned(),
+                _ => error.to_string(),
+            })?;
             block.clear();
             header.numbers.decode(&raw, &mut block);
             if let Some((place, number)) = header.numbers.first_beyond_f32(&raw, &block) {

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use flate2::Crc;
 use flate2::read::DeflateDecoder;
 use rawzip::{CompressionMethod, RECOMMENDED_BUFFER_SIZE, ZipArchive};
 
@@ -23,6 +24,9 @@ pub(super) struct Member {
     start: u64,
     compressed_bytes: u64,
     deflated: bool,
+    /// Bytes of the array and its header, and their checksum.
+    bytes: u64,
+    checksum: u32,
 }
 
 /// Opens the array of samples in a `.npz` file.
@@ -60,9 +64,10 @@ pub(super) fn members(path: &Path) -> Result<Vec<Member>, RecordingProblem> {
             CompressionMethod::DEFLATE => true,
             method => return Err(Format::Npz.problem(format!("{name} is compressed by {method:?}"))),
         };
+        let (bytes, checksum) = (entry.uncompressed_size_hint(), entry.crc32());
         let wayfinder = entry.wayfinder();
         let (start, end) = archive.get_entry(wayfinder).map_err(failed)?.compressed_data_range();
-        members.push(Member { name: name.to_owned(), start, compressed_bytes: end - start, deflated });
+        members.push(Member { name: name.to_owned(), start, compressed_bytes: end - start, deflated, bytes, checksum });
     }
     Ok(members)
 }
@@ -72,17 +77,46 @@ impl Member {
         let mut file = File::open(path)?;
         file.seek(SeekFrom::Start(self.start))?;
         let bytes = BufReader::with_capacity(1 << 16, file).take(self.compressed_bytes);
-        Ok(if self.deflated { Box::new(DeflateDecoder::new(bytes)) } else { Box::new(bytes) })
+        let input: Box<dyn Read + Send> =
+            if self.deflated { Box::new(DeflateDecoder::new(bytes)) } else { Box::new(bytes) };
+        let (name, left, expected) = (self.name.clone(), self.bytes, self.checksum);
+        Ok(Box::new(Checked { input, name, left, crc: Crc::new(), expected }))
+    }
+}
+
+/// Bytes of a member, whose last are an error if the checksum of all of them differs.
+struct Checked {
+    input: Box<dyn Read + Send>,
+    name: String,
+    /// Bytes that are still to be read.
+    left: u64,
+    crc: Crc,
+    expected: u32,
+}
+
+impl Read for Checked {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(bytes)?;
+        self.crc.update(&bytes[..read]);
+        self.left = self.left.saturating_sub(read as u64);
+        if self.left == 0 && self.crc.sum() != self.expected {
+            let reason = format!("its array `{}` is damaged: its checksum differs", self.name);
+            return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+        }
+        Ok(read)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::io::Write;
 
     use tempfile::TempDir;
 
     use super::super::tests::{array, assert_holds, problem, values};
+    use super::super::{Array, SampleReader};
+    use super::*;
 
     #[test]
     fn an_archive_has_one_array_and_a_rate() {
@@ -119,5 +153,43 @@ mod tests {
         }
         write(&[("x.npy", &samples), ("y.npy", &samples)], rawzip::CompressionMethod::STORE);
         assert!(problem(&path).contains("it has x, y"), "{}", problem(&path));
+    }
+
+    #[test]
+    fn a_damaged_array_is_named() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("x.npz");
+        let samples = array("<f4", "False", "(200,)", &[0; 800]);
+        for level in [None, Some(flate2::Compression::none())] {
+            let mut archive = rawzip::ZipArchiveWriter::new(fs::File::create(&path).unwrap());
+            let method = level.map_or(rawzip::CompressionMethod::STORE, |_| rawzip::CompressionMethod::DEFLATE);
+            let (mut entry, config) = archive.new_file("x.npy").compression_method(method).start().unwrap();
+            let output = if let Some(level) = level {
+                let mut writer = config.wrap(flate2::write::DeflateEncoder::new(&mut entry, level));
+                writer.write_all(&samples).unwrap();
+                let (encoder, output) = writer.finish().unwrap();
+                encoder.finish().unwrap();
+                output
+            } else {
+                let mut writer = config.wrap(&mut entry);
+                writer.write_all(&samples).unwrap();
+                writer.finish().unwrap().1
+            };
+            entry.finish(output).unwrap();
+            archive.finish().unwrap();
+            assert_holds(&path, 1, None, &[0.0; 200]);
+            let mut bytes = fs::read(&path).unwrap();
+            // A byte of the last samples.
+            let end = bytes.windows(100).rposition(|part| part == [0; 100]).unwrap();
+            bytes[end + 50] = 1;
+            fs::write(&path, bytes).unwrap();
+            let mut reader = open(&path).unwrap();
+            let mut block = Vec::new();
+            assert_eq!(reader.read(&mut block, 100).unwrap(), 100);
+            let message = reader.read(&mut block, 100).unwrap_err().to_string();
+            assert_eq!(message, "its array `x` is damaged: its checksum differs");
+            let message = Array::read(&path, "x").unwrap_err().to_string();
+            assert!(message.ends_with("its array `x` is damaged: its checksum differs"), "{message}");
+        }
     }
 }
