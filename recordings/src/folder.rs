@@ -10,8 +10,9 @@ use crate::formats::Format;
 
 /// Paths of the recordings in `folder` and its subfolders, relative to it, in their order.
 ///
-/// Hidden files and folders (a leading dot) are ignored. Links are followed; what several paths lead to is listed once,
-/// under the first of them, so that no split has it on both sides. Files of [signals](Format::is_signal) are
+/// Hidden files and folders (a leading dot) are ignored. Links are followed, and those that lead to nothing are left out
+/// with a warning; what several paths lead to is listed once, under the first of them, so that no split has it on both
+/// sides. Files of [signals](Format::is_signal) are
 /// recordings; where there is none, tables and arrays are, which beside recordings are taken for tables about
 /// them, with a warning.
 ///
@@ -62,12 +63,16 @@ impl Search<'_> {
         names.sort();
         for name in names.iter().filter(|name| !name.to_string_lossy().starts_with('.')) {
             let path = relative.join(name);
-            // A dangling link is neither a file nor a folder.
             let full = self.root.join(&path);
             if full.is_dir() {
                 self.descend(&path)?;
-            } else if let Some(format) = Format::of(&path).filter(|_| full.is_file()) {
-                self.found.push((format, path));
+            } else if let Some(format) = Format::of(&path) {
+                if full.is_file() {
+                    self.found.push((format, path));
+                } else if full.is_symlink() {
+                    // Such as data of git-annex or DVC that were not fetched.
+                    tracing::warn!("{}: left out: it is a link to a file that is missing", full.display());
+                }
             }
         }
         Ok(())
@@ -144,6 +149,15 @@ mod tests {
         let first = format!("00/{}x.wav", "l/".repeat(39));
         // The root's own entry comes later than the way through the links of the first folder.
         assert_eq!(find_recordings(root).unwrap(), [PathBuf::from(first)]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_to_nothing_are_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        touch(folder.path(), &["x.wav"]);
+        std::os::unix::fs::symlink("absent", folder.path().join("y.wav")).unwrap();
+        assert_eq!(find_recordings(folder.path()).unwrap(), [PathBuf::from("x.wav")]);
     }
 
     #[test]
