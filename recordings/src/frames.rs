@@ -118,6 +118,9 @@ pub struct FrameReader {
     noted: usize,
     /// Largest part of a frame's variation that rounding changed, as a ratio of powers.
     rounding: f64,
+    /// Whether frames have samples that are all too small for f32, and whether some have samples that are too large.
+    vanished: bool,
+    overflowed: bool,
     /// Samples per channel before the next frame that are still to be skipped.
     gap: u64,
 }
@@ -154,7 +157,20 @@ impl FrameReader {
         ensure_memory(framing, channels, block, devices)?;
         let gap = next * framing.step as u64;
         let held = if layout.is_wide { Held::Wide(Vec::new()) } else { Held::Narrow(Vec::new()) };
-        Ok(Self { reader, framing, channels, block, next, end, held, noted: 0, rounding: 0.0, gap })
+        Ok(Self {
+            reader,
+            framing,
+            channels,
+            block,
+            next,
+            end,
+            held,
+            noted: 0,
+            rounding: 0.0,
+            vanished: false,
+            overflowed: false,
+            gap,
+        })
     }
 
     /// Limits blocks to the frames of so many samples per channel, one frame at least.
@@ -179,6 +195,19 @@ impl FrameReader {
                 "its samples are rounded to 32 bits, which changes them by up to {decibels:.0} dB of their variation{hint}"
             )));
             self.rounding = 0.0;
+        }
+        if std::mem::take(&mut self.vanished) {
+            new.push(Note::Remark(format!(
+                "frames whose samples are all smaller than the {:e} of numbers of 32 bits are taken for 0: multiply the \
+                 recording by a number",
+                f32::from_bits(1)
+            )));
+        }
+        if std::mem::take(&mut self.overflowed) {
+            new.push(Note::Remark(format!(
+                "samples beyond the {:e} of numbers of 32 bits are taken for infinite: divide the recording by a number",
+                f32::MAX
+            )));
         }
         new
     }
@@ -244,7 +273,14 @@ impl FrameReader {
             Held::Wide(held) => {
                 let mut samples = frames_of(held, count, channels, self.framing);
                 for frame in samples.chunks_mut(length) {
+                    let largest = largest_magnitude(frame);
+                    if largest > 0.0 && largest as f32 == 0.0 {
+                        self.vanished = true;
+                        continue;
+                    }
                     self.rounding = self.rounding.max(rounded(frame, is_centred));
+                    self.overflowed |=
+                        (largest as f32).is_infinite() && frame.iter().any(|sample| !(*sample as f32).is_finite());
                 }
                 samples.into_iter().map(|sample| sample as f32).collect()
             }
@@ -274,7 +310,7 @@ fn frames_of<T: Copy>(held: &[T], count: usize, channels: usize, framing: Framin
 }
 
 /// Centres a frame, if that is wanted. Returns the power of what rounding to f32 will change, relative to that of the
-/// frame's variation; 0 for a frame without any, or with samples that are not finite.
+/// frame's variation; 0 for a frame without any, or with samples that are not finite as f32.
 fn rounded(frame: &mut [f64], is_centred: bool) -> f64 {
     let mean = frame.iter().sum::<f64>() / frame.len() as f64;
     let offset = if is_centred { mean } else { 0.0 };
@@ -287,7 +323,12 @@ fn rounded(frame: &mut [f64], is_centred: bool) -> f64 {
     }
     // Residual of a constant frame: the rounding error of its mean.
     let rounding = f64::EPSILON * mean.abs() * frame.len() as f64;
-    if !variation.is_finite() || variation <= rounding * rounding { 0.0 } else { changed / variation }
+    if !(changed + variation).is_finite() || variation <= rounding * rounding { 0.0 } else { changed / variation }
+}
+
+/// Largest magnitude of finite samples; 0 without.
+fn largest_magnitude(frame: &[f64]) -> f64 {
+    frame.iter().map(|sample| sample.abs()).filter(|sample| sample.is_finite()).fold(0.0, f64::max)
 }
 
 /// Checks that the blocks of a recording fit into memory.
@@ -397,6 +438,20 @@ mod tests {
             assert_eq!(of_f64(sample, false).1, []);
         }
         assert!(!of_f64(|time| 1e-44 * time.sin(), true).1.is_empty());
+    }
+
+    #[test]
+    fn samples_that_f32_does_not_hold_are_noted() {
+        for (scale, is_centred) in [(1e-300, false), (1e-300, true), (1e-50, false)] {
+            let (samples, notes) = of_f64(|time| scale * time.sin(), is_centred);
+            assert!(samples.iter().all(|sample| *sample == 0.0));
+            assert!(notes.len() == 1 && notes[0].to_string().contains("are taken for 0"), "{notes:?}");
+        }
+        for (scale, is_centred) in [(1e100, false), (1e160, false), (1e160, true)] {
+            let (samples, notes) = of_f64(|time| scale * (time + 1.0).sin(), is_centred);
+            assert!(samples.iter().all(|sample| sample.is_infinite()));
+            assert!(notes.len() == 1 && notes[0].to_string().contains("are taken for infinite"), "{notes:?}");
+        }
     }
 
     #[test]
