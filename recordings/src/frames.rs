@@ -94,6 +94,13 @@ impl Held {
         }
     }
 
+    fn truncate(&mut self, count: usize) {
+        match self {
+            Self::Narrow(samples) => samples.truncate(count),
+            Self::Wide(samples) => samples.truncate(count),
+        }
+    }
+
     fn drop_first(&mut self, count: usize) {
         match self {
             Self::Narrow(samples) => drop(samples.drain(..count)),
@@ -123,6 +130,8 @@ pub struct FrameReader {
     overflowed: bool,
     /// Samples per channel before the next frame that are still to be skipped.
     gap: u64,
+    /// Why reading ended behind the frames of the last block.
+    failed: Option<RecordingProblem>,
 }
 
 impl FrameReader {
@@ -170,6 +179,7 @@ impl FrameReader {
             vanished: false,
             overflowed: false,
             gap,
+            failed: None,
         })
     }
 
@@ -226,8 +236,11 @@ impl FrameReader {
     /// The next block; `None` at the end.
     ///
     /// # Errors
-    /// If the recording can't be read or is damaged.
+    /// If the recording can't be read or is damaged, behind the frames that were read before.
     pub fn next_block(&mut self) -> Result<Option<SampleBlock>, RecordingProblem> {
+        if let Some(problem) = self.failed.take() {
+            return Err(problem);
+        }
         if self.gap > 0 {
             let skipped = self.reader.skip(self.gap)?;
             if skipped < self.gap {
@@ -244,13 +257,21 @@ impl FrameReader {
         self.held.reserve((samples * self.channels).saturating_sub(self.held.len()));
         while self.held.len() < samples * self.channels {
             let missing = samples - self.held.len() / self.channels;
-            if self.held.read(&mut *self.reader, missing.min(most))? == 0 {
-                break;
+            let before = self.held.len();
+            match self.held.read(&mut *self.reader, missing.min(most)) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(problem) => {
+                    // A reader may leave samples of some channels only.
+                    self.held.truncate(before);
+                    self.failed = Some(problem);
+                    break;
+                }
             }
         }
         let count = (self.framing.frames((self.held.len() / self.channels) as u64) as usize).min(wanted);
         if count == 0 {
-            return Ok(None);
+            return self.failed.take().map_or(Ok(None), Err);
         }
         let first = self.next;
         self.next += count as u64;
@@ -409,6 +430,25 @@ mod tests {
             assert!(matches!(&reader.held, Held::Narrow(held) if held.capacity() <= 2 * BLOCK_SAMPLES));
         }
         assert_eq!(frames, 10);
+    }
+
+    /// Input that can't be read.
+    struct Damaged;
+
+    impl Read for Damaged {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            Err(std::io::Error::other("damaged"))
+        }
+    }
+
+    #[test]
+    fn frames_before_a_damaged_place_are_read() {
+        let bytes = std::io::repeat(0).take(2 * READ_SAMPLES as u64 + 5000);
+        let reader = RawReader::new(bytes.chain(Damaged), "s8".parse().unwrap(), 1, 1.0);
+        let mut reader = FrameReader::new(Box::new(reader), Framing::new(1000, 1000), None, None, 1).unwrap();
+        let block = reader.next_block().unwrap().unwrap();
+        assert_eq!((block.first, block.count), (0, 2 * READ_SAMPLES / 1000));
+        assert_eq!(reader.next_block().unwrap_err().to_string(), "damaged");
     }
 
     /// Frames of 100 samples of f64, and the notes about them.
