@@ -124,6 +124,16 @@ impl CsvReader {
             numeric: &numeric,
             left_out: if has_index { &index } else { &[] },
         };
+        // Such as `Fs,100` above a table without titles.
+        let above = rows.iter().take_while(|row| at(row, 0) == Cell::Text).count();
+        let below = &rows[above..];
+        if above > 0 && !below.is_empty() && below.iter().all(|row| matches!(at(row, 0), Cell::Number(_))) {
+            let (first, last) = (lines[0].number, lines[above - 1].number);
+            self.layout.remark(format!(
+                "lines {first} to {last} begin with text, unlike those below, and are taken for values; --skip-rows \
+                 leaves lines out"
+            ));
+        }
         let named =
             |columns: Vec<usize>| columns.into_iter().map(|column| table.name(column)).collect::<Vec<_>>().join(", ");
         let text = named((0..count).filter(|column| kinds[*column] == Some(Cell::Text)).collect());

@@ -547,6 +547,19 @@ fn indices_numbered_titles_and_empty_columns_of_tables_are_no_channels() {
 }
 
 #[test]
+fn lines_of_text_above_rows_of_numbers_are_noted() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.csv");
+    fs::write(&path, "Fs,100\nN,4\n5,2\n1,4\n2,9\n").unwrap();
+    let (samples, _, notes) = noted(&path, &ReadOptions::default());
+    assert_eq!(samples, [100.0, 4.0, 2.0, 4.0, 9.0]);
+    assert!(notes.contains("lines 1 to 2 begin with text"), "{notes}");
+    let (samples, _, notes) = noted(&path, &ReadOptions { skip_rows: 2, ..ReadOptions::default() });
+    assert_eq!(samples, [5.0, 2.0, 1.0, 4.0, 2.0, 9.0]);
+    assert!(!notes.contains("begin with text"), "{notes}");
+}
+
+#[test]
 fn columns_of_times_are_no_channels_and_have_to_be_even() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("x.csv");
