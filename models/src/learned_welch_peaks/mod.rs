@@ -171,7 +171,7 @@ impl LearnedWelchPeaks {
     or_panic! { psd<const D> = try_psd(signal: Tensor<D>, gates: &Gates) -> Tensor<D> }
 
     /// Power of every bin of each frame of `signal` `[.., frame]`: `[.., bins]`, in the signal's unit squared (per
-    /// hertz with [`Scaling::Density`](crate::Scaling::Density)); differentiable in the signal and all parameters.
+    /// hertz with [`Scaling::Density`]); differentiable in the signal and all parameters.
     ///
     /// # Errors
     /// As [`try_forward`](Self::try_forward).
