@@ -10,11 +10,10 @@ use crate::formats::Format;
 
 /// Paths of the recordings in `folder` and its subfolders, relative to it, in their order.
 ///
-/// Hidden files and folders (a leading dot) are ignored. Links are followed, and those that lead to nothing are left out
-/// with a warning; what several paths lead to is listed once, under the first of them, so that no split has it on both
-/// sides. Files of [signals](Format::is_signal) are
-/// recordings; where there is none, tables and arrays are, which beside recordings are taken for tables about
-/// them, with a warning.
+/// Hidden files and folders (a leading dot) are ignored. Links are followed, and those to missing files are omitted with a
+/// warning; a file that several paths lead to is listed once, under the first of them, so that no split has it on both
+/// sides. Files of [signals](Format::is_signal) are recordings; where there is none, tables and arrays are, which beside
+/// recordings are taken for tables about them, with a warning.
 ///
 /// # Errors
 /// If the folder is missing, is not a folder, or it or one below it can't be listed.
