@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use super::devices::{accelerators, bits};
+use super::devices::{accelerators, bits, small};
 use super::launched::take_launched;
 use super::outputs::outputs;
 use crate::gpu::{GpuDevice, long_conv, mel, spectral_conv, transform};
@@ -51,9 +51,19 @@ fn power_and_butterflies(device: &GpuDevice) -> Vec<Vec<f32>> {
         hop: n + 3,
         ..WelchOptions::new(n, 3)
     };
-    // Each search for peaks, one launch and several, even and odd numbers of segments.
-    let cases = [apart(16), WelchOptions::new(64, 2), apart(256), WelchOptions::new(4096, 2)];
-    cases.iter().flat_map(|options| outputs(device, options, 5)).collect()
+    // Each search for peaks, one launch and several, even and odd numbers of segments; on a device that may be a program,
+    // where kernels take seconds to compile, a row in one launch and one that a smaller device splits.
+    let small = small(device);
+    let cases = match device.limits.processors {
+        Some(_) => vec![
+            (device, apart(16)),
+            (device, WelchOptions::new(64, 2)),
+            (device, apart(256)),
+            (device, WelchOptions::new(4096, 2)),
+        ],
+        None => vec![(device, apart(16)), (&small, WelchOptions::new(256, 2))],
+    };
+    cases.iter().flat_map(|(device, options)| outputs(device, options, 5)).collect()
 }
 
 /// Names of the kernels that can be launched without bounds checks, from the sources of this engine.
