@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use burn::backend::TensorMetadata;
 use burn::backend::tensor::FloatTensor;
-use burn::tensor::{Slice, TensorData};
+use burn::tensor::Slice;
 
 use crate::op::{Kernels, inputs};
 use crate::options::{Direction, FftOptions};
@@ -22,24 +22,24 @@ pub(super) fn columns_as_rows<B: Kernels>(
     B::complex_fft(inputs::ComplexFft { re: rows(inputs.re), im: rows(inputs.im) }, options).map(columns)
 }
 
-/// [`Kernels::dct`] by real Fourier transforms of twice the length.
+/// [`Kernels::dct`] by real Fourier transforms of twice the length. `constant` makes a tensor `[1, n]` of n factors, of
+/// the type of the rows and on their device.
 pub(super) fn dct<B: Kernels>(
     inputs: inputs::Dct<FloatTensor<B>>,
     is_transposed: bool,
     scale: f64,
     first: f64,
+    constant: impl Fn(Vec<f64>) -> FloatTensor<B>,
 ) -> [FloatTensor<B>; 1] {
     let [rows, n] = inputs.rows.shape().dims();
     if rows == 0 {
         return [inputs.rows];
     }
-    let (device, dtype) = (inputs.rows.device(), inputs.rows.dtype());
     // Half a sample's shift, from the first sample to the middle between a row and its mirror image: with the angle
     // πk/2n, y_k = Re(exp(-i·angle) X_k), of the transform X of a row padded with n zeros.
     let table = |part: fn(f64) -> f64| {
         let factor = |k: usize| scale * if k == 0 { first } else { 1.0 };
-        let values: Vec<f64> = (0..n).map(|k| factor(k) * part(PI * k as f64 / (2 * n) as f64)).collect();
-        B::float_from_data(TensorData::new(values, [1, n]).convert_dtype(dtype), &device)
+        constant((0..n).map(|k| factor(k) * part(PI * k as f64 / (2 * n) as f64)).collect())
     };
     let [cosines, sines] = [table(f64::cos), table(f64::sin)];
     let first_n = |part| B::float_slice(part, &[Slice::from(0..rows), Slice::from(0..n)]);

@@ -350,7 +350,11 @@ impl<B: Host> Kernels for B {
     }
 
     fn dct(inputs: inputs::Dct<FloatTensor<B>>, is_transposed: bool, scale: f64, first: f64) -> [FloatTensor<B>; 1] {
-        dct::<B>(inputs, is_transposed, scale, first)
+        let (device, dtype) = (inputs.rows.device(), inputs.rows.dtype());
+        dct::<B>(inputs, is_transposed, scale, first, |factors| {
+            let shape = [1, factors.len()];
+            B::float_from_data(TensorData::new(factors, shape).convert_dtype(dtype), &device)
+        })
     }
 
     fn mel(

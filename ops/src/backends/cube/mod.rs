@@ -241,7 +241,14 @@ impl Kernels for CubeBackend {
     }
 
     fn dct(inputs: inputs::Dct<CubeTensor>, is_transposed: bool, scale: f64, first: f64) -> [CubeTensor; 1] {
-        dct::<Self>(inputs, is_transposed, scale, first)
+        let (client, device) = (inputs.rows.client.clone(), inputs.rows.device.clone());
+        dct::<Self>(inputs, is_transposed, scale, first, |factors| {
+            // By the client of the rows, which may record launches for another runtime.
+            let factors: Vec<f32> = factors.into_iter().map(|factor| factor as f32).collect();
+            let handle = client.create_from_slice(bytemuck::cast_slice(&factors));
+            let shape = Shape::from([1, factors.len()]);
+            CubeTensor::new_contiguous(client.clone(), device.clone(), shape, handle, DType::F32)
+        })
     }
 
     fn mel(inputs: inputs::Mel<CubeTensor>, options: MelOptions, logarithm: Option<Logarithm>) -> [CubeTensor; 1] {
