@@ -11,7 +11,7 @@ use std::time::UNIX_EPOCH;
 use serde::{Serialize, Serializer};
 
 use crate::error::{RecordingError, RecordingProblem};
-use crate::folder::find_recordings;
+use crate::folder::{find_recordings, stem};
 use crate::formats::{self, Format, NumberFormat, RawReader, ReadOptions, SampleReader};
 
 /// Least and greatest sample rate, in hertz.
@@ -202,24 +202,27 @@ impl RecordingSource {
     }
 }
 
-/// Files of samples of a header: those beside it that it names, or that have its name.
+/// Files that a header names, beside it.
 fn files_of(header: &Path) -> Vec<fs::Metadata> {
-    let is_one_of = |path: &Path, extensions: &[&str]| {
-        path.extension().is_some_and(|extension| extensions.iter().any(|other| extension.eq_ignore_ascii_case(other)))
-    };
-    if !is_one_of(header, &["vhdr", "hea", "sigmf-meta"]) {
+    let Some(format @ (Format::BrainVision | Format::Wfdb | Format::SigMf)) = Format::of(header) else {
         return Vec::new();
-    }
-    let text = fs::read(header).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
-    let is_named = |path: &Path| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let has_its_name = path.file_stem() == header.file_stem() && is_one_of(path, &["eeg", "dat", "sigmf-data"]);
-        path != header && (has_its_name || (name.contains('.') && text.contains(&*name)))
     };
-    let folder = header.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let beside = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    beside.filter(|path| is_named(path)).filter_map(|path| fs::metadata(path).ok()).collect()
+    let (text, stem) = (fs::read(header).unwrap_or_default(), stem(header));
+    let text = String::from_utf8_lossy(&text);
+    let values = text.lines().filter_map(|line| Some(line.split_once('=')?.1.trim().replace("$b", &stem)));
+    let mut names: Vec<String> = match format {
+        Format::BrainVision => values.collect(),
+        Format::Wfdb => text.split_whitespace().map(str::to_owned).collect(),
+        _ => {
+            let name = text.split_once("\"core:dataset\"").and_then(|(_, rest)| rest.split('"').nth(1));
+            vec![name.map_or_else(|| format!("{stem}.sigmf-data"), str::to_owned)]
+        }
+    };
+    names.retain(|name| name.contains('.'));
+    names.sort();
+    names.dedup();
+    let beside = names.iter().filter_map(|name| Some(header.with_file_name(Path::new(name).file_name()?)));
+    beside.filter(|path| path != header).filter_map(|path| fs::metadata(path).ok()).collect()
 }
 
 /// A path as text, with escapes for bytes that are no text.
@@ -278,3 +281,5 @@ mod tests {
         }
     }
 }
+            ("d.sigmf-meta", "{\"global\": {\"core:dataset\": \"samples of d.bin\"}}", "samples of d.bin"),
+            ("e.vhdr", "datafile = e and f.EEG", "e and f.EEG"),
