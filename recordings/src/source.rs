@@ -163,6 +163,9 @@ impl Sources {
     /// If it can't be opened.
     pub fn reader(&self, source: &RecordingSource) -> Result<Box<dyn SampleReader>, RecordingProblem> {
         let raw_rate = self.options.rate.unwrap_or(1.0);
+        if self.raw.is_some() {
+            formats::ensure_options(None, &self.options)?;
+        }
         match (&source.path, self.raw) {
             (Some(path), None) => formats::open_with(path, &self.options),
             (Some(path), Some((numbers, channels))) => {
@@ -262,12 +265,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn options_of_tables_are_refused_for_samples_without_a_header() {
+        let mut input = Sources::standard_input("s16".parse().unwrap(), 1, 1.0);
+        for (time_column, skip_rows, message) in
+            [(Some("t".to_owned()), 0, "--time-column is for tables"), (None, 1, "--skip-rows is for tables of text")]
+        {
+            input.options = ReadOptions { time_column, skip_rows, ..ReadOptions::default() };
+            assert_eq!(input.reader(&input.list[0]).err().unwrap().to_string(), message);
+        }
+    }
+
+    #[test]
     fn a_header_changes_with_its_samples() {
         let folder = tempfile::tempdir().unwrap();
         for (header, text, samples) in [
             ("a.vhdr", "DataFile=$b.eeg", "a.eeg"),
             ("b.hea", "b 1 100 4\nx.dat 16", "x.dat"),
             ("c.sigmf-meta", "{}", "c.sigmf-data"),
+            ("d.sigmf-meta", "{\"global\": {\"core:dataset\": \"samples of d.bin\"}}", "samples of d.bin"),
+            ("e.vhdr", "datafile = e and f.EEG", "e and f.EEG"),
         ] {
             let path = folder.path().join(header);
             let samples = folder.path().join(samples);
@@ -281,5 +297,3 @@ mod tests {
         }
     }
 }
-            ("d.sigmf-meta", "{\"global\": {\"core:dataset\": \"samples of d.bin\"}}", "samples of d.bin"),
-            ("e.vhdr", "datafile = e and f.EEG", "e and f.EEG"),

@@ -191,13 +191,7 @@ pub fn open(path: &Path) -> Result<Box<dyn SampleReader>, RecordingProblem> {
 pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Box<dyn SampleReader>, RecordingProblem> {
     let format = Format::of(path).ok_or(RecordingProblem::UnknownFormat)?;
     open_file(path)?;
-    let is_table = matches!(format, Format::Csv | Format::Parquet | Format::Arrow);
-    if options.time_column.is_some() && !is_table {
-        return Err(RecordingProblem::Option { option: "--time-column", kind: "tables" });
-    }
-    if options.skip_rows > 0 && format != Format::Csv {
-        return Err(RecordingProblem::Option { option: "--skip-rows", kind: "tables of text" });
-    }
+    ensure_options(Some(format), options)?;
     let reader: Box<dyn SampleReader> = match format {
         Format::Wav => Box::new(wav::WavSamples::open(path)?),
         Format::Edf | Format::Bdf => Box::new(edf::EdfReader::open(path, format, &options.channels)?),
@@ -221,6 +215,18 @@ pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Box<dyn SampleRea
 
 /// Opens a file. Opening a pipe would wait for a writer, and a device has no end.
 fn open_file(path: &Path) -> Result<File, RecordingProblem> {
+/// Checks that a format, or samples without a header, are those that the options are for.
+pub(crate) fn ensure_options(format: Option<Format>, options: &ReadOptions) -> Result<(), RecordingProblem> {
+    let is_table = matches!(format, Some(Format::Csv | Format::Parquet | Format::Arrow));
+    if options.time_column.is_some() && !is_table {
+        return Err(RecordingProblem::Option { option: "--time-column", kind: "tables" });
+    }
+    if options.skip_rows > 0 && format != Some(Format::Csv) {
+        return Err(RecordingProblem::Option { option: "--skip-rows", kind: "tables of text" });
+    }
+    Ok(())
+}
+
     if !fs::metadata(path)?.is_file() {
         return Err(RecordingProblem::NotAFile);
     }
