@@ -37,6 +37,8 @@ pub(super) struct CsvReader {
     missing: u64,
     /// Cells of the first row.
     cells: usize,
+    /// Error of the row behind those that were read.
+    failed: Option<RecordingProblem>,
 }
 
 /// A cell of a row.
@@ -83,6 +85,7 @@ impl CsvReader {
             used: 0,
             missing: 0,
             cells: 0,
+            failed: None,
         };
         reader.read_first_rows(&head, options)?;
         Ok(reader)
@@ -198,20 +201,31 @@ impl CsvReader {
         block.extend(self.ahead[self.used..self.used + read * channels].iter().map(|value| T::of_f64(*value)));
         self.used += read * channels;
         let mut values = Vec::new();
-        while read < count {
-            let Some(line) = self.lines.next()? else {
-                let missing = std::mem::take(&mut self.missing);
-                if missing > 0 {
-                    self.layout.remark(format!("{missing} cells have no value: frames with them have no peaks"));
-                }
-                break;
-            };
+        while read < count && self.failed.is_none() {
             values.clear();
-            self.push_row(&line, &mut values)?;
-            block.extend(values.iter().map(|value| T::of_f64(*value)));
-            read += 1;
+            match self.next_row(&mut values) {
+                Ok(true) => {
+                    block.extend(values.iter().map(|value| T::of_f64(*value)));
+                    read += 1;
+                }
+                Ok(false) => break,
+                Err(problem) => self.failed = Some(problem),
+            }
         }
-        Ok(read)
+        // The rows before a bad one come first.
+        if read == 0 { self.failed.take().map_or(Ok(0), Err) } else { Ok(read) }
+    }
+
+    /// Appends the channels of the next row; `false` at the end.
+    fn next_row(&mut self, out: &mut Vec<f64>) -> Result<bool, RecordingProblem> {
+        if let Some(line) = self.lines.next()? {
+            return self.push_row(&line, out).map(|()| true);
+        }
+        let missing = std::mem::take(&mut self.missing);
+        if missing > 0 {
+            self.layout.remark(format!("{missing} cells have no value: frames with them have no peaks"));
+        }
+        Ok(false)
     }
 }
 

@@ -128,7 +128,7 @@ pub trait SampleReader: Send {
     fn layout(&self) -> &RecordingLayout;
 
     /// Appends up to `count` samples of each channel to `block`, interleaved `[count, channels]`, and returns their
-    /// number per channel: fewer than `count` at the end of the recording only, 0 after it.
+    /// number per channel: fewer than `count` at the end of the recording or before a damaged place only, 0 after it.
     ///
     /// # Errors
     /// If the file can't be read or is damaged.

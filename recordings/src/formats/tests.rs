@@ -270,6 +270,19 @@ fn separators_between_quotation_marks_belong_to_their_cells() {
     assert!(problem(&path).contains("line 3"), "{}", problem(&path));
 }
 
+#[test]
+fn rows_before_a_bad_line_are_read() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.csv");
+    let rows: String = (0..3000).map(|row| if row == 2500 { "x\n".to_owned() } else { format!("{row}.5\n") }).collect();
+    fs::write(&path, rows).unwrap();
+    let (mut reader, mut block) = (open(&path).unwrap(), Vec::new());
+    assert_eq!(reader.read(&mut block, 1 << 14).unwrap(), 2500);
+    assert_eq!(block.last(), Some(&2499.5));
+    let message = reader.read(&mut block, 1 << 14).unwrap_err().to_string();
+    assert!(message.contains("line 2501: `x` in column 1") && block.len() == 2500, "{message}");
+}
+
 /// An EDF file with two signals of 40 samples per record of 0.5 s, one of 10, and an annotation.
 fn edf(records: i64, bdf: bool) -> Vec<u8> {
     let mut bytes = if bdf { b"\xffBIOSEMI".to_vec() } else { b"0       ".to_vec() };
