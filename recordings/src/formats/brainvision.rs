@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::parts::{Calibration, Part, PartsReader};
 use super::raw::NumberFormat;
-use super::{Format, RecordingLayout, open_data, read_header};
+use super::{Format, RecordingLayout, open_data, read_header, utf8};
 use crate::error::RecordingProblem;
 
 /// Microseconds of a second, in which the header gives the distance of samples.
@@ -20,9 +20,8 @@ const MOST_CHANNELS: usize = 1 << 16;
 pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
     let problem = |reason: String| Format::BrainVision.problem(reason);
     let bytes = read_header(path, MOST_BYTES, Format::BrainVision)?;
-    // Older programs write the code page of Western Europe, whose characters have the numbers of Unicode.
-    let text =
-        String::from_utf8(bytes).unwrap_or_else(|error| error.as_bytes().iter().copied().map(char::from).collect());
+    // Older programs write the code page of Western Europe.
+    let (text, _) = utf8(bytes);
     if !text.trim_start_matches('\u{feff}').starts_with("Brain") {
         return Err(problem("it does not begin with the format's name".into()));
     }

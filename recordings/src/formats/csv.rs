@@ -8,7 +8,7 @@ use std::path::Path;
 use super::raw::{SampleValue, decoded_reads};
 use super::table::{Axis, TableColumns};
 use super::times::Times;
-use super::{Format, ReadOptions, RecordingLayout, SampleReader};
+use super::{Format, LATIN, ReadOptions, RecordingLayout, SampleReader, utf8};
 use crate::error::RecordingProblem;
 
 /// Rows that decide what the columns are.
@@ -252,8 +252,11 @@ impl Head {
         let mut rows: [Vec<String>; 3] = Default::default();
         for (place, row) in rows.iter_mut().enumerate() {
             if let Some(line) = lines.peek(place)? {
-                *row = texts(&line.text, separator).into_iter().map(str::to_owned).collect();
+                *row = texts(&line.text, separator).into_iter().map(|text| text.replace("\"\"", "\"")).collect();
             }
+        }
+        if lines.is_latin {
+            layout.remark(LATIN);
         }
         let [first, second, third] = rows;
         if first.is_empty() {
@@ -352,6 +355,8 @@ struct Lines {
     number: u64,
     /// Lines that were looked at, but not taken.
     ahead: VecDeque<Line>,
+    /// Whether a line was not UTF-8.
+    is_latin: bool,
 }
 
 /// A line without the characters at its end.
@@ -371,7 +376,7 @@ impl Lines {
         if start.starts_with(b"\xef\xbb\xbf") {
             input.consume(3);
         }
-        Ok(Self { input, number: 0, ahead: VecDeque::new() })
+        Ok(Self { input, number: 0, ahead: VecDeque::new(), is_latin: false })
     }
 
     /// Takes the next line.
@@ -409,7 +414,9 @@ impl Lines {
             }
             text.truncate(end);
             if !text.is_empty() {
-                return Ok(Some(Line { number: self.number, text }));
+                let (text, is_latin) = utf8(text);
+                self.is_latin |= is_latin;
+                return Ok(Some(Line { number: self.number, text: text.into_bytes() }));
             }
         }
     }
@@ -444,7 +451,11 @@ impl Lines {
 
 /// The cells of a line, without quotation marks around them.
 fn texts(line: &[u8], separator: u8) -> Vec<&str> {
-    let text = |cell| std::str::from_utf8(cell).unwrap_or("\u{fffd}").trim().trim_matches('"');
+    let text = |cell| {
+        let text = std::str::from_utf8(cell).unwrap_or("\u{fffd}").trim();
+        let quoted = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        quoted.unwrap_or_else(|| text.trim_matches('"'))
+    };
     let cells = split_cells(line, separator).map(text);
     // Any number of spaces separates.
     if separator == b' ' { cells.filter(|cell| !cell.is_empty()).collect() } else { cells.collect() }

@@ -43,6 +43,8 @@ use crate::error::RecordingProblem;
 
 /// Samples per channel that are skipped at a time where a format has to decode what it skips.
 const SKIP_BLOCK: usize = 1 << 14;
+/// Remark on a text that is not UTF-8.
+const LATIN: &str = "its text is not UTF-8 and is taken for Latin-1";
 
 /// Layout of a recording, known before its samples are read.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -213,8 +215,6 @@ pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Box<dyn SampleRea
     choose(reader, options)
 }
 
-/// Opens a file. Opening a pipe would wait for a writer, and a device has no end.
-fn open_file(path: &Path) -> Result<File, RecordingProblem> {
 /// Checks that a format, or samples without a header, are those that the options are for.
 pub(crate) fn ensure_options(format: Option<Format>, options: &ReadOptions) -> Result<(), RecordingProblem> {
     let is_table = matches!(format, Some(Format::Csv | Format::Parquet | Format::Arrow));
@@ -227,10 +227,21 @@ pub(crate) fn ensure_options(format: Option<Format>, options: &ReadOptions) -> R
     Ok(())
 }
 
+/// Opens a file. Opening a pipe would wait for a writer, and a device has no end.
+fn open_file(path: &Path) -> Result<File, RecordingProblem> {
     if !fs::metadata(path)?.is_file() {
         return Err(RecordingProblem::NotAFile);
     }
     Ok(File::open(path)?)
+}
+
+/// Text that is UTF-8, or else in the code page of Western Europe, whose characters have the numbers of Unicode, and
+/// whether it is the latter.
+fn utf8(bytes: Vec<u8>) -> (String, bool) {
+    match String::from_utf8(bytes) {
+        Ok(text) => (text, false),
+        Err(error) => (error.as_bytes().iter().copied().map(char::from).collect(), true),
+    }
 }
 
 /// Bytes of a header in a file of its own, which is no longer than `most`.

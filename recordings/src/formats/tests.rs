@@ -296,6 +296,15 @@ fn edf(records: i64, bdf: bool) -> Vec<u8> {
         (80, [""; 4]),
         (8, ["uV"; 4]),
         (8, ["-2", "-1", "-1", "-1"]),
+#[test]
+fn titles_of_tables_keep_their_quotation_marks_and_letters() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.csv");
+    fs::write(&path, b"\"axis, \"\"x\"\"\",\"\",H\xf6he,\xb5\n1,,3,4\n5,,6,7\n").unwrap();
+    assert_eq!(assert_noted(&path, false, "taken for Latin-1"), [1.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
+    assert_eq!(open(&path).unwrap().layout().titles, ["axis, \"x\"", "Höhe", "µ"]);
+}
+
         (8, ["2", "1", "1", "1"]),
         (8, ["-128", "-32768", "-128", "-128"]),
         (8, ["128", "32767", "128", "128"]),
