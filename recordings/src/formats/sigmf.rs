@@ -60,6 +60,9 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn SampleReader>, RecordingProble
                 centres[centres.len() - 1]
             )),
         }
+        if let Some(first @ 1..) = captures.first().and_then(|capture| capture["core:sample_start"].as_u64()) {
+            layout.remark(format!("{first} samples per channel before its first capture are left out"));
+        }
         if captures.len() > 1 {
             layout.remark(format!("its {} captures are read as if they followed each other", captures.len()));
         }

@@ -761,6 +761,8 @@ fn aiff(bits: u16, count: u32, compression: &[u8], samples: &[u8]) -> Vec<u8> {
     let form = if compression.is_empty() { b"AIFF" } else { b"AIFC" };
     chunk(b"FORM", &[form, &common, &chunk(b"SSND", &[&[0; 8], samples])])
 }
+    describe("\"core:datatype\": \"cf32_le\"", "{\"core:sample_start\": 40}");
+    assert_eq!(assert_noted(&meta, false, "40 samples per channel before its first capture"), pairs[80..]);
 
 #[test]
 fn aiff_samples_of_32_and_64_bits_keep_their_digits() {
