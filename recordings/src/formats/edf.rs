@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::raw::{NumberFormat, SampleValue, decoded_reads, read_full};
-use super::{Format, RecordingLayout, SampleReader};
+use super::{Format, LATIN, RecordingLayout, SampleReader, utf8};
 use crate::error::RecordingProblem;
 
 /// Bytes of the fixed part of a header, and of what it has per signal.
@@ -115,15 +115,21 @@ impl EdfReader {
             _ => table_bytes,
         };
         file.seek(SeekFrom::Start(header_bytes))?;
-        let held = file_bytes.saturating_sub(header_bytes) / record_bytes as u64;
+        let sample_bytes = file_bytes.saturating_sub(header_bytes);
+        let held = sample_bytes / record_bytes as u64;
+        let is_cut = !sample_bytes.is_multiple_of(record_bytes as u64);
         let samples = |records: u64| records.saturating_mul(samples_per_record as u64);
         match fixed.number(236..244, "number of records")? {
             // A recording that was interrupted announces −1 records.
-            announced if announced < 0.0 => {}
+            announced if announced < 0.0 && is_cut => {
+                layout.lost("truncated: it ends inside its last record, which is not read");
+            }
+            announced if announced < 0.0 => layout.remark("its header has no number of records: it is read to its end"),
             announced if announced as u64 > held => layout.truncated(samples(announced as u64), samples(held)),
             announced if (announced as u64) < held => {
                 layout.remark(format!("its header announces {announced} records, all {held} of the file are read"));
             }
+            _ if is_cut => layout.remark("bytes at its end are no whole record and are left out"),
             _ => {}
         }
         if held == 0 {
@@ -264,7 +270,7 @@ impl Text {
 
     /// A field without the spaces, or the zeros of some programs, that it is filled up with.
     fn text(&self, field: Range<usize>) -> String {
-        let text = String::from_utf8_lossy(&self.bytes[field]);
+        let (text, _) = utf8(self.bytes[field].to_vec());
         text.trim_matches(|letter: char| letter == '\0' || letter.is_whitespace()).to_owned()
     }
 
@@ -369,6 +375,10 @@ impl SignalTable {
         layout.channels = signals.len();
         layout.titles = signals.iter().map(|(signal, _)| labels[*signal].clone()).collect();
         layout.units = signals.iter().map(|(signal, _)| self.text.text(self.field(96, 8, *signal))).collect();
+        let mut texts = layout.titles.iter().chain(&layout.units);
+        if texts.any(|text| !text.is_ascii()) && std::str::from_utf8(&self.text.bytes).is_err() {
+            layout.remark(LATIN);
+        }
         let record_bytes = samples.iter().sum::<usize>() * width;
         let signals = signals.into_iter().map(|(_, signal)| signal).collect();
         let annotations = labels.iter().position(|label| label.ends_with(" Annotations")).map(|signal| {

@@ -366,6 +366,16 @@ fn ogg_files_are_read() {
         let tone = |index: usize| amplitude * (std::f32::consts::TAU * hertz * index as f32 / 8000.0).sin();
         let middle = (1000..3000).map(|index| samples[2 * index + channel] - tone(index));
         let error = (middle.map(|error| error * error).sum::<f32>() / 2000.0).sqrt();
+        // Of a recording that was interrupted.
+        let mut file = edf(-1, is_bdf);
+        let place = file.windows(2).position(|pair| pair == b"uV").unwrap();
+        file[place] = 0xb5;
+        fs::write(&path, &file).unwrap();
+        assert_eq!(assert_noted(&path, false, "no number of records"), expected);
+        assert_noted(&path, false, "taken for Latin-1");
+        assert_eq!(open(&path).unwrap().layout().units, ["µV", "uV"]);
+        fs::write(&path, &file[..file.len() - 1]).unwrap();
+        assert_eq!(assert_noted(&path, true, "ends inside its last record"), expected[..160]);
         assert!(error < 0.05 * amplitude, "channel {channel}: {error}");
     }
 }
