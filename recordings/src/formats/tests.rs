@@ -156,6 +156,10 @@ fn damaged_wav_files_are_refused_with_the_reason() {
     assert!(problem(&path).contains("not a WAV file"));
     let mut adpcm = bytes.clone();
     adpcm[20..22].copy_from_slice(&[2, 0]);
+    let mut without_rate = bytes.clone();
+    without_rate[24..28].fill(0);
+    fs::write(&path, &without_rate).unwrap();
+    assert_holds(&path, 3, None, &values(300));
     fs::write(&path, &adpcm).unwrap();
     assert!(problem(&path).contains("ADPCM (accepted: PCM of 1 to 32"), "{}", problem(&path));
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::path::Path;
 
-use super::raw::{NumberFormat, SampleValue, decoded_reads, little_endian, read_full};
+use super::raw::{NumberFormat, SampleValue, decoded_reads, little_endian, positive, read_full};
 use super::{Format, RecordingLayout, SampleReader};
 use crate::error::RecordingProblem;
 
@@ -65,7 +65,7 @@ impl WavSamples {
         let header = WavHeader::read(&mut file, file_bytes)?;
         let Encoding { numbers, channels, rate, valid_bits } = header.encoding;
         let mut layout = RecordingLayout {
-            rate: Some(f64::from(rate)),
+            rate: positive(rate.into()),
             is_wide: numbers.is_wide(),
             ..RecordingLayout::of(channels.into())
         };
@@ -260,8 +260,8 @@ impl Encoding {
         let short = |bytes: &[u8], at: usize| u16::from_le_bytes(little_endian([bytes[at], bytes[at + 1]], big_endian));
         let rate = u32::from_le_bytes(little_endian(fields.as_chunks().0[1], big_endian));
         let (channels, block, bits) = (short(&fields, 2), short(&fields, 12), short(&fields, 14));
-        if channels == 0 || rate == 0 {
-            return Err(Format::Wav.problem(format!("it has {channels} channels at {rate} Hz")));
+        if channels == 0 {
+            return Err(Format::Wav.problem("it has 0 channels"));
         }
         let (tag, valid) = match short(&fields, 0) {
             // The extension begins with its size, the valid bits and the speakers; then the tag.
