@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::parts::{Calibration, Part, PartsReader, Ranges};
 use super::raw::{NumberFormat, read_full};
-use super::{Format, RecordingLayout, open_file};
+use super::{Format, RecordingLayout, SampleReader, open_file};
 use crate::error::RecordingProblem;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
@@ -61,10 +61,17 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
     let header = ArrayHeader::read(&mut BufReader::new(&file), Format::Npy)?;
     let needed = header.shape.iter().product::<u64>() * header.value_bytes() as u64;
     let available = file.metadata()?.len().saturating_sub(header.bytes);
-    if needed > available {
-        return Err(Format::Npy.problem(format!("its shape takes {needed} bytes, it has {available}")));
+    let reader = header.file_reader(file, None, Format::Npy, &[])?;
+    if needed <= available {
+        return Ok(reader);
     }
-    header.file_reader(file, None, Format::Npy, &[])
+    if header.separate_channels() > 1 {
+        return Err(Format::Npy.problem(format!(
+            "it is truncated, and its channels stand one after the other: its shape takes {needed} bytes, it has {available}"
+        )));
+    }
+    let width = (header.numbers.bytes() * reader.layout().channels) as u64;
+    reader.truncated(available / width)
 }
 
 impl ArrayHeader {

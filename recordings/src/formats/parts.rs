@@ -68,6 +68,13 @@ impl PartsReader {
         Ok(Self { format, parts, layout, left: length, bytes: Vec::new(), numbers: Vec::new() })
     }
 
+    /// The same recording of a file that ends after so many samples per channel.
+    pub(super) fn truncated(mut self, held: u64) -> Result<Self, RecordingProblem> {
+        self.layout.truncated(self.left, held);
+        (self.layout.length, self.left) = (Some(held), held);
+        if held == 0 { Err(RecordingProblem::NoSamples) } else { Ok(self) }
+    }
+
     fn read_as<T: SampleValue>(&mut self, block: &mut Vec<T>, count: usize) -> Result<usize, RecordingProblem> {
         let count = usize::try_from(self.left).unwrap_or(usize::MAX).min(count);
         let (first, channels) = (block.len(), self.layout.channels);

@@ -208,13 +208,35 @@ fn arrays_that_are_not_read_say_what_they_are() {
     for (array, message) in [
         (array("<M8[ns]", "False", "(4,)", &[0; 32]), "type <M8[ns] (accepted"),
         (array("<f4", "False", "(2, 2, 2)", &[0; 32]), "3 dimensions"),
-        (array("<f4", "False", "(99, 2)", &[0; 32]), "takes 792 bytes, it has 32"),
+        (array("<f4", "True", "(99, 2)", &[0; 32]), "stand one after the other: its shape takes 792 bytes, it has 32"),
+        (array("<f4", "False", "(99, 2)", &[0; 7]), "it holds no samples"),
         (array("<f4", "False", "(99999999999, 99999999999)", &[0; 32]), "more than a file can hold"),
         (b"PK".to_vec(), "does not begin with a NumPy header"),
     ] {
         fs::write(&path, array).unwrap();
         assert!(problem(&path).contains(message), "{}", problem(&path));
     }
+}
+
+#[test]
+fn truncated_arrays_are_read_as_far_as_they_go() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.npy");
+    let all = values(200);
+    let bytes: Vec<u8> = all.iter().flat_map(|value| value.to_le_bytes()).collect();
+    for (descr, fortran, shape, held) in [
+        ("<f4", "False", "(100, 2)", 98),
+        ("<f4", "True", "(2, 100)", 98),
+        ("<f4", "False", "(200,)", 196),
+        ("<c8", "False", "(100,)", 98),
+    ] {
+        fs::write(&path, array(descr, fortran, shape, &bytes[..bytes.len() - 15])).unwrap();
+        assert_eq!(assert_noted(&path, true, &format!("the file holds {held}")), all[..196], "{descr} {shape}");
+    }
+    // One row of two channels is no channel of two samples.
+    fs::write(&path, array("<f4", "False", "(100, 2)", &bytes[..8])).unwrap();
+    let (layout, samples) = read_all(&path, 5);
+    assert_eq!((layout.channels, layout.length, &samples[..]), (2, Some(1), &all[..2]));
 }
 
 #[test]
