@@ -1,6 +1,6 @@
 //! TDMS files of LabVIEW and DIAdem (National Instruments, "TDMS File Format Internal Structure").
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -49,6 +49,8 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
         return Err(problem(format!("it has no channel of numbers but {}", names(&others))));
     }
     layout.rate = rate;
+    // Channels of several groups may have one name.
+    let are_distinct = kept.iter().map(|object| object.name()).collect::<HashSet<_>>().len() == kept.len();
     let file = Arc::new(open_file(path)?);
     let mut parts = Vec::new();
     for object in kept {
@@ -56,7 +58,7 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
         let ranges = Ranges::new(file.clone(), object.ranges.clone());
         let stream = Box::new(BufReader::with_capacity(1 << 16, ranges));
         parts.push(Part { stream, numbers, channels: vec![calibration] });
-        layout.titles.push(object.name());
+        layout.titles.push(if are_distinct { object.name() } else { object.full_name() });
         layout.units.push(object.texts.get("unit_string").cloned().unwrap_or_default());
     }
     PartsReader::new(Format::Tdms, parts, length, layout)
@@ -136,6 +138,12 @@ impl Object {
         let last = self.path.rsplit("/'").next().unwrap_or_default();
         last.trim_end_matches('\'').replace("''", "'")
     }
+
+    /// Names of its group and of itself.
+    fn full_name(&self) -> String {
+        let path = self.path.trim_start_matches("/'").trim_end_matches('\'');
+        path.replace("'/'", "/").replace("''", "'")
+    }
 }
 
 /// Objects of the segments that were read.
@@ -174,7 +182,8 @@ impl Scan {
             let (Some(end), Some(numbers)) = (end, start.checked_add(raw)) else {
                 return Err(problem("a segment is longer than a file"));
             };
-            if end > bytes || next == u64::MAX {
+            let is_cut = end > bytes || next == u64::MAX;
+            if is_cut {
                 self.layout.lost("truncated: it ends inside its last segment");
             }
             if contents & NEW_LIST > 0 {
@@ -182,12 +191,20 @@ impl Scan {
             }
             let mut input = BufReader::new((&mut file).take(raw));
             if raw > 0 {
-                self.metadata(&mut Words { input: &mut input, big_endian: contents & BIG_ENDIAN > 0 })?;
+                let described = self.metadata(&mut Words { input: &mut input, big_endian: contents & BIG_ENDIAN > 0 });
+                // The segments before a description that is cut are read.
+                match described {
+                    Err(_) if is_cut && self.objects.iter().any(|object| object.length > 0) => return Ok(()),
+                    described => described?,
+                }
             }
             if contents & RAW_DATA > 0 {
                 self.data(numbers, end.min(bytes), contents)?;
             }
             at = end;
+        }
+        if at < bytes {
+            self.layout.lost("truncated: it ends inside the head of its last segment");
         }
         Ok(())
     }
@@ -398,6 +415,17 @@ mod tests {
             (&layout.titles[..], &layout.units[..]),
             (&["a".into(), "it's".into()][..], &["g".into(), "g".into()][..])
         );
+        // Inside the head and the description of the last segment.
+        let last = segment(NEW_LIST, &[a.clone(), b.clone()], chunks(100, 1).into_iter()).len();
+        for held in [1, 20, 40, 200] {
+            fs::write(&path, &file[..file.len() - last + held]).unwrap();
+            let layout = open(&path).unwrap().layout().clone();
+            assert!(layout.notes[0].to_string().contains("truncated") && layout.length == Some(100), "{layout:?}");
+        }
+        let other = object("/'h'/'a'", 20, 0.001);
+        let groups = [a.clone(), other, object("/'h'/'c'", 20, 0.001)];
+        fs::write(&path, segment(NEW_LIST, &groups, all[..60].iter().copied())).unwrap();
+        assert_eq!(open(&path).unwrap().layout().titles, ["g/a", "h/a", "h/c"]);
         let interleaved = segment(NEW_LIST | INTERLEAVED, &[a.clone(), b.clone()], all.iter().copied());
         fs::write(&path, interleaved).unwrap();
         assert!(problem(&path).contains("channels are interleaved"));
