@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use symphonia::core::codecs::audio::well_known::{
     CODEC_ID_ALAC, CODEC_ID_FLAC, CODEC_ID_OPUS, CODEC_ID_PCM_F64BE, CODEC_ID_PCM_F64LE, CODEC_ID_PCM_S32BE,
@@ -24,14 +24,17 @@ const TAG_BYTES: u64 = 128;
 /// Samples per channel, two frames of MPEG-1, by which an MP3 may fall short of its header.
 const MP3_TOLERANCE: u64 = 2 * 1152;
 
-/// File without the ID3v1 tag at its end, before which Symphonia (0.6) loses the last frame of FLAC.
-struct Untagged {
+/// File as Symphonia (0.6) reads it: without the ID3v1 tag at its end, before which it loses the last frame of FLAC, and
+/// with lengths that the file holds, without which it refuses AIFF and CAF.
+struct MediaFile {
     file: File,
     position: u64,
     bytes: u64,
+    /// What is read instead of its first bytes.
+    start: Vec<u8>,
 }
 
-impl Untagged {
+impl MediaFile {
     fn open(path: &Path) -> io::Result<Self> {
         let mut file = File::open(path)?;
         let mut bytes = file.metadata()?.len();
@@ -44,20 +47,57 @@ impl Untagged {
         if &tag == b"TAG" {
             bytes -= TAG_BYTES;
         }
-        Ok(Self { file, position: 0, bytes })
+        Ok(Self { file, position: 0, bytes, start: Vec::new() })
+    }
+
+    /// Replaces the length of the samples of AIFF and CAF by that of the file where it is longer, and returns both; none
+    /// for −1 of CAF, which are samples up to the end of the file.
+    fn fit_length(&mut self, format: Format) -> io::Result<Option<[u64; 2]>> {
+        // Position of the first chunk, bytes of a length, which follows a name of 4, and what lengths are padded to.
+        let (mut at, width, padding) = match format {
+            Format::Aiff => (12, 4, 2),
+            Format::Caf => (8, 8, 1),
+            _ => return Ok(None),
+        };
+        let mut lengths = None;
+        while at < self.bytes && lengths.is_none() {
+            let mut header = [0; 12];
+            self.seek(SeekFrom::Start(at))?;
+            read_full(self, &mut header)?;
+            let length = header[4..4 + width].iter().fold(0, |length, byte| (length << 8) | u64::from(*byte));
+            at += 4 + width as u64;
+            let held = self.bytes.saturating_sub(at);
+            if length > held && matches!(&header[..4], b"SSND" | b"data") {
+                let mut start = vec![0; at as usize];
+                self.rewind()?;
+                read_full(self, &mut start)?;
+                start[at as usize - width..].copy_from_slice(&held.to_be_bytes()[8 - width..]);
+                if format == Format::Aiff {
+                    // The length of the whole file.
+                    start[4..8].copy_from_slice(&((self.bytes - 8) as u32).to_be_bytes());
+                }
+                (self.start, lengths) = (start, Some([length, held]));
+            }
+            at = at.saturating_add(length).next_multiple_of(padding);
+        }
+        self.rewind()?;
+        Ok(lengths.filter(|[announced, _]| *announced < u64::MAX))
     }
 }
 
-impl Read for Untagged {
+impl Read for MediaFile {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let left = self.bytes.saturating_sub(self.position);
         let read = (&self.file).take(left).read(bytes)?;
+        for (byte, changed) in bytes[..read].iter_mut().zip(self.start.iter().skip(self.position as usize)) {
+            *byte = *changed;
+        }
         self.position += read as u64;
         Ok(read)
     }
 }
 
-impl Seek for Untagged {
+impl Seek for MediaFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let to = match to {
             SeekFrom::End(offset) => SeekFrom::Start(self.bytes.saturating_add_signed(offset)),
@@ -68,7 +108,7 @@ impl Seek for Untagged {
     }
 }
 
-impl MediaSource for Untagged {
+impl MediaSource for MediaFile {
     fn is_seekable(&self) -> bool {
         true
     }
@@ -80,6 +120,7 @@ impl MediaSource for Untagged {
 
 /// First audio track of a file. Samples are within [-1, 1]; those that a damaged file lacks are NaN.
 pub(super) struct CompressedReader {
+    path: PathBuf,
     format: Format,
     container: Box<dyn FormatReader>,
     decoder: Box<dyn AudioDecoder>,
@@ -99,14 +140,16 @@ pub(super) struct CompressedReader {
     start: Option<i64>,
     /// Samples per channel that the header of an MP3 announces.
     announced: Option<u64>,
-    /// Whether the file ends inside its last fragment, of which no sample is read.
-    is_cut: bool,
+    /// The last packet of FLAC.
+    last: Box<[u8]>,
     is_at_end: bool,
 }
 
 impl CompressedReader {
     pub(super) fn open(path: &Path, format: Format) -> Result<Self, RecordingProblem> {
-        let stream = MediaSourceStream::new(Box::new(Untagged::open(path)?), Default::default());
+        let mut file = MediaFile::open(path)?;
+        let cut = file.fit_length(format)?;
+        let stream = MediaSourceStream::new(Box::new(file), Default::default());
         let failed = |error| problem(format, error);
         let container = symphonia::default::get_probe()
             .probe(&Hint::new(), stream, Default::default(), Default::default())
@@ -130,11 +173,15 @@ impl CompressedReader {
         let announced = track.num_frames.filter(|_| format == Format::Mp3 && track.delay.is_some());
         // The header of a fragmented MP4 comes before its samples are known, and announces none.
         let length = length.filter(|length| format != Format::Mp4 || *length > 0);
-        let is_cut = format == Format::Mp4 && length.is_none() && ends_inside_fragment(path)?;
         let is_wide = is_wide(parameters);
-        let layout = RecordingLayout { rate: rate.map(f64::from), length, is_wide, ..RecordingLayout::of(channels) };
+        let mut layout =
+            RecordingLayout { rate: rate.map(f64::from), length, is_wide, ..RecordingLayout::of(channels) };
+        if let Some([announced, held]) = cut {
+            layout.lost(format!("truncated: the header announces {announced} bytes of samples, the file holds {held}"));
+        }
         let track = track.id;
         let mut reader = Self {
+            path: path.to_owned(),
             format,
             container,
             decoder,
@@ -148,7 +195,7 @@ impl CompressedReader {
             damaged: 0,
             start: (is_timed && in_samples).then_some(if format == Format::Flac { 0 } else { i64::MIN }),
             announced,
-            is_cut,
+            last: Box::default(),
             is_at_end: false,
         };
         // Where the header has no channels, the first samples tell.
@@ -166,13 +213,16 @@ impl CompressedReader {
             let packet = match self.container.next_packet() {
                 Ok(Some(packet)) => packet,
                 Ok(None) => {
-                    if self.is_cut {
-                        self.layout.lost("truncated: it ends inside its last fragment, which is not read");
+                    if self.is_cut()? {
+                        let part = if self.format == Format::Mp4 { "fragment" } else { "frame" };
+                        self.layout.lost(format!("truncated: it ends inside its last {part}, which is not read"));
                     }
                     break;
                 }
                 Err(Error::IoError(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                    if self.layout.length.is_none() {
+                    // Where Matroska has no lengths, Symphonia reads on behind the last element.
+                    let is_whole = self.format == Format::Matroska && !ends_inside_element(&self.path)?;
+                    if self.layout.length.is_none() && !is_whole {
                         self.layout.lost("it ends before its samples do");
                     }
                     break;
@@ -216,10 +266,28 @@ impl CompressedReader {
             self.missing = self.missing_before(at);
             self.lost += self.missing;
             self.position += self.missing + (self.decoded.len() / channels) as u64;
+            if self.format == Format::Flac {
+                self.last = packet.data;
+            }
             return Ok(true);
         }
         self.end();
         Ok(false)
+    }
+
+    /// Whether a file without a length ends inside its last fragment (MP4) or frame (FLAC).
+    fn is_cut(&self) -> io::Result<bool> {
+        match (self.format, self.layout.length) {
+            (Format::Mp4, None) => ends_inside_fragment(&self.path),
+            (Format::Flac, None) => {
+                let mut file = MediaFile::open(&self.path)?;
+                let mut end = vec![0; self.last.len()];
+                file.seek(SeekFrom::End(-(end.len() as i64)))?;
+                read_full(&mut file, &mut end)?;
+                Ok(end.is_empty() || end[..] != self.last[..])
+            }
+            _ => Ok(false),
+        }
     }
 
     /// Samples per channel that are missing before a packet of this time.
@@ -322,6 +390,33 @@ fn ends_inside_fragment(path: &Path) -> io::Result<bool> {
         }
     }
     Ok(is_inside)
+}
+
+/// Whether a Matroska file ends inside an element. Segments and clusters of unknown length end with their last one.
+fn ends_inside_element(path: &Path) -> io::Result<bool> {
+    let mut file = File::open(path)?;
+    let end = file.metadata()?.len();
+    let mut position = 0;
+    while position < end {
+        // A name of up to 4 bytes and a length of up to 8, whose first bits say how many; all ones are no length.
+        let mut header = [0; 12];
+        file.seek(SeekFrom::Start(position))?;
+        let read = read_full(&mut file, &mut header)?;
+        let name = header[0].leading_zeros() as usize + 1;
+        let width = header[name].leading_zeros() as usize + 1;
+        if name > 4 || width > 8 || read < name + width {
+            return Ok(true);
+        }
+        let first = u64::from(header[name]) & (0xff >> width);
+        let rest = &header[name + 1..name + width];
+        let length = rest.iter().fold(first, |length, byte| (length << 8) | u64::from(*byte));
+        let is_known = length != (1 << (7 * width)) - 1;
+        if !is_known && !matches!(&header[..name], b"\x18\x53\x80\x67" | b"\x1f\x43\xb6\x75") {
+            return Ok(true);
+        }
+        position += (name + width) as u64 + if is_known { length } else { 0 };
+    }
+    Ok(position > end)
 }
 
 /// Error of a recording in Opus, which Symphonia does not decode.

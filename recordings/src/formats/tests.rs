@@ -297,6 +297,15 @@ fn separators_between_quotation_marks_belong_to_their_cells() {
 }
 
 #[test]
+fn titles_of_tables_keep_their_quotation_marks_and_letters() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.csv");
+    fs::write(&path, b"\"axis, \"\"x\"\"\",\"\",H\xf6he,\xb5\n1,,3,4\n5,,6,7\n").unwrap();
+    assert_eq!(assert_noted(&path, false, "taken for Latin-1"), [1.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
+    assert_eq!(open(&path).unwrap().layout().titles, ["axis, \"x\"", "Höhe", "µ"]);
+}
+
+#[test]
 fn rows_before_a_bad_line_are_read() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("x.csv");
@@ -322,15 +331,6 @@ fn edf(records: i64, bdf: bool) -> Vec<u8> {
         (80, [""; 4]),
         (8, ["uV"; 4]),
         (8, ["-2", "-1", "-1", "-1"]),
-#[test]
-fn titles_of_tables_keep_their_quotation_marks_and_letters() {
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().join("x.csv");
-    fs::write(&path, b"\"axis, \"\"x\"\"\",\"\",H\xf6he,\xb5\n1,,3,4\n5,,6,7\n").unwrap();
-    assert_eq!(assert_noted(&path, false, "taken for Latin-1"), [1.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
-    assert_eq!(open(&path).unwrap().layout().titles, ["axis, \"x\"", "Höhe", "µ"]);
-}
-
         (8, ["2", "1", "1", "1"]),
         (8, ["-128", "-32768", "-128", "-128"]),
         (8, ["128", "32767", "128", "128"]),
@@ -366,6 +366,16 @@ fn the_fastest_signals_of_an_edf_file_are_its_channels() {
         let read = assert_noted(&path, true, "announces 160 samples per channel, the file holds 120");
         assert_eq!(read, expected);
         assert_noted(&path, false, "lower rates are left out: slow (20 Hz)");
+        // Of a recording that was interrupted.
+        let mut file = edf(-1, is_bdf);
+        let place = file.windows(2).position(|pair| pair == b"uV").unwrap();
+        file[place] = 0xb5;
+        fs::write(&path, &file).unwrap();
+        assert_eq!(assert_noted(&path, false, "no number of records"), expected);
+        assert_noted(&path, false, "taken for Latin-1");
+        assert_eq!(open(&path).unwrap().layout().units, ["µV", "uV"]);
+        fs::write(&path, &file[..file.len() - 1]).unwrap();
+        assert_eq!(assert_noted(&path, true, "ends inside its last record"), expected[..160]);
         fs::write(&path, &edf(3, is_bdf)[..700]).unwrap();
         assert!(problem(&path).contains("ends inside its header"));
     }
@@ -392,16 +402,6 @@ fn ogg_files_are_read() {
         let tone = |index: usize| amplitude * (std::f32::consts::TAU * hertz * index as f32 / 8000.0).sin();
         let middle = (1000..3000).map(|index| samples[2 * index + channel] - tone(index));
         let error = (middle.map(|error| error * error).sum::<f32>() / 2000.0).sqrt();
-        // Of a recording that was interrupted.
-        let mut file = edf(-1, is_bdf);
-        let place = file.windows(2).position(|pair| pair == b"uV").unwrap();
-        file[place] = 0xb5;
-        fs::write(&path, &file).unwrap();
-        assert_eq!(assert_noted(&path, false, "no number of records"), expected);
-        assert_noted(&path, false, "taken for Latin-1");
-        assert_eq!(open(&path).unwrap().layout().units, ["µV", "uV"]);
-        fs::write(&path, &file[..file.len() - 1]).unwrap();
-        assert_eq!(assert_noted(&path, true, "ends inside its last record"), expected[..160]);
         assert!(error < 0.05 * amplitude, "channel {channel}: {error}");
     }
 }
@@ -761,6 +761,8 @@ fn sigmf_recordings_of_every_type_are_read() {
     fs::write(&data, &floats).unwrap();
     assert_holds(&meta, 2, Some(2.5e6), &pairs);
     assert!(!open(&meta).unwrap().layout().is_complex);
+    describe("\"core:datatype\": \"cf32_le\"", "{\"core:sample_start\": 40}");
+    assert_eq!(assert_noted(&meta, false, "40 samples per channel before its first capture"), pairs[80..]);
     describe("\"core:datatype\": \"cx9\"", "");
     assert!(problem(&meta).contains("its samples are cx9"), "{}", problem(&meta));
 }
@@ -797,8 +799,6 @@ fn aiff(bits: u16, count: u32, compression: &[u8], samples: &[u8]) -> Vec<u8> {
     let form = if compression.is_empty() { b"AIFF" } else { b"AIFC" };
     chunk(b"FORM", &[form, &common, &chunk(b"SSND", &[&[0; 8], samples])])
 }
-    describe("\"core:datatype\": \"cf32_le\"", "{\"core:sample_start\": 40}");
-    assert_eq!(assert_noted(&meta, false, "40 samples per channel before its first capture"), pairs[80..]);
 
 #[test]
 fn aiff_samples_of_32_and_64_bits_keep_their_digits() {
@@ -817,6 +817,96 @@ fn aiff_samples_of_32_and_64_bits_keep_their_digits() {
         let mut block = Vec::new();
         while reader.read_wide(&mut block, 7).unwrap() > 0 {}
         assert_eq!(block, expected);
+    }
+}
+
+/// A CAF file of two channels of 16-bit samples at 8 kHz, whose header announces so many bytes of samples.
+fn caf(announced: i64, samples: &[u8]) -> Vec<u8> {
+    let chunk = |name: &[u8], length: i64, parts: &[&[u8]]| [name, &length.to_be_bytes(), &parts.concat()].concat();
+    let little_endian = [0, 0, 0, 2];
+    let numbers: Vec<u8> = [4u32, 1, 2, 16].iter().flat_map(|number| number.to_be_bytes()).collect();
+    let description = chunk(b"desc", 32, &[&8000f64.to_be_bytes(), b"lpcm", &little_endian, &numbers]);
+    [&b"caff\0\x01\0\0"[..], &description, &chunk(b"data", announced, &[&[0; 4], samples])].concat()
+}
+
+#[test]
+fn truncated_aiff_and_caf_files_are_read_as_far_as_they_go() {
+    let folder = TempDir::new().unwrap();
+    let (path, all) = (folder.path().join("x.aiff"), values(200));
+    let big: Vec<u8> = all.iter().flat_map(|value| ((value * 32_768.0) as i16).to_be_bytes()).collect();
+    let little: Vec<u8> = all.iter().flat_map(|value| ((value * 32_768.0) as i16).to_le_bytes()).collect();
+    let whole = aiff(16, 200, b"", &big);
+    fs::write(&path, &whole).unwrap();
+    assert_holds(&path, 1, Some(8000.0), &all);
+    fs::write(&path, &whole[..whole.len() - 5]).unwrap();
+    assert_eq!(assert_noted(&path, true, "announces 408 bytes of samples, the file holds 403"), all[..197]);
+    let path = folder.path().join("x.caf");
+    // Samples up to the end of the file are not truncated.
+    for announced in [404, -1] {
+        fs::write(&path, caf(announced, &little)).unwrap();
+        assert_holds(&path, 2, Some(8000.0), &all);
+        assert_eq!(noted(&path, &ReadOptions::default()).2, "", "{announced}");
+    }
+    fs::write(&path, caf(404, &little[..395])).unwrap();
+    assert_eq!(assert_noted(&path, true, "announces 404 bytes of samples, the file holds 399"), all[..196]);
+}
+
+#[test]
+fn a_flac_file_without_a_length_that_ends_inside_a_frame_is_truncated() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.flac");
+    let mut bytes = fs::read(fixture("stereo.flac")).unwrap();
+    // The number of samples has 36 bits.
+    bytes[21] &= 0xf0;
+    bytes[22..26].fill(0);
+    fs::write(&path, &bytes).unwrap();
+    assert_holds(&path, 2, Some(8000.0), &values(2000));
+    assert_eq!(noted(&path, &ReadOptions::default()).2, "");
+    fs::write(&path, &bytes[..bytes.len() - 10]).unwrap();
+    assert!(assert_noted(&path, true, "ends inside its last frame").is_empty());
+    // The only frame begins at byte 86.
+    fs::write(&path, [&bytes[..], &bytes[86..600]].concat()).unwrap();
+    assert_eq!(assert_noted(&path, true, "ends inside its last frame"), values(2000));
+}
+
+#[test]
+fn matroska_files_without_lengths_are_whole_or_end_inside_an_element() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.mka");
+    let all = values(400);
+    let sized = |name: &[u8], data: &[u8]| [name, &(data.len() as u64 | (1 << 56)).to_be_bytes(), data].concat();
+    let live = |name: &[u8], data: &[u8]| [name, &[0x01, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], data].concat();
+    let block = |samples: &[f32]| {
+        let samples = samples.iter().flat_map(|value| ((value * 32_768.0) as i16).to_le_bytes()).collect::<Vec<_>>();
+        sized(b"\xa3", &[&[0x81, 0, 0, 0x80][..], &samples].concat())
+    };
+    let cluster = |samples: &[f32]| [sized(b"\xe7", &[0]), block(&samples[..100]), block(&samples[100..])].concat();
+    let audio = [sized(b"\xb5", &8000f64.to_be_bytes()), sized(b"\x9f", &[2]), sized(b"\x62\x64", &[16])].concat();
+    let track = [
+        sized(b"\xd7", &[1]),
+        sized(b"\x73\xc5", &[1]),
+        sized(b"\x83", &[2]),
+        sized(b"\x86", b"A_PCM/INT/LIT"),
+        sized(b"\xe1", &audio),
+    ]
+    .concat();
+    let start = [
+        sized(b"\x15\x49\xa9\x66", &sized(b"\x2a\xd7\xb1", &1_000_000u32.to_be_bytes())),
+        sized(b"\x16\x54\xae\x6b", &sized(b"\xae", &track)),
+    ]
+    .concat();
+    let head = sized(b"\x1a\x45\xdf\xa3", &sized(b"\x42\x82", b"matroska"));
+    let name = b"\x1f\x43\xb6\x75";
+    for clusters in [
+        [live(name, &cluster(&all[..200])), live(name, &cluster(&all[200..]))].concat(),
+        [sized(name, &cluster(&all[..200])), sized(name, &cluster(&all[200..]))].concat(),
+    ] {
+        let file = [&head[..], &live(b"\x18\x53\x80\x67", &[&start[..], &clusters].concat())].concat();
+        fs::write(&path, &file).unwrap();
+        assert_holds(&path, 2, Some(8000.0), &all);
+        assert_eq!(noted(&path, &ReadOptions::default()).2, "");
+        fs::write(&path, &file[..file.len() - 3]).unwrap();
+        assert_eq!(assert_noted(&path, true, "it ends before its samples do"), all[..300]);
     }
 }
 
