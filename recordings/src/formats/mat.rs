@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::iter;
 use std::path::Path;
 
 use flate2::read::ZlibDecoder;
@@ -34,11 +35,12 @@ struct MatArray {
     numbers: NumberFormat,
     rows: u64,
     columns: u64,
-    is_complex: bool,
     /// Position of its element, of its numbers from there on once decompressed, and whether it is compressed.
     start: u64,
     offset: u64,
     is_compressed: bool,
+    /// Numbers and offset of the imaginary part.
+    imaginary: Option<(NumberFormat, u64)>,
 }
 
 /// Opens the longest arrays of a file, whose columns are channels.
@@ -48,35 +50,39 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
     let mut layout = RecordingLayout::default();
     for array in arrays.iter().filter(|array| is_rate(&array.name) && array.count() == 1) {
         let mut bytes = vec![0; array.numbers.bytes()];
-        array.stream(path, 0)?.read_exact(&mut bytes)?;
+        array.stream(path, array.offset)?.read_exact(&mut bytes)?;
         layout.rate = positive(array.numbers.first(&bytes));
     }
     let length = arrays.iter().map(MatArray::length).max().unwrap_or(0);
-    let (kept, others): (Vec<_>, Vec<_>) = arrays.iter().partition(|array| array.length() == length);
+    layout.is_complex = arrays.iter().find(|array| array.length() == length).is_some_and(MatArray::is_complex);
+    let is_kept = |array: &&MatArray| array.length() == length && array.is_complex() == layout.is_complex;
+    let (kept, others): (Vec<_>, Vec<_>) = arrays.iter().partition(is_kept);
     let names = |arrays: &[&MatArray]| arrays.iter().map(|array| array.name.as_str()).collect::<Vec<_>>().join(", ");
     if length < 2 {
         return Err(problem(format!("it has no array of numbers but {}", names(&others))));
     }
     let others: Vec<&MatArray> = others.into_iter().filter(|array| !is_rate(&array.name)).collect();
     if !others.is_empty() {
-        layout.remark(format!("arrays of other lengths are left out: {}", names(&others)));
+        layout.remark(format!("arrays of other lengths or types are left out: {}", names(&others)));
     }
     let mut parts = Vec::new();
     for array in kept {
-        if array.is_complex {
-            layout.remark(format!("of array {} the real part is read", array.name));
+        if array.imaginary.is_some() && !array.is_complex() {
+            layout.remark(format!("of array {} the real part is read; transposed, it is read as complex", array.name));
         }
-        let width = array.numbers.bytes() as u64;
         let (count, together) = match array.rows >= array.columns {
             true => (array.columns, 1),
             false => (1, array.rows),
         };
+        let imaginary = array.imaginary.filter(|_| array.is_complex());
         for part in 0..count {
-            parts.push(Part {
-                stream: array.stream(path, part * array.rows * width)?,
-                numbers: array.numbers,
-                channels: vec![Calibration::NONE; together as usize],
-            });
+            for (numbers, offset) in iter::once((array.numbers, array.offset)).chain(imaginary) {
+                parts.push(Part {
+                    stream: array.stream(path, offset + part * array.rows * numbers.bytes() as u64)?,
+                    numbers,
+                    channels: vec![Calibration::NONE; together as usize],
+                });
+            }
             if parts.len() > MOST_PARTS {
                 return Err(problem(format!("it has more than {MOST_PARTS} columns of samples")));
             }
@@ -96,10 +102,14 @@ impl MatArray {
         self.rows.max(self.columns)
     }
 
-    /// Its numbers from so many bytes on.
-    fn stream(&self, path: &Path, bytes: u64) -> Result<Box<dyn Read + Send>, RecordingProblem> {
+    /// Whether its samples are complex: the parts of those of several rows do not follow each other as channels do.
+    fn is_complex(&self) -> bool {
+        self.imaginary.is_some() && (self.rows >= self.columns || self.rows == 1)
+    }
+
+    /// Its bytes from an offset on.
+    fn stream(&self, path: &Path, skipped: u64) -> Result<Box<dyn Read + Send>, RecordingProblem> {
         let mut file = File::open(path)?;
-        let skipped = self.offset + bytes;
         if !self.is_compressed {
             file.seek(SeekFrom::Start(self.start + skipped))?;
             return Ok(Box::new(BufReader::with_capacity(1 << 16, file)));
@@ -201,8 +211,18 @@ fn old_arrays(file: &mut File, file_bytes: u64) -> Result<Vec<MatArray>, Recordi
         if kind.is_multiple_of(10) {
             let name = String::from_utf8_lossy(&text).trim_end_matches('\0').to_owned();
             let numbers = numbers.in_order(big_endian);
-            let (rows, columns, is_complex) = (rows.into(), columns.into(), imaginary == 1);
-            arrays.push(MatArray { name, numbers, rows, columns, is_complex, start, offset: 0, is_compressed: false });
+            let mut array = MatArray {
+                name,
+                numbers,
+                rows: rows.into(),
+                columns: columns.into(),
+                start,
+                offset: 0,
+                is_compressed: false,
+                imaginary: None,
+            };
+            array.imaginary = (imaginary == 1).then(|| (numbers, array.count() * numbers.bytes() as u64));
+            arrays.push(array);
         }
     }
     Ok(arrays)
@@ -264,7 +284,20 @@ impl Element<'_> {
         let flags = if flags.len() < 4 { 0 } else { self.word_of(&flags) };
         let dimensions: Vec<u64> = dimensions.chunks_exact(4).map(|size| self.word_of(size).into()).collect();
         let ([rows, columns], true) = (&dimensions[..], NUMERIC.contains(&(flags & 0xff))) else { return Ok(None) };
-        let (kind, bytes, _) = self.tag()?;
+        let (rows, columns) = (*rows, *columns);
+        let (numbers, padded) = self.numbers(&name, rows, columns)?;
+        let (offset, mut imaginary) = (self.read, None);
+        if flags & COMPLEX > 0 {
+            self.read += io::copy(&mut (&mut *self.input).take(padded), &mut io::sink())?;
+            let (numbers, _) = self.numbers(&name, rows, columns)?;
+            imaginary = Some((numbers, self.read));
+        }
+        Ok(Some(MatArray { name, numbers, rows, columns, start, offset, is_compressed, imaginary }))
+    }
+
+    /// Format of the numbers of an array, from the tag before them, and their bytes with padding.
+    fn numbers(&mut self, name: &str, rows: u64, columns: u64) -> Result<(NumberFormat, u64), RecordingProblem> {
+        let (kind, bytes, is_small) = self.tag()?;
         let numbers = match kind {
             1 => NumberFormat::signed(1),
             2 => NumberFormat::unsigned(1),
@@ -278,12 +311,11 @@ impl Element<'_> {
             13 => NumberFormat::unsigned(8),
             _ => return Err(Format::Mat.problem(format!("array {name} has numbers of type {kind}"))),
         };
-        if rows.saturating_mul(*columns).saturating_mul(numbers.bytes() as u64) != bytes as u64 {
+        if rows.saturating_mul(columns).saturating_mul(numbers.bytes() as u64) != bytes as u64 {
             return Err(Format::Mat.problem(format!("array {name} of {rows} by {columns} numbers has {bytes} bytes")));
         }
-        let numbers = numbers.in_order(self.big_endian);
-        let (rows, columns, is_complex) = (*rows, *columns, flags & COMPLEX > 0);
-        Ok(Some(MatArray { name, numbers, rows, columns, is_complex, start, offset: self.read, is_compressed }))
+        let padded = if is_small { 4 } else { (bytes as u64).next_multiple_of(8) };
+        Ok((numbers.in_order(self.big_endian), padded))
     }
 }
 
@@ -373,6 +405,41 @@ mod tests {
     }
 
     #[test]
+    fn columns_of_complex_numbers_are_pairs_of_channels() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.mat");
+        let all = values(400);
+        // Real parts are doubles, imaginary ones whole numbers of one byte, as MATLAB chooses for them.
+        let whole = |value: &f32| if *value < 0.0 { 1u8 } else { 7 };
+        let real = |columns: usize| (0..columns).flat_map(move |column| (column..100 * columns).step_by(columns));
+        let complex = |[rows, columns]: [u32; 2], places: &[usize]| {
+            let numbers: Vec<u8> = places.iter().flat_map(|at| f64::from(all[*at]).to_le_bytes()).collect();
+            let mut array = array("z", [rows, columns], 9, &numbers);
+            array[17] = (COMPLEX >> 8) as u8;
+            array.extend(element(2, &places.iter().map(|at| whole(&all[*at])).collect::<Vec<_>>()));
+            let bytes = array.len() as u32 - 8;
+            array[4..8].copy_from_slice(&bytes.to_le_bytes());
+            array
+        };
+        let pairs = |count: usize| all[..count].iter().flat_map(|v| [*v, whole(v).into()]).collect::<Vec<f32>>();
+        for is_compressed in [false, true] {
+            let columns: Vec<usize> = real(2).collect();
+            fs::write(&path, file(&[complex([100, 2], &columns)], is_compressed)).unwrap();
+            assert_holds(&path, 4, None, &pairs(200));
+            let layout = open(&path).unwrap().layout().clone();
+            assert!(layout.is_complex && layout.titles == ["z 0", "z 1"], "{layout:?}");
+            let row: Vec<usize> = (0..100).collect();
+            fs::write(&path, file(&[complex([1, 100], &row)], is_compressed)).unwrap();
+            assert_holds(&path, 2, None, &pairs(100));
+            let rows: Vec<usize> = (0..200).collect();
+            fs::write(&path, file(&[complex([2, 100], &rows)], is_compressed)).unwrap();
+            assert_holds(&path, 2, None, &all[..200]);
+            let layout = open(&path).unwrap().layout().clone();
+            assert!(layout.notes[0].to_string().contains("the real part is read") && !layout.is_complex);
+        }
+    }
+
+    #[test]
     fn files_of_version_4_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.mat");
@@ -394,6 +461,11 @@ mod tests {
         fs::write(&path, arrays.concat()).unwrap();
         assert_holds(&path, 2, Some(12_000.0), &all);
         assert_eq!(open(&path).unwrap().layout().titles, ["both 0", "both 1"]);
+        let mut complex = array(0, 100, 1, "z", &both);
+        complex[12] = 1;
+        fs::write(&path, complex).unwrap();
+        assert_holds(&path, 2, None, &all);
+        assert!(open(&path).unwrap().layout().is_complex);
         let integers: Vec<u8> = (0..50i16).flat_map(|value| (value * 100).to_be_bytes()).collect();
         fs::write(&path, array(1030, 1, 50, "x", &integers)).unwrap();
         assert_holds(&path, 1, None, &(0..50i16).map(|value| f32::from(value * 100)).collect::<Vec<_>>());
