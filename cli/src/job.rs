@@ -18,6 +18,8 @@ use crate::pipeline::{self, Compute, OpenRecording, Start};
 pub struct Job<'a> {
     /// The recordings.
     pub sources: &'a Sources,
+    /// What is computed of them.
+    pub request: &'a ModelRequest,
     /// The frames.
     pub framing: Framing,
     /// Everything else that the values depend on: the command, its options, the device.
@@ -52,9 +54,9 @@ pub fn complete(journal: Option<Journal>, computed: Result<()>, commit: impl FnO
 
 impl<'a> Job<'a> {
     /// A job of the frames of a request, one every `step` samples; `options` are those that its values depend on.
-    pub fn new(sources: &'a Sources, request: &ModelRequest, step: usize, options: Value, quiet: bool) -> Self {
+    pub fn new(sources: &'a Sources, request: &'a ModelRequest, step: usize, options: Value, quiet: bool) -> Self {
         let framing = Framing { is_centred: request.is_centred, ..Framing::new(request.frame, step) };
-        Self { sources, framing, options, quiet, labels: LabelBook::default() }
+        Self { sources, request, framing, options, quiet, labels: LabelBook::default() }
     }
 
     /// Computes all blocks and hands them to `take`: first those of the journal, until `take` returns false for one
@@ -128,6 +130,7 @@ impl<'a> Job<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::EstimateOptions;
 
     #[test]
     fn samples_of_another_format_are_another_job() {
@@ -136,9 +139,8 @@ mod tests {
         std::fs::write(&path, [0; 64]).unwrap();
         let statement = |numbers: &str, channels| {
             let sources = Sources::raw_file(&path, numbers.parse().unwrap(), channels, 100.0).unwrap();
-            let labels = LabelBook::default();
-            let framing = Framing::new(8, 8);
-            Job { sources: &sources, framing, options: Value::Null, quiet: true, labels }.statement()
+            let request = ModelRequest::power(&EstimateOptions::default(), 1).unwrap();
+            Job::new(&sources, &request, 8, Value::Null, true).statement()
         };
         let statements = [("s16", 1), ("s16be", 1), ("s16", 2), ("f32", 1)].map(|(name, count)| statement(name, count));
         for (place, one) in statements.iter().enumerate() {

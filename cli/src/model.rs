@@ -29,7 +29,7 @@ use crate::segments::FrameSegments;
 
 /// Segments per frame, unless something else is said.
 const DEFAULT_SEGMENTS: FrameSegments = FrameSegments::adjacent(2);
-/// Peaks per frame, unless something else is said, of spectra with as many bins.
+/// Peaks per frame at most, unless something else is said.
 const DEFAULT_K: usize = 16;
 
 /// The model of a command.
@@ -132,6 +132,9 @@ pub struct ModelRequest {
     pub frame: usize,
     /// Peaks per frame; of local maxima at most.
     pub k: usize,
+    /// Whether recordings with fewer bins in the band have fewer peaks: their number was left open.
+    #[serde(skip)]
+    pub may_be_fewer: bool,
     /// Search of local maxima instead of the strongest bins.
     pub search: Option<LocalMaximaSearch>,
     /// Whether the mean of each segment is subtracted.
@@ -192,7 +195,7 @@ impl ModelRequest {
                     bail!("--model: {} is no model of the task peaks", file.display());
                 };
                 let k = search.k.unwrap_or(learned.config().k);
-                let learned = learned.try_with_k(k)?;
+                let learned = learned.try_with_k(k).map_err(of_option)?;
                 weights = Some(checksums(&files).context("--model")?);
                 let welch = learned.options();
                 trained = Some(Box::new(learned));
@@ -207,6 +210,7 @@ impl ModelRequest {
             n_fft: welch.n_fft,
             frame: welch.frame(),
             k,
+            may_be_fewer: search.k.is_none() && search.band.is_some(),
             search: search.maxima.search(exact_for_hann)?,
             is_centred: welch.detrend == Detrend::Constant,
             band: search.band,
@@ -231,20 +235,47 @@ impl ModelRequest {
         self.options.scaling()
     }
 
-    /// The bins among which peaks are searched at a sample rate; all if `None`.
-    fn band(&self, rate: f64) -> Result<Option<Band>> {
+    /// The bins among which peaks of a recording are searched, by rising frequency; all if `None`.
+    fn band(&self, recording: OpenRecording) -> Result<Option<Band>> {
         match (&self.band, &self.trained) {
-            (Some(band), _) => Ok(Some(band.bins(self.n_fft, rate)?)),
+            (Some(band), _) => Ok(Some(band.bins(recording, self.n_fft)?)),
             (None, Some(learned)) => Ok(learned.options().band),
             (None, None) => Ok(None),
         }
     }
 
+    /// Peaks per frame of a recording.
+    ///
+    /// # Errors
+    /// If the recording has fewer bins in the band, and for complex samples and a model that takes none.
+    pub fn peaks_per_frame(&self, recording: OpenRecording) -> Result<usize> {
+        if recording.centre.is_some() {
+            self.exact_segments()?;
+        }
+        let bins = self.band(recording)?.map_or(recording.bins(self.n_fft), |band| band.end - band.first);
+        if self.search.is_some() || self.k <= bins {
+            return Ok(self.k);
+        }
+        ensure!(
+            self.may_be_fewer,
+            "-k is {}, but must be from 1 to the number of bins in the band at {} Hz, {bins}",
+            self.k,
+            recording.rate
+        );
+        Ok(bins)
+    }
+
+    /// Segments of the exact estimate, the only one of complex samples.
+    fn exact_segments(&self) -> Result<FrameSegments> {
+        match self.model {
+            ModelName::Exact(segments) | ModelName::Auto(segments) => Ok(segments),
+            _ => bail!("complex samples take the exact estimate, not the model {}", self.name),
+        }
+    }
+
     /// Two-sided power `[rows, n_fft]` of complex frames `[rows, 2, frame]`, and the scales of the rows.
     fn complex_power(&self, device: &Device, rate: f64, samples: &mut [f32]) -> Result<(Tensor<2>, RowScales)> {
-        let (ModelName::Exact(segments) | ModelName::Auto(segments)) = self.model else {
-            bail!("complex samples take the exact estimate, not the model {}", self.name)
-        };
+        let segments = self.exact_segments()?;
         let scales = RowScales::of(samples, 2 * self.frame);
         let rows = samples.len() / (2 * self.frame);
         let data = TensorData::new(samples.to_vec(), [rows, 2, self.frame]);
@@ -260,21 +291,17 @@ impl ModelRequest {
     fn complex_peaks(&self, recording: OpenRecording, power: Tensor<2>, scales: &RowScales) -> Result<PeakValues> {
         let (n_fft, rate) = (self.n_fft, recording.rate);
         let device = power.device();
-        // Bins by rising frequency, in which a band is a range.
-        let band =
-            self.band.map(|band| band.bins_from(recording.first_hertz(n_fft), n_fft, n_fft, rate)).transpose()?;
+        let (band, k) = (self.band(recording)?, self.peaks_per_frame(recording)?);
         let below = n_fft / 2;
         let order = |bin: usize| (bin + n_fft - below) % n_fft;
         if let Some(search) = &self.search {
             let sorted = fftshift(power, Some(&[1]))?;
-            let mut values = search.find(sorted, scales, band, self.k, rate / n_fft as f64)?;
+            let mut values = search.find(sorted, scales, band, k, rate / n_fft as f64)?;
             values.bins.iter_mut().filter(|bin| **bin >= 0).for_each(|bin| *bin = order(*bin as usize) as i32);
             return Ok(values);
         }
         let power = match band {
             Some(band) => {
-                let count = band.end - band.first;
-                ensure!(self.k <= count, "-k {}: the band has {count} bins", self.k);
                 // Power that is not a number is no peak.
                 let mut mask = vec![f32::NAN; n_fft];
                 (band.first..band.end).for_each(|bin| mask[order(bin)] = 0.0);
@@ -283,31 +310,28 @@ impl ModelRequest {
             }
             None => power,
         };
-        let Peaks { bins, power } = top_k(power, self.k)?;
+        let Peaks { bins, power } = top_k(power, k)?;
         Ok(PeakValues { bins: read(bins)?, power: scales.applied(&read::<f32, _>(power)?), maxima: None })
     }
 
-    /// The model for recordings of a sample rate.
-    fn open(&self, rate: f64, device: &Device) -> Result<Model> {
+    /// The model for recordings of the sample rate of one.
+    fn open(&self, recording: OpenRecording, device: &Device) -> Result<Model> {
         // Local maxima are searched in the power of all bins: those at an end of the band have neighbours beyond it.
-        let band = if self.search.is_some() { None } else { self.band(rate)? };
+        let band = if self.search.is_some() { None } else { self.band(recording)? };
+        let (rate, k) = (recording.rate, self.peaks_per_frame(recording)?);
         Ok(match (&self.model, &self.trained) {
-            (_, Some(learned)) => Model::learned(learned, band)?,
+            (_, Some(learned)) => Model::learned(&learned.clone().try_with_k(k)?, band)?,
             (ModelName::Universal, None) => {
-                let learned =
-                    universal(&self.options, self.k, rate).with_band(band).try_init(device).map_err(of_option)?;
-                Model::learned(&learned, band)?
+                Model::learned(&universal(&self.options, k, rate).with_band(band).try_init(device)?, band)?
             }
             // The strategies of `auto` differ in how they compute the strongest bins.
             (ModelName::Auto(segments), None) if self.search.is_none() => {
-                let peaks = self.options.config(*segments, self.k, rate).with_band(band);
-                Model::Auto(Box::new(
-                    AutoWelchPeaksConfig::new().with_peaks(peaks).try_init(device).map_err(of_option)?,
-                ))
+                let peaks = self.options.config(*segments, k, rate).with_band(band);
+                Model::Auto(Box::new(AutoWelchPeaksConfig::new().with_peaks(peaks).try_init(device)?))
             }
-            (ModelName::Exact(segments) | ModelName::Auto(segments), None) => Model::Exact(Box::new(
-                self.options.config(*segments, self.k, rate).with_band(band).try_init(device).map_err(of_option)?,
-            )),
+            (ModelName::Exact(segments) | ModelName::Auto(segments), None) => {
+                Model::Exact(Box::new(self.options.config(*segments, k, rate).with_band(band).try_init(device)?))
+            }
             (ModelName::Run(folder), None) => bail!("{}: its model was not read", folder.display()),
         })
     }
@@ -387,16 +411,16 @@ impl<'a> DeviceModel<'a> {
     /// # Errors
     /// If the device fails, and for complex samples and a model that takes none.
     pub fn peaks(&mut self, device: &Device, recording: OpenRecording, mut samples: Vec<f32>) -> Result<PeakValues> {
-        let (request, rate) = (self.request, recording.rate);
+        let request = self.request;
         if recording.centre.is_some() {
-            let (power, scales) = request.complex_power(device, rate, &mut samples)?;
+            let (power, scales) = request.complex_power(device, recording.rate, &mut samples)?;
             return request.complex_peaks(recording, power, &scales);
         }
         let (frames, scales) = self.frames(device, samples);
-        let model = self.at(device, rate)?;
+        let model = self.at(device, recording)?;
         if let Some(search) = &request.search {
-            let hertz_per_bin = rate / request.n_fft as f64;
-            return search.find(model.power(frames)?, &scales, request.band(rate)?, request.k, hertz_per_bin);
+            let (band, hertz_per_bin) = (request.band(recording)?, recording.rate / request.n_fft as f64);
+            return search.find(model.power(frames)?, &scales, band, request.k, hertz_per_bin);
         }
         let Peaks { bins, power } = model.peaks(frames)?;
         Ok(PeakValues { bins: read(bins)?, power: scales.applied(&read::<f32, _>(power)?), maxima: None })
@@ -417,7 +441,7 @@ impl<'a> DeviceModel<'a> {
             return Ok((read(power)?, scales));
         }
         let (frames, scales) = self.frames(device, samples);
-        Ok((read(self.at(device, recording.rate)?.power(frames)?)?, scales))
+        Ok((read(self.at(device, recording)?.power(frames)?)?, scales))
     }
 
     fn frames(&self, device: &Device, mut samples: Vec<f32>) -> (Tensor<2>, RowScales) {
@@ -426,12 +450,12 @@ impl<'a> DeviceModel<'a> {
         (Tensor::from_data(TensorData::new(samples, shape), device), scales)
     }
 
-    /// The model at a sample rate.
-    fn at(&mut self, device: &Device, rate: f64) -> Result<&Model> {
+    /// The model at the sample rate of a recording.
+    fn at(&mut self, device: &Device, recording: OpenRecording) -> Result<&Model> {
         let model = match self.open.take() {
-            Some((same, model)) if same == rate => model,
-            _ => self.request.open(rate, device)?,
+            Some((same, model)) if same == recording.rate => model,
+            _ => self.request.open(recording, device)?,
         };
-        Ok(&self.open.insert((rate, model)).1)
+        Ok(&self.open.insert((recording.rate, model)).1)
     }
 }

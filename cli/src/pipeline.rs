@@ -183,6 +183,7 @@ fn read(
             }
             let channels = reader.channels() / if centre.is_some() { 2 } else { 1 };
             recording = OpenRecording { channels, rate, centre, ..recording };
+            job.request.peaks_per_frame(recording)?;
             loop {
                 let frames = reader.next_block();
                 for note in reader.take_notes() {
@@ -274,7 +275,8 @@ mod tests {
     use firefly_recordings::{Framing, Sources};
 
     use super::*;
-    use crate::labels::LabelBook;
+    use crate::model::ModelRequest;
+    use crate::options::EstimateOptions;
 
     /// Recordings of these numbers of samples, each sample the number of the recording, and one that can't be read.
     fn sources(folder: &Path, lengths: &[usize]) -> Sources {
@@ -296,8 +298,9 @@ mod tests {
     /// What reaches the writer: blocks by recording, first frame and samples, and ends, of failures too.
     fn messages(sources: &Sources, computations: Vec<impl Compute<f32>>) -> (Vec<String>, Result<()>) {
         let mut seen = Vec::new();
-        let framing = Framing::new(1 << 10, 1 << 10);
-        let job = Job { sources, framing, options: serde_json::Value::Null, quiet: true, labels: LabelBook::default() };
+        let request = ModelRequest::power(&EstimateOptions::default(), 1).unwrap();
+        let job = Job::new(sources, &request, 1 << 10, serde_json::Value::Null, true);
+        let job = Job { framing: Framing::new(1 << 10, 1 << 10), ..job };
         let outcome =
             run(&job, (0, None), &StepProgress::with_time_left(true, sources.bytes()), computations, |entry| {
                 seen.push(match entry {

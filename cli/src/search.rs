@@ -3,9 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use firefly_ops::{ArgumentError, Band};
+use anyhow::{Result, bail};
+use firefly_ops::Band;
 
 use crate::local_maxima::LocalMaximaArgs;
+use crate::pipeline::OpenRecording;
 
 /// Part of a bin that a frequency at an edge of a band may differ by from the bin's.
 const EDGE_TOLERANCE: f64 = 1e-6;
@@ -34,19 +36,12 @@ pub struct FrequencyBand {
 }
 
 impl FrequencyBand {
-    /// The bins whose frequencies are in the band, of segments of `n_fft` samples at `rate` hertz.
+    /// The bins whose frequencies are in the band, by rising frequency, of segments of `n_fft` samples of a recording.
     ///
     /// # Errors
     /// If there are none.
-    pub fn bins(&self, n_fft: usize, rate: f64) -> Result<Band, ArgumentError> {
-        self.bins_from(0.0, n_fft / 2 + 1, n_fft, rate)
-    }
-
-    /// Those of `bins` bins from a frequency on.
-    ///
-    /// # Errors
-    /// If there are none.
-    pub fn bins_from(&self, first_hertz: f64, bins: usize, n_fft: usize, rate: f64) -> Result<Band, ArgumentError> {
+    pub fn bins(&self, recording: OpenRecording, n_fft: usize) -> Result<Band> {
+        let (first_hertz, bins, rate) = (recording.first_hertz(n_fft), recording.bins(n_fft), recording.rate);
         let hertz_per_bin = rate / n_fft as f64;
         let hertz = |bin: usize| first_hertz + bin as f64 * rate / n_fft as f64;
         // Half a bin's rounding: a frequency that is written in decimals is that of its bin.
@@ -55,9 +50,10 @@ impl FrequencyBand {
         let is_inside = |bin: &usize| band.contains(&hertz(*bin));
         let Some(first) = (0..bins).find(is_inside) else {
             let (least, most) = (first_hertz, hertz(bins - 1));
-            let expected =
-                format!("a band with bins: at {rate} Hz they are every {hertz_per_bin} Hz from {least} to {most}");
-            return Err(ArgumentError::new("peaks", "--band", self, expected));
+            bail!(
+                "--band is {self}, but must be a band with bins: at {rate} Hz they are every {hertz_per_bin} Hz from \
+                 {least} to {most}"
+            );
         };
         Ok(Band::new(first..first + (first..bins).take_while(is_inside).count()))
     }
@@ -95,7 +91,9 @@ mod tests {
     #[test]
     fn bins_of_a_band_include_both_ends() {
         // 16 samples at 1600 Hz: a bin every 100 Hz up to 800.
-        let bins = |text: &str| text.parse::<FrequencyBand>().unwrap().bins(16, 1600.0).map(|band| band.to_string());
+        let real = OpenRecording { source: 0, channels: 1, rate: 1600.0, centre: None };
+        let bins_of = |text: &str, recording, n_fft| text.parse::<FrequencyBand>().unwrap().bins(recording, n_fft);
+        let bins = |text: &str| bins_of(text, real, 16).map(|band| band.to_string());
         for (text, expected) in
             [("100..300", "1..4"), ("101..299.5", "2..3"), ("50..", "1..9"), ("..0", "0..1"), ("..", "0..9")]
         {
@@ -103,11 +101,11 @@ mod tests {
         }
         for tenth in 1..128 {
             let hertz = f64::from(tenth) / 10.0;
-            let band = format!("{hertz}..{hertz}").parse::<FrequencyBand>().unwrap().bins(256, 25.6).unwrap();
+            let band = bins_of(&format!("{hertz}..{hertz}"), OpenRecording { rate: 25.6, ..real }, 256).unwrap();
             assert_eq!((band.first, band.end), (tenth as usize, tenth as usize + 1), "{hertz}");
         }
-        let two_sided = |text: &str| text.parse::<FrequencyBand>().unwrap().bins_from(-800.0, 16, 16, 1600.0);
-        assert_eq!(two_sided("-300..200").unwrap().to_string(), "5..11");
+        let complex = OpenRecording { centre: Some(0.0), ..real };
+        assert_eq!(bins_of("-300..200", complex, 16).unwrap().to_string(), "5..11");
         for text in ["110..190", "801..", "-50..-1"] {
             let error = bins(text).unwrap_err().to_string();
             assert!(error.contains("they are every 100 Hz from 0 to 800"), "{error}");

@@ -242,13 +242,62 @@ fn peaks_of_a_band_are_the_strongest_of_its_frequencies() {
     for (band, reason) in [
         ("5", "as in 500..5000"),
         ("7..3", "as in 500..5000"),
-        ("1e9..", "error: peaks: `--band` is 1000000000.., but must be a band with bins: at "),
+        ("1e9..", "x.wav: --band is 1000000000.., but must be a band with bins: at 8000 Hz"),
     ] {
         let output = run(&["peaks", text(&input), "--band", band]);
         assert!(errors(&output).contains(reason), "{}", errors(&output));
     }
-    let output = run(&["peaks", text(&input), "--band", "..100"]);
-    assert!(errors(&output).contains("-k is 16"), "{}", errors(&output));
+    let output = run(&["peaks", text(&input), "--band", "..100", "-k", "16"]);
+    let message = "x.wav: -k is 16, but must be from 1 to the number of bins in the band at 8000 Hz, 4";
+    assert!(errors(&output).contains(message), "{}", errors(&output));
+}
+
+#[test]
+fn a_band_of_few_bins_has_as_many_peaks() {
+    let folder = tempfile::tempdir().unwrap();
+    let signal = samples(20_000);
+    let input = wav(&folder.path().join("x.wav"), 2, &signal);
+    let raw = folder.path().join("x.cf32");
+    fs::write(&raw, signal.iter().flat_map(|sample| sample.to_le_bytes()).collect::<Vec<_>>()).unwrap();
+    let complex = ["--format", "cf32", "--rate", "8000"];
+    for (input, more) in
+        [(&input, &[][..]), (&input, &["--model", "auto"]), (&input, &["--model", "universal"]), (&raw, &complex)]
+    {
+        let peaks = |k: &[&str]| {
+            let out = folder.path().join("x.csv");
+            let options = ["--n-fft", "64", "--band", "500..1375", "--out", text(&out)];
+            (success(&[&["peaks", text(input)], more, &options[..], k].concat()), fs::read(out).unwrap())
+        };
+        // 8 bins, 125 Hz apart.
+        let (printed, rows) = peaks(&[]);
+        assert!(printed.contains("at most 16 peaks per frame"), "{printed}");
+        assert!(rows == peaks(&["-k", "8"]).1, "{more:?}");
+    }
+}
+
+#[test]
+fn options_that_do_not_fit_one_recording_fail_it_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, out) = (folder.path().join("in"), folder.path().join("x.csv"));
+    fs::create_dir(&input).unwrap();
+    for (name, rate) in [("a.csv", 64.0), ("b.csv", 8.0), ("c.csv", 64.0)] {
+        let row = |(index, sample): (usize, f32)| format!("{},{sample}\n", index as f64 / rate);
+        let rows: String = samples(1000).into_iter().enumerate().map(row).collect();
+        fs::write(input.join(name), format!("time,x\n{rows}")).unwrap();
+    }
+    for device in ["cpu", "cpu:0,cpu:1"] {
+        let options = ["--n-fft", "64", "--band", "10..14", "--device", device, "--out", text(&out)];
+        let output = run(&[&["peaks", text(&input)], &options[..]].concat());
+        assert_eq!(output.status.code(), Some(1));
+        let message = "error: b.csv: --band is 10..14, but must be a band with bins: at 8 Hz they are every 0.125 Hz";
+        assert!(errors(&output).starts_with(message), "{}", errors(&output));
+        // 10 frames of 5 bins.
+        let files: Vec<String> = rows(&out).iter().map(|row| row["file"].clone()).collect();
+        assert_eq!(files, [["a.csv"; 50], ["c.csv"; 50]].concat());
+    }
+    let output = run(&["peaks", text(&input), "--n-fft", "64", "--band", "3..9", "-k", "8"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(errors(&output).matches("-k is 8").count() == 2, "{}", errors(&output));
 }
 
 #[test]

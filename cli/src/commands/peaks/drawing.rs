@@ -28,12 +28,11 @@ impl<'a> Drawing<'a> {
         Self { request, pictures: Vec::new(), curves: Vec::new(), maps: Vec::new() }
     }
 
-    /// Adds the peaks of a block.
-    pub fn add(&mut self, recording: OpenRecording, block: &Block<PeakValues>) {
+    /// Adds the peaks of a block, `k` per frame.
+    pub fn add(&mut self, recording: OpenRecording, k: usize, block: &Block<PeakValues>) {
         let shown = recording.channels.min(MAX_FIGURES - self.maps.len());
         let mut frame = vec![0.0; recording.bins(self.request.n_fft)];
         self.pictures.resize(shown, Picture::new(frame.len()));
-        let k = self.request.k;
         let rows = block.values.bins.chunks(k).zip(block.values.power.chunks(k));
         for (row, (bins, power)) in rows.enumerate() {
             let Some(picture) = self.pictures.get_mut(row % recording.channels) else { continue };

@@ -66,7 +66,7 @@ impl<'a> Results<'a> {
     /// Adds the peaks of a block, or ends a recording.
     ///
     /// # Errors
-    /// If the table can't be written.
+    /// If the table can't be written, and for peaks of a recording that the options do not fit.
     pub fn take(&mut self, entry: JournalEntry<PeakValues>) -> Result<()> {
         match entry {
             JournalEntry::Block(recording, block) => self.add(recording, block),
@@ -78,18 +78,18 @@ impl<'a> Results<'a> {
     }
 
     fn add(&mut self, recording: OpenRecording, block: Block<PeakValues>) -> Result<()> {
-        let ModelRequest { n_fft, k, .. } = *self.request;
+        let (n_fft, k) = (self.request.n_fft, self.request.peaks_per_frame(recording)?);
         self.sums.add(recording, recording.bins(n_fft), k, &block.values);
         if let Some(live) = &mut self.live {
-            live.add(recording, &block)?;
+            live.add(recording, k, &block)?;
         }
         if let Some(drawing) = &mut self.drawing {
-            drawing.add(recording, &block);
+            drawing.add(recording, k, &block);
         }
         let labels = self.labels.get_or_insert_with(|| self.job.labels.take(self.job.sources, recording));
         if let Some(table) = &mut self.table {
             let name = self.names[recording.source].clone();
-            let rows = peak_rows(self.request, self.job.framing.step, name, recording, labels, block);
+            let rows = peak_rows((n_fft, k), self.job.framing.step, name, recording, labels, block);
             self.rows += rows.first().map_or(0, |column| column.values.len()) as u64;
             table.write(&rows).context("writing the output")?;
         }
@@ -120,6 +120,7 @@ impl<'a> Results<'a> {
     pub fn text(&self, device: &str, out: Option<&Path>) -> String {
         let request = self.request;
         let peaks = match &request.search {
+            None if request.may_be_fewer => format!("at most {} peaks per frame", request.k),
             None => format!("{} peaks per frame", request.k),
             Some(search) => format!("at most {} local maxima per frame ({search})", request.k),
         };
@@ -179,17 +180,16 @@ struct PeaksReport<'a> {
     outcome: &'a CommandOutcome,
 }
 
-/// Rows of the table of a block of frames, one every `step` samples: one per peak. A frame with too few finite bins has
+/// Rows of the table of a block of frames, one every `step` samples: one per peak, `k` per frame. A frame with too few finite bins has
 /// rows of bin −1; one with too few local maxima has fewer rows.
 fn peak_rows(
-    request: &ModelRequest,
+    (n_fft, k): (usize, usize),
     step: usize,
     name: Arc<str>,
     recording: OpenRecording,
     labels: &[ChannelLabel],
     block: Block<PeakValues>,
 ) -> Vec<TableColumn> {
-    let ModelRequest { n_fft, k, .. } = *request;
     let Block { first, values, .. } = block;
     let is_shorter = values.maxima.is_some();
     let count = |bins: &[i32]| match is_shorter {
