@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use burn::tensor::Tensor;
 use firefly_ops::options::Interpolation;
 use firefly_ops::{Band, LocalMaximaOptions, local_maxima};
@@ -23,15 +23,15 @@ pub struct LocalMaximaArgs {
     #[arg(long)]
     local_maxima: bool,
     /// Least power of a local maximum: in the unit of --scaling, or in decibels as in -40dB [default: any]
-    #[arg(long, value_name = "POWER", requires = "local_maxima", allow_hyphen_values = true)]
+    #[arg(long, value_name = "POWER", allow_hyphen_values = true)]
     height: Option<Level>,
     /// Least prominence of a local maximum: its power above its base in the unit of --scaling, as in 0.001, or relative
     /// to it in decibels, as in 10dB (0dB to 60dB) [default: any]
-    #[arg(long, value_name = "POWER", requires = "local_maxima", allow_hyphen_values = true)]
+    #[arg(long, value_name = "POWER", allow_hyphen_values = true)]
     prominence: Option<Level>,
     /// Least distance of local maxima, in bins, as in 4, or in hertz, as in 120Hz: of two that are closer the weaker is
     /// left out [default: 1]
-    #[arg(long, value_name = "DISTANCE", requires = "local_maxima")]
+    #[arg(long, value_name = "DISTANCE", allow_hyphen_values = true)]
     distance: Option<Distance>,
 }
 
@@ -40,10 +40,12 @@ impl LocalMaximaArgs {
     /// transform of a Hann window.
     ///
     /// # Errors
-    /// If a level is out of range.
+    /// If a level is out of range, and for conditions of local maxima that are not searched.
     pub fn search(&self, exact_for_hann: bool) -> Result<Option<LocalMaximaSearch>> {
         if !self.local_maxima {
-            return Ok(None);
+            let height = self.height.map(|_| "--height");
+            let given = height.or(self.prominence.map(|_| "--prominence")).or(self.distance.map(|_| "--distance"));
+            return given.map_or(Ok(None), |option| bail!("{option} is for --local-maxima, which is not given"));
         }
         if let Some(given @ Level::Decibels(prominence)) = self.prominence {
             ensure!(

@@ -344,8 +344,12 @@ fn universal(options: &EstimateOptions, k: usize, rate: f64) -> LearnedWelchPeak
 
 /// An error of the configuration as one of the option that sets it.
 fn of_option(error: ArgumentError) -> anyhow::Error {
-    let option =
-        if error.argument == "k" { "-k".to_owned() } else { format!("--{}", error.argument.replace('_', "-")) };
+    let option = match error.argument {
+        "k" => "-k".to_owned(),
+        // Its limit is the segment's length, so that the option's parser can't check it.
+        "nw" => "--window dpss(NW): NW".to_owned(),
+        name => format!("--{}", name.replace('_', "-")),
+    };
     anyhow!("{option} is {}, but must be {}", error.got, error.expected)
 }
 

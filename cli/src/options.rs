@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::value_parser;
 use firefly_app::files::ensure_no_input;
 use firefly_models::{Detrend, Scaling, WelchPeaksConfig, Window, WindowSymmetry};
@@ -31,7 +31,7 @@ pub struct InputOptions {
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<NumberFormat>,
     /// Channels of samples with --format, interleaved, 1 to 65536 [default: 1]
-    #[arg(long, value_name = "N", requires = "format", value_parser = value_parser!(u32).range(1..=65_536))]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=65_536))]
     pub channels: Option<u32>,
     /// Channel to read, by label or by number from 0; may be repeated [default: all]
     #[arg(long, value_name = "NAME")]
@@ -63,6 +63,10 @@ impl InputOptions {
     /// # Errors
     /// If there is none, or one of `outputs` would replace one.
     pub fn sources(&self, shard: Option<Shard>, outputs: [Option<&PathBuf>; 2]) -> Result<Sources> {
+        ensure!(
+            self.channels.is_none() || self.format.is_some(),
+            "--channels is for samples with --format; --channel chooses among the channels of a recording"
+        );
         let channels = self.channels.unwrap_or(1) as usize;
         let mut sources = if self.input == Path::new("-") {
             let (Some(rate), Some(format)) = (self.rate, self.format) else {

@@ -59,7 +59,7 @@ pub struct PeaksArgs {
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
     step: Option<u32>,
     /// Compute a part of the work: of several recordings every N-th, of one the I-th N-th of its frames
-    #[arg(long, value_name = "I/N")]
+    #[arg(long, value_name = "I/N", allow_hyphen_values = true)]
     shard: Option<Shard>,
     #[command(flatten)]
     device: DeviceOptions,

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
 use firefly_app::files::ensure_writable;
+use firefly_app::streams::note;
 use firefly_models::segments::segments_named;
 use serde_json::json;
 
@@ -15,6 +16,7 @@ use super::outcome::{CommandOutcome, print};
 use crate::device::{DeviceOptions, names_of};
 use crate::job::{Job, complete, journal_of};
 use crate::journal::{JournalEntry, Payload};
+use crate::labels::ChannelLabel;
 use crate::model::{DeviceModel, ModelRequest};
 use crate::options::{EstimateOptions, InputOptions};
 use crate::pipeline::OpenRecording;
@@ -51,7 +53,7 @@ pub struct SpectrogramArgs {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Draw the spectrogram into this file: .svg, .png or .html
-    #[arg(long, value_name = "FILE", required_unless_present = "out")]
+    #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
 }
 
@@ -62,6 +64,7 @@ fn segments(text: &str) -> Result<usize, String> {
 /// Computes the spectrogram.
 pub fn run(arguments: &SpectrogramArgs) -> Result<ExitCode> {
     let SpectrogramArgs { input, estimate, segments, out, plot, .. } = arguments;
+    ensure!(plot.is_some() || out.is_some(), "give --plot FILE (.svg, .png or .html), --out FILE (.npy), or both");
     let devices = arguments.device.open()?;
     let plot_format = plot.as_deref().map(PlotFormat::of).transpose().context("--plot")?;
     out.as_deref().map(ensure_npy).transpose().context("--out")?;
@@ -70,19 +73,24 @@ pub fn run(arguments: &SpectrogramArgs) -> Result<ExitCode> {
     }
     let request = ModelRequest::power(estimate, *segments)?;
     let mut sources = input.sources(None, [out.as_ref(), plot.as_ref()])?;
+    let [source] = &sources.list[..] else {
+        bail!("{} has {} recordings; a spectrogram shows one", input.input.display(), sources.list.len());
+    };
+    let layout = sources.reader(source).with_context(|| source.name.clone())?.layout().clone();
     if sources.options.channels.is_empty() {
+        let channels = ChannelLabel::all_of(&layout).len();
+        if channels > 1 && !input.quiet {
+            let shown = format!("channel 0 of {channels} is shown, --channel chooses another");
+            note(format_args!("note: {}: {shown}", source.name));
+        }
         sources.options.channels.push("0".into());
     }
     let [channel] = &sources.options.channels[..] else { bail!("a spectrogram shows one --channel") };
     let channel = channel.clone();
-    let [source] = &sources.list[..] else {
-        bail!("{} has {} recordings; a spectrogram shows one", input.input.display(), sources.list.len());
-    };
     let step = segments.saturating_mul(estimate.hop());
     let options = json!({ "spectrogram": request.estimate, "device": names_of(&devices, ",") });
     let job = Job::new(&sources, &request, step, options, input.quiet);
-    let is_complex = sources.is_complex(source).with_context(|| source.name.clone())?;
-    let bins = if is_complex { estimate.n_fft() } else { estimate.n_fft() / 2 + 1 };
+    let bins = if layout.is_complex { estimate.n_fft() } else { estimate.n_fft() / 2 + 1 };
     let journal = journal_of(out.as_deref(), &sources)?;
     let create = |path: &PathBuf| NpyMatrix::create(path, bins, journal.is_some());
     let mut spectrogram = Spectrogram {

@@ -111,7 +111,8 @@ fn conditions_out_of_range_are_refused() {
         assert_eq!(output.status.code(), Some(2), "{options:?}");
         assert!(errors(&output).contains(message), "{}", errors(&output));
     };
-    refused(&["--height", "1"], "--local-maxima");
+    refused(&["--height", "-40dB"], "--height is for --local-maxima");
+    refused(&["--local-maxima", "--distance", "-4Hz"], "`-4Hz` is not a distance: bins from 1");
     refused(&["--local-maxima", "--height", "loud"], "`loud` is not a power");
     refused(&["--local-maxima", "--height=-3"], "decibels need their unit");
     refused(&["--local-maxima", "--height", "nan"], "`nan` is not a power");

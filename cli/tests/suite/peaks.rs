@@ -470,7 +470,12 @@ fn impossible_commands_are_refused_with_a_reason() {
     refused(&[input, "--out", text(folder.path())], "accepted: parquet");
     refused(&[input, "--format", "s16"], "samples with --format need --rate");
     refused(&[input, "--format", "s16", "--rate", "9"], "--format is for samples without a header");
-    refused(&[input, "--channels", "2"], "--format <FORMAT>");
+    refused(&[input, "--channels", "2"], "--channels is for samples with --format; --channel chooses");
+    refused(
+        &[input, "--window", "dpss(200)"],
+        "--window dpss(NW): NW is 200, but must be above 0 and below half of 256",
+    );
+    refused(&[input, "--shard", "-1/4"], "`-1/4` is not a shard: I/N with I from 1 to N");
     refused(&[input, "--channel", "left"], "it has no channel `left`; its channels are 0 to 0");
     refused(&[input, "--time-column", "t"], "--time-column is for tables");
     refused(&[input, "--n-fft", "8192"], "no recording has the 12288 samples of a frame");

@@ -89,6 +89,23 @@ fn drawings_are_self_contained_and_name_their_recording() {
 }
 
 #[test]
+fn a_spectrogram_says_which_of_several_channels_it_shows() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = wav(&folder.path().join("x.wav"), 2, &samples(4000));
+    let plot = folder.path().join("x.svg");
+    let notes = |more: &[&str]| {
+        let output = run(&[&["spectrogram", text(&input), "--plot", text(&plot)], more].concat());
+        assert!(output.status.success());
+        errors(&output)
+    };
+    let note = notes(&[]);
+    assert!(note.ends_with("x.wav: channel 0 of 2 is shown, --channel chooses another\n"), "{note}");
+    for more in [&["--channel", "0"][..], &["--quiet"], &["--iq"]] {
+        assert_eq!(notes(more), "");
+    }
+}
+
+#[test]
 fn impossible_drawings_are_refused_with_a_reason() {
     let folder = tempfile::tempdir().unwrap();
     let input = wav(&folder.path().join("x.wav"), 1, &samples(1000));
@@ -99,7 +116,7 @@ fn impossible_drawings_are_refused_with_a_reason() {
         assert!(errors(&output).contains(message), "{}", errors(&output));
     };
     let [svg, csv] = ["x.svg", "x.csv"].map(|name| folder.path().join(name));
-    refused(&["spectrogram", text(&input)], "--plot");
+    refused(&["spectrogram", text(&input)], "give --plot FILE (.svg, .png or .html), --out FILE (.npy), or both");
     refused(&["spectrogram", text(folder.path()), "--plot", text(&svg)], "has 2 recordings; a spectrogram shows one");
     refused(&["spectrogram", text(&input), "--channel", "1", "--plot", text(&svg)], "its channels are 0 to 0");
     refused(&["spectrogram", text(&input), "--out", text(&csv)], "written as .npy");
