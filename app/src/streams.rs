@@ -5,12 +5,15 @@
 //! failure, such as a full disk, is an error.
 
 use std::borrow::Cow;
+use std::env;
 use std::error::Error;
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind as ArgumentErrorKind};
+use clap::{Command, Parser};
 use tracing::Level;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
@@ -128,16 +131,26 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(escaped).collect())
 }
 
+/// Messages of parsers of numbers that do not say what is accepted.
+const EXPLANATIONS: [(&str, &str); 4] = [
+    ("invalid digit found in string", "it is not a whole number from 0"),
+    ("cannot parse integer from empty string", "it is not a whole number from 0"),
+    ("number too large to fit in target type", "it is too large"),
+    ("invalid float literal", "it is not a number"),
+];
+
 /// The arguments of the program, or its exit status if they are wrong or ask for help.
 pub fn parse_arguments<P: Parser>() -> Result<P, ExitCode> {
-    P::try_parse().map_err(|error| {
+    parse::<P>(env::args_os()).map_err(|error| {
         let text = error.render().to_string();
-        let printed = match with_short_numbers(&text) {
-            Cow::Owned(short) if error.use_stderr() => {
-                note(short.trim_end());
-                Ok(())
-            }
-            _ => error.print().and_then(|()| stdout().flush()),
+        let told = EXPLANATIONS.iter().fold(with_short_numbers(&text).into_owned(), |told, (message, meaning)| {
+            told.replace(&format!(": {message}\n"), &format!(": {meaning}\n"))
+        });
+        let printed = if told != text && error.use_stderr() {
+            note(told.trim_end());
+            Ok(())
+        } else {
+            error.print().and_then(|()| stdout().flush())
         };
         match printed {
             // Help goes to standard output, where only a reader that is gone may miss it.
@@ -148,6 +161,41 @@ pub fn parse_arguments<P: Parser>() -> Result<P, ExitCode> {
             _ => ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(COULD_NOT_RUN)),
         }
     })
+}
+
+/// The program's arguments. Every option that takes a value may be given a negative number, which its parser refuses by
+/// the option's name.
+fn parse<P: Parser>(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<P, clap::Error> {
+    let mut command = with_negative_numbers(P::command());
+    let found = command.try_get_matches_from_mut(arguments);
+    let parsed =
+        found.and_then(|mut found| P::from_arg_matches_mut(&mut found).map_err(|error| error.format(&mut command)));
+    parsed.map_err(|error| pointing_to_commands(error, &command))
+}
+
+fn with_negative_numbers(command: Command) -> Command {
+    let of_option = |argument: clap::Arg| {
+        let takes_number = argument.get_action().takes_values() && !argument.is_positional();
+        if takes_number { argument.allow_negative_numbers(true) } else { argument }
+    };
+    command.mut_args(of_option).mut_subcommands(with_negative_numbers)
+}
+
+/// An error of an unknown option with the other commands that have it, rather than the tip to pass it as a value.
+fn pointing_to_commands(mut error: clap::Error, program: &Command) -> clap::Error {
+    let option = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(option)) if error.kind() == ArgumentErrorKind::UnknownArgument => option.clone(),
+        _ => return error,
+    };
+    let Some(name) = option.strip_prefix("--") else { return error };
+    let has_it = |command: &&Command| command.get_arguments().any(|argument| argument.get_long() == Some(name));
+    let others: Vec<&str> = program.get_subcommands().filter(has_it).map(Command::get_name).collect();
+    error.remove(ContextKind::Suggested);
+    if !others.is_empty() {
+        let tip = format!("commands with '{option}': {}", others.join(", "));
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    error
 }
 
 /// Sends events of at least this level to standard error; not those of the audio decoders, whose failures are errors of
@@ -175,6 +223,31 @@ mod tests {
         let expected = "--band is 0..1e-300, `nw` is 1e300; 1.5, 18446744073709551615 and a.b stay.";
         assert_eq!(with_short_numbers(&text), expected);
         assert!(matches!(with_short_numbers("from 0..1 to 2.5."), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn errors_of_options_name_the_option_or_the_commands_that_have_it() {
+        #[derive(Debug, clap::Parser)]
+        enum Program {
+            One {
+                #[arg(long)]
+                count: Option<usize>,
+            },
+            Two {
+                input: String,
+                #[arg(long)]
+                rate: Option<f64>,
+            },
+        }
+        let error = |arguments: &[&str]| parse::<Program>([&["program"], arguments].concat()).unwrap_err().to_string();
+        assert!(error(&["one", "--count", "-3"]).contains("invalid value '-3' for '--count <COUNT>'"));
+        let unknown = error(&["two", "x", "--count", "3"]);
+        assert!(unknown.contains("tip: commands with '--count': one") && !unknown.contains("as a value"), "{unknown}");
+        assert!(error(&["two", "x", "--rat", "3"]).contains("a similar argument exists: '--rate'"));
+        let one = parse(["program", "one", "--count", "3"]).unwrap();
+        assert!(matches!(one, Program::One { count: Some(3) }));
+        let two = parse(["program", "two", "x", "--rate", "-3"]).unwrap();
+        assert!(matches!(two, Program::Two { input, rate: Some(-3.0) } if input == "x"));
     }
 
     #[test]
