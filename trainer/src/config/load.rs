@@ -16,14 +16,17 @@ const MAX_LENGTH: u64 = 1 << 20;
 /// Largest number of characters of a line of an error.
 const MAX_LINE: usize = 200;
 /// Messages of the parser that name its own types, and what they mean.
-const EXPLANATIONS: [(&str, &str); 5] = [
+const EXPLANATIONS: [(&str, &str); 7] = [
     ("invalid type: unit variant, expected string only", "one name is expected, in quotes and not in a list"),
     ("invalid type: unit variant, expected struct variant", DENSITY),
     ("expected struct variant Scaling::Density", DENSITY),
+    ("u64 value was too large", TOO_LARGE),
+    ("integer number overflowed", TOO_LARGE),
     ("recursion limit", "its keys are nested too deeply"),
     ("cannot recurse further; max recursion depth met", "values are nested too deeply"),
 ];
 const DENSITY: &str = "a density needs its sample rate, as in scaling = { density = { sample_rate = 12000.0 } }";
+const TOO_LARGE: &str = "whole numbers are at most 9,223,372,036,854,775,807";
 
 /// Error in a configuration.
 #[derive(Debug, Error)]
@@ -71,7 +74,7 @@ pub enum ConfigError {
         key: String,
     },
     /// A `--set` of a whole number that TOML has no room for.
-    #[error("--set {0}: whole numbers are at most 9,223,372,036,854,775,807")]
+    #[error("--set {0}: {TOO_LARGE}")]
     TooLarge(String),
     /// The devices can't be named or opened.
     #[error("devices: {0}")]

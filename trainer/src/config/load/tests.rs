@@ -53,7 +53,12 @@ fn settings_are_checked_together_and_the_one_at_fault_is_named() {
     assert_eq!(message("seed = 3\n", &["seed.x=1"]), "--set seed.x=1: `seed` is no section");
     let steps = message("[training]\nsteps = 3\n", &["training.steps.x=3"]);
     assert_eq!(steps, "--set training.steps.x=3: `training.steps` is no section");
-    assert!(message("", &["seed=9223372036854775808"]).contains("whole numbers are at most"));
+    let most = "whole numbers are at most 9,223,372,036,854,775,807";
+    assert!(message("", &["seed=9223372036854775808"]).contains(most));
+    for seed in ["seed = 9223372036854775808", "seed = 1000000000000000000000000000000000000000"] {
+        let error = message(seed, &[]);
+        assert!(error.contains(seed) && error.ends_with(most), "{error}");
+    }
 }
 
 #[test]
