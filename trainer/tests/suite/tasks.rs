@@ -98,6 +98,7 @@ fn a_forecast_of_a_generated_series_is_better_than_repetition_and_resumes_to_the
         fs::write(&table, format!("{titles}{rows}")).unwrap();
         let output = run(&["predict", text(&out), text(&table), "--out", text(&forecast)]);
         assert!(output.status.success(), "{}", errors(&output));
+        assert!(errors(&output).contains("series.csv: its columns are taken in the order"), "{}", errors(&output));
         let predicted = fs::read_to_string(&forecast).unwrap();
         assert_eq!(predicted.lines().next(), Some(expected));
         assert_eq!(predicted.lines().count(), 1 + 6);

@@ -245,10 +245,18 @@ impl Task for Forecasting {
             let refused = |reason| TaskError::Input(path.clone(), reason);
             let input = SeriesTable::read(path)?;
             let rows = input.rows();
-            let places = columns_of(&trained, &channel_titles(path)?, input.channels).map_err(refused)?;
+            let by_title = columns_of(&trained, &channel_titles(path)?).map_err(refused)?;
+            let is_by_title = by_title.is_some();
+            let places: Vec<usize> = by_title.unwrap_or_else(|| (0..input.channels).collect());
             if rows < look_back || places.len() != channels {
                 let found = format!("it has {rows} rows of {} channels", input.channels);
                 return Err(refused(format!("{found}, but a forecast takes {look_back} rows of {channels}")));
+            }
+            if !is_by_title && channels > 1 {
+                tracing::warn!(
+                    "{}: its columns are taken in the order of the trained ones, since titles are missing or equal",
+                    path.display()
+                );
             }
             let last = input.values[(rows - look_back) * input.channels..].chunks(input.channels);
             let last: Vec<f32> = last.flat_map(|row| places.iter().map(|place| row[*place])).collect();
@@ -279,14 +287,14 @@ impl Task for Forecasting {
     }
 }
 
-/// Places of the trained columns in a table of so many columns: by their titles where both have some, or else in order.
+/// Places of the trained columns in a table by their titles; `None` where either has none, or some are equal.
 ///
 /// # Errors
 /// The reason if a title is missing.
-fn columns_of(trained: &[String], found: &[String], columns: usize) -> Result<Vec<usize>, String> {
+fn columns_of(trained: &[String], found: &[String]) -> Result<Option<Vec<usize>>, String> {
     let are_distinct = trained.iter().enumerate().all(|(place, title)| !trained[..place].contains(title));
     if trained.is_empty() || found.is_empty() || !are_distinct {
-        return Ok((0..columns).collect());
+        return Ok(None);
     }
     let place = |title: &String| {
         let place = found.iter().position(|found| found == title);
@@ -294,7 +302,7 @@ fn columns_of(trained: &[String], found: &[String], columns: usize) -> Result<Ve
             format!("it has no column `{title}`, which the model was trained on; it has {}", found.join(", "))
         })
     };
-    trained.iter().map(place).collect()
+    trained.iter().map(place).collect::<Result<_, _>>().map(Some)
 }
 
 /// Name of the data with the horizon.
@@ -310,11 +318,11 @@ mod tests {
     #[test]
     fn columns_are_found_by_their_titles() {
         let titles = |text: &str| text.split_terminator(',').map(str::to_owned).collect::<Vec<_>>();
-        assert_eq!(columns_of(&titles("low,high"), &titles("high,other,low"), 3).unwrap(), [2, 0]);
-        assert_eq!(columns_of(&titles("low,high"), &titles(""), 2).unwrap(), [0, 1]);
-        assert_eq!(columns_of(&titles(""), &titles("a,b,c"), 3).unwrap(), [0, 1, 2]);
-        assert_eq!(columns_of(&titles("a,a"), &titles("a,a"), 2).unwrap(), [0, 1]);
-        let message = columns_of(&titles("low,high"), &titles("low,x"), 2).unwrap_err();
+        assert_eq!(columns_of(&titles("low,high"), &titles("high,other,low")), Ok(Some(vec![2, 0])));
+        for (trained, found) in [("low,high", ""), ("", "a,b,c"), ("a,a", "a,a")] {
+            assert_eq!(columns_of(&titles(trained), &titles(found)), Ok(None));
+        }
+        let message = columns_of(&titles("low,high"), &titles("low,x")).unwrap_err();
         assert!(message.contains("no column `high`") && message.contains("it has low, x"), "{message}");
     }
 }
