@@ -14,13 +14,13 @@ use crate::suites::butterfly::{catalogue, grid};
 #[derive(Debug, Clone, clap::Args)]
 pub struct ButterflyArgs {
     /// Complex values per row: powers of two from 8 to 65536
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "256,1024", allow_negative_numbers = true)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "256,1024")]
     pub n: Vec<NumberRange>,
     /// Rows per call, from 1; their values take at most 8 GiB
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "32,2048", allow_negative_numbers = true)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "32,2048")]
     pub batch: Vec<NumberRange>,
     /// Share of the gates that are open in firefly-hard, from 0 to 1
-    #[arg(long, value_name = "SHARE", default_value_t = 0.5, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.5)]
     pub open: f64,
     #[command(flatten)]
     pub measure: MeasureOptions,

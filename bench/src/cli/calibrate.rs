@@ -38,12 +38,10 @@ pub struct CalibrateArgs {
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
     /// Timed iterations per point and round, from 1 to 1000
-    #[arg(long, value_name = "N", default_value_t = 5, allow_negative_numbers = true)]
-    #[arg(value_parser = value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = value_parser!(u32).range(1..=1000))]
     pub iters: u32,
     /// Rounds over the whole grid, from 1 to 100
-    #[arg(long, value_name = "N", default_value_t = 5, allow_negative_numbers = true)]
-    #[arg(value_parser = value_parser!(u32).range(1..=100))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = value_parser!(u32).range(1..=100))]
     pub rounds: u32,
     /// Measure the operations of the zoo's models, too, which takes minutes more
     #[arg(long, conflicts_with = "rough")]

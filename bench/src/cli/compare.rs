@@ -19,7 +19,7 @@ pub struct CompareArgs {
     /// Report after the change
     pub after: PathBuf,
     /// Share by which a case may be slower without being a regression, from 0
-    #[arg(long, value_name = "SHARE", default_value_t = 0.05, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.05)]
     pub threshold: f64,
     /// Show every column of the table, whatever the terminal's width
     #[arg(long)]

@@ -23,11 +23,10 @@ pub struct E2eArgs {
     #[command(flatten)]
     pub grid: PeaksGrid,
     /// Filters of the mel pipeline, from 1 to 4096
-    #[arg(long, value_name = "N", default_value_t = 40, allow_negative_numbers = true)]
-    #[arg(value_parser = whole::<usize>)]
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = whole::<usize>)]
     pub mels: usize,
     /// Sampling rate of the mel filters in hertz, above 0
-    #[arg(long, value_name = "HERTZ", default_value_t = 16_000.0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "HERTZ", default_value_t = 16_000.0)]
     pub sample_rate: f64,
     #[command(flatten)]
     pub train: TrainOptions,

@@ -26,11 +26,10 @@ pub struct FftArgs {
     #[arg(default_value = "forward", value_parser = named(DIRECTIONS))]
     pub direction: Vec<Direction>,
     /// Transforms per call, from 1; their values take at most 8 GiB
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "32,2048", allow_negative_numbers = true)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "32,2048")]
     pub batch: Vec<NumberRange>,
     /// As many transforms per call, at least one, as have about so many points together
-    #[arg(long, value_name = "N", conflicts_with = "batch")]
-    #[arg(allow_negative_numbers = true, value_parser = whole::<usize>)]
+    #[arg(long, value_name = "N", conflicts_with = "batch", value_parser = whole::<usize>)]
     pub points: Option<usize>,
     #[command(flatten)]
     pub measure: MeasureOptions,

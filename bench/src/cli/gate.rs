@@ -32,7 +32,7 @@ pub struct GateArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "16")]
     pub k: Vec<NumberRange>,
     /// Estimate a learned model of two segments, too, with this share of its butterflies open, above 0 and up to 1
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE")]
     pub open: Option<f64>,
 }
 
@@ -174,7 +174,7 @@ mod tests {
         assert!(printed(&["--k", "130"]).unwrap_err().to_string().contains("130 is more than the 129 bins"));
         assert!(printed(&["--device", "metl"]).is_err());
         assert!(printed(&["--open", "0"]).is_err());
-        assert!(printed(&["--open", "-1"]).unwrap_err().to_string().contains("--open is -1, but must be above 0"));
+        assert!(printed(&["--open=-1"]).unwrap_err().to_string().contains("--open is -1, but must be above 0"));
     }
 
     #[test]

@@ -18,34 +18,34 @@ pub struct LayersArgs {
     #[arg(default_value = "spectral-conv,long-conv,log-mel,power-spectrum,welch-psd,top-k")]
     pub layer: Vec<LayerKind>,
     /// Items per call, from 1; inputs take at most 8 GiB
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "8", allow_negative_numbers = true)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "8")]
     pub batch: Vec<NumberRange>,
     /// Channels of convolutions, and rows per item of power spectra and top-k, from 1
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "64", allow_negative_numbers = true)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "64")]
     pub channels: Vec<NumberRange>,
     /// Points of convolutions, power spectra and top-k; of each dimension, as in 64x64, for spectral convolutions alone
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1024,64x64")]
     pub n: Vec<Shapes>,
     /// Modes of spectral convolutions from 0 on, at most all; along all dimensions but the last as many negative ones
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "16", allow_negative_numbers = true)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "16")]
     pub modes: Vec<NumberRange>,
     /// Multiply the result of long convolutions by a second input
     #[arg(long)]
     pub gated: bool,
     /// Samples of the signals of mel spectra, at 16 kHz, and of Welch spectra
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "160000", allow_negative_numbers = true)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "160000")]
     pub samples: Vec<NumberRange>,
     /// Samples of a frame of mel spectra, or of a segment of Welch spectra, from 1
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "400", allow_negative_numbers = true)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "400")]
     pub n_fft: Vec<NumberRange>,
     /// Samples from one frame or segment to the next, from 1
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "160", allow_negative_numbers = true)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "160")]
     pub hop: Vec<NumberRange>,
     /// Bands of mel spectra, from 1
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "80", allow_negative_numbers = true)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "80")]
     pub mels: Vec<NumberRange>,
     /// Values that top-k selects, from 1
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "16", allow_negative_numbers = true)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "16")]
     pub k: Vec<NumberRange>,
     #[command(flatten)]
     pub measure: MeasureOptions,

@@ -39,12 +39,10 @@ pub struct MaxBatchArgs {
     pub device: DeviceChoice,
     /// Prove by running a batch whose input takes at most so many MiB, from 0: the largest itself, if that is no more,
     /// and if there is memory for its expected result too
-    #[arg(long, value_name = "MIB", default_value_t = 64, allow_negative_numbers = true)]
-    #[arg(value_parser = whole::<usize>)]
+    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = whole::<usize>)]
     pub prove: usize,
     /// Seed of the inputs: a whole number from 0
-    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
-    #[arg(value_parser = whole::<u64>)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>)]
     pub seed: u64,
     /// Write a JSON report to this file
     #[arg(long, value_name = "PATH")]

@@ -43,19 +43,16 @@ pub struct MeasureOptions {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = named(InstructionSet::ALL.iter().map(|set| (set.name(), *set))))]
     pub instruction_set: Option<Vec<InstructionSet>>,
     /// Numbers of host threads from 1 to 1024, each a case of its own; all cores unless given
-    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_negative_numbers = true)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub threads: Option<Vec<NumberRange>>,
     /// Timed iterations from 1 to 1000000, each on the next of several input sets
-    #[arg(long, value_name = "N", default_value_t = 51, allow_negative_numbers = true)]
-    #[arg(value_parser = value_parser!(u32).range(1..=MAX_ITERATIONS))]
+    #[arg(long, value_name = "N", default_value_t = 51, value_parser = value_parser!(u32).range(1..=MAX_ITERATIONS))]
     pub iters: u32,
     /// Iterations before those, from 0 to 1000000
-    #[arg(long, value_name = "N", default_value_t = 10, allow_negative_numbers = true)]
-    #[arg(value_parser = value_parser!(u32).range(..=MAX_ITERATIONS))]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = value_parser!(u32).range(..=MAX_ITERATIONS))]
     pub warmup: u32,
     /// Seed of the inputs, and of the order in which cases take turns: a whole number from 0
-    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
-    #[arg(value_parser = whole::<u64>)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>)]
     pub seed: u64,
     /// Write a JSON report with every sample to this file
     #[arg(long, value_name = "PATH")]

@@ -39,8 +39,7 @@ pub struct PickerArgs {
     #[arg(long, value_name = "PATH")]
     pub profile: Option<PathBuf>,
     /// Largest input in MiB, from 0; larger ones are left out
-    #[arg(long, value_name = "MIB", default_value_t = 1024, allow_negative_numbers = true)]
-    #[arg(value_parser = whole::<usize>)]
+    #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = whole::<usize>)]
     pub most_input: usize,
     /// Print every choice, not only the bad ones
     #[arg(long)]

@@ -30,8 +30,7 @@ pub struct PredictionsArgs {
     #[arg(conflicts_with_all = ["n_fft", "batch", "k", "segments"])]
     pub zoo: Option<String>,
     /// Elements per call of a model of the zoo, from 1
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,4", allow_negative_numbers = true)]
-    #[arg(requires = "zoo")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,4", requires = "zoo")]
     pub zoo_batch: Vec<NumberRange>,
     /// Calibrated profile (a file that `calibrate` wrote) to predict by; the user's own, or a preset if there is none,
     /// unless given

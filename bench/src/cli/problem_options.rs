@@ -43,14 +43,13 @@ pub fn named<T: Clone + Send + Sync + 'static>(
 #[derive(Debug, Clone, clap::Args)]
 pub struct PeaksSizes {
     /// Samples per segment, from 1
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "256", allow_negative_numbers = true)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "256")]
     pub n_fft: Vec<NumberRange>,
     /// Peaks per frame: from 1 to n_fft / 2 + 1
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "16", allow_negative_numbers = true)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "16")]
     pub k: Vec<NumberRange>,
     /// Segments used of each frame: numbers from 1, or the names ultra (1), fast (2) and reference (8)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "fast", value_parser = segment_counts)]
-    #[arg(allow_negative_numbers = true)]
     pub segments: Vec<NumberRange>,
 }
 
@@ -75,7 +74,6 @@ pub struct PeaksGrid {
     pub sizes: PeaksSizes,
     /// Frames per call, from 1; their samples take at most 8 GiB
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "32,256,1024,8192")]
-    #[arg(allow_negative_numbers = true)]
     pub batch: Vec<NumberRange>,
 }
 
@@ -98,8 +96,7 @@ impl PeaksGrid {
 pub struct TrainOptions {
     /// Steps to train learned models for, from 0 (train none) to 1000000; adds the strategy `learned`, which trains for
     /// 200 steps if it is named without this option
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    #[arg(value_parser = value_parser!(u64).range(..=MAX_STEPS))]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(..=MAX_STEPS))]
     pub train_steps: Option<u64>,
     /// Folder of a training run whose model is the learned one instead, where n_fft and K are the model's and frames
     /// are long enough; adds the strategy `learned`

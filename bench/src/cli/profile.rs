@@ -194,17 +194,16 @@ impl FromStr for ProfiledModel {
 #[derive(Debug, Clone, clap::Args)]
 pub struct ModelOptions {
     /// Samples per segment of a model of peaks, from 1; powers of two for stock models [default: 256]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<usize>)]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     n_fft: Option<usize>,
     /// Elements of a batch, from 1; the samples of frames take at most 8 GiB
-    #[arg(long, value_name = "N", default_value_t = 1024, allow_negative_numbers = true)]
-    #[arg(value_parser = value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = value_parser!(u64).range(1..))]
     batch: u64,
     /// Peaks per frame of a model of peaks: from 1 to n_fft / 2 + 1 [default: 16]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<usize>)]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     k: Option<usize>,
     /// Segments that a model of peaks uses of each frame: from 1, or ultra (1), fast (2), reference (8) [default: fast]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = segments_named)]
+    #[arg(long, value_name = "N", value_parser = segments_named)]
     segments: Option<usize>,
     /// Settings of a model of the zoo, separated by commas, as in n_fft=512,k=4
     #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',')]

@@ -37,19 +37,19 @@ pub struct TrainingOptions {
 #[derive(Args)]
 pub struct KeyOptions {
     /// The same as --set model.n_fft=N; model.hop is N/2 unless it is set, too.
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count)]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub n_fft: Option<u64>,
     /// The same as --set model.k=K.
-    #[arg(short, long, visible_alias = "peak-k", allow_negative_numbers = true, value_parser = count)]
+    #[arg(short, long, visible_alias = "peak-k", value_parser = count)]
     pub k: Option<u64>,
     /// The same as --set training.batch=N.
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count)]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub batch: Option<u64>,
     /// The same as --set training.steps=N.
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count)]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub steps: Option<u64>,
     /// The same as --set loss.ranking=WEIGHT.
-    #[arg(long, value_name = "WEIGHT", visible_alias = "peak-weight", allow_negative_numbers = true)]
+    #[arg(long, value_name = "WEIGHT", visible_alias = "peak-weight")]
     pub ranking: Option<f64>,
 }
 
