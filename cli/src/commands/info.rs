@@ -66,7 +66,7 @@ pub fn run(arguments: &InfoArgs) -> Result<ExitCode> {
         match Description::of(&sources, source) {
             Ok(found) => {
                 if !arguments.json {
-                    print(&found.text())?;
+                    print(&found.text(arguments.input.quiet))?;
                 }
                 found.losses.iter().for_each(|loss| outcome.failed(&source.name, loss));
                 recordings.extend(Some(found).filter(|_| arguments.json));
@@ -104,8 +104,8 @@ impl Description {
         })
     }
 
-    /// The description as lines of text.
-    fn text(&self) -> String {
+    /// The description as lines of text, unless it is quiet with the notes.
+    fn text(&self, is_quiet: bool) -> String {
         let Self { recording, format, channels, samples, centre_hz, .. } = self;
         let kind = if self.is_complex { "complex channels" } else { "channels" };
         let mut text = format!("{recording}: {format}, {} {kind} of {samples} samples", channels.len());
@@ -124,7 +124,7 @@ impl Description {
         for (number, channel) in labelled.take(MAX_CHANNELS) {
             text += &format!("  channel {number}: {channel}\n");
         }
-        self.notes.iter().for_each(|note| text += &format!("  note: {note}\n"));
+        self.notes.iter().filter(|_| !is_quiet).for_each(|note| text += &format!("  note: {note}\n"));
         text
     }
 }

@@ -181,10 +181,11 @@ fn a_recording_is_described() {
     {
         assert!(described.contains(wanted), "{described}");
     }
+    assert!(!success(&["info", text(&table), "--quiet"]).contains("note: "));
     let path = wav(&folder.path().join("x.wav"), 1, &samples(4000));
     let bytes = fs::read(&path).unwrap();
     fs::write(&path, &bytes[..bytes.len() - 400]).unwrap();
-    let output = run(&["info", text(&path)]);
+    let output = run(&["info", text(&path), "--quiet"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(errors(&output).contains("truncated"), "{}", errors(&output));
 }
