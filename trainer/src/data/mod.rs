@@ -144,8 +144,8 @@ impl DataConfig {
     /// Reads the recordings or prepares the synthetic signals; `frame` is in samples.
     ///
     /// # Errors
-    /// Those of [`RecordingsConfig::load`], [`FrameSampler::new`] and [`Synthetic::new`]; for a weight of a source that is
-    /// out of range, and for recordings beside sources.
+    /// Those of [`RecordingsConfig::load`], [`FrameSampler::new`] and [`Synthetic::new`]; for recordings of several sample
+    /// rates in one source, for a weight of a source that is out of range, and for recordings beside sources.
     pub fn open(&self, frame: usize, seed: u64) -> Result<DataSets, DataError> {
         match &self.recordings {
             Some(recordings) if self.sources.is_empty() => self.open_recordings(recordings, frame, seed),
@@ -174,6 +174,7 @@ impl DataConfig {
 
     fn open_recordings(&self, recordings: &RecordingsConfig, frame: usize, seed: u64) -> Result<DataSets, DataError> {
         let corpora = recordings.load(frame, seed)?;
+        Corpus::check_one_rate([&corpora.train, &corpora.validation].into_iter().chain(&corpora.test))?;
         corpora.train.check_power(frame, self.sampling.max_gain())?;
         corpora.validation.check_power(frame, 1.0)?;
         let validation = frames_without_overlap(&corpora.validation, frame)?;

@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use firefly_recordings::Recording;
+use firefly_recordings::{Recording, RecordingError, RecordingProblem};
 
 use super::*;
 use crate::data::{Corpus, SignalFamily};
@@ -106,4 +106,38 @@ fn weights_out_of_range_and_recordings_beside_sources_are_refused() {
     let both =
         DataConfig { recordings: Some(RecordingsConfig::new("x")), ..config(vec![source(1.0, SignalFamily::Am)]) };
     assert!(both.open(32, 7).unwrap_err().to_string().contains("sources"));
+}
+
+#[test]
+fn recordings_of_one_source_have_one_sample_rate() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, sample_rate: u32| {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let sample_format = hound::SampleFormat::Int;
+        let spec = hound::WavSpec { channels: 1, sample_rate, bits_per_sample: 16, sample_format };
+        let mut writer = hound::WavWriter::create(path, spec).unwrap();
+        (0..200).for_each(|index| writer.write_sample((index * 7919 % 1000) as i16).unwrap());
+        writer.finalize().unwrap();
+    };
+    for name in ["a.wav", "b.wav", "c.wav"] {
+        write(&format!("slow/{name}"), 8_000);
+        write(&format!("fast/{name}"), 16_000);
+    }
+    let [slow, fast] = ["slow", "fast"].map(|name| folder.path().join(name));
+    let source = |folder: &PathBuf| MixtureSource {
+        recordings: Some(RecordingsConfig::new(folder)),
+        ..MixtureSource::default()
+    };
+    let open_mixture = || config(vec![source(&slow), source(&fast)]).open(32, 7).map(|sets| sets.skipped);
+    assert_eq!(open_mixture().unwrap(), 0);
+    let tested_on_fast = RecordingsConfig { test: Some(fast.clone()), ..RecordingsConfig::new(&slow) };
+    let alone = DataConfig { recordings: Some(tested_on_fast), ..DataConfig::default() };
+    let file_of_other_rate = |error: DataError| match error {
+        DataError::Recording(RecordingError::Recording { path, problem: RecordingProblem::OtherRate { .. } }) => path,
+        error => panic!("{error}"),
+    };
+    assert_eq!(file_of_other_rate(alone.open(32, 7).unwrap_err()), fast.join("a.wav"));
+    write("slow/d.wav", 16_000);
+    assert!(file_of_other_rate(open_mixture().unwrap_err()).starts_with(&slow));
 }
