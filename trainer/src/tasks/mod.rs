@@ -12,7 +12,21 @@ pub mod scores;
 pub mod transform;
 pub mod zoo_model;
 
+use firefly_recordings::Recording;
+
 pub use crate::config::TaskName;
+use crate::task::TaskError;
+
+/// Checks that recordings have the sample rate of the configuration.
+fn check_rate(recordings: &[Recording], expected: f64) -> Result<(), TaskError> {
+    let expected = expected.round() as u32;
+    // Formats that say no rate have the rate 1.
+    let differs = |recording: &&Recording| ![expected, 1].contains(&recording.sample_rate);
+    recordings.iter().find(differs).map_or(Ok(()), |Recording { path, sample_rate, .. }| {
+        let reason = format!("it has {sample_rate} samples per second, but data.sample_rate is {expected}");
+        Err(TaskError::Input(path.to_path_buf(), reason))
+    })
+}
 
 /// An expression in which `$task` is the type of the task that a [`TaskName`] names.
 #[macro_export]

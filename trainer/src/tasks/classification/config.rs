@@ -43,7 +43,7 @@ section! {
         pub cut: bool = false,
         /// Samples of a step of a sequence model, its input channels.
         pub patch: usize = 1,
-        /// Samples per second, for the mel bands of images.
+        /// Samples per second of the recordings, for the mel bands of images.
         pub sample_rate: f64 = 8_000.0,
         /// Samples in a frame of the spectra of images.
         pub n_fft: usize = 256,

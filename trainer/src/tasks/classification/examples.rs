@@ -11,6 +11,7 @@ use crate::data::{
     AddedNoise, Corpus, Excerpts, NoiseKind, Part, SignalFamily, Synthetic, SyntheticConfig, add_noise, uniform,
 };
 use crate::task::{HostSets, TaskError};
+use crate::tasks::check_rate;
 
 /// Seed of the noise of test examples, whatever the run's: their rows are the same in every run.
 const FIXED_SEED: u64 = 0;
@@ -52,11 +53,10 @@ impl ExampleSets {
     /// Reads or generates the examples of a configuration.
     ///
     /// # Errors
-    /// If recordings can't be read, or a label of a test file is not one of a training file.
+    /// If recordings can't be read or have another sample rate, or a label of a test file is not one of a training file.
     pub fn open(config: &ClassificationConfig) -> Result<Self, TaskError> {
         let Some(recordings) = &config.data.recordings else { return generated(config) };
         let corpora = recordings.load(1, config.seed)?;
-        Corpus::check_one_rate([&corpora.train, &corpora.validation].into_iter().chain(&corpora.test))?;
         let mut classes: Vec<String> =
             corpora.train.recordings().iter().map(|recording| label(&config.data, &recording.path)).collect();
         classes.sort_unstable();
@@ -142,8 +142,9 @@ impl Examples {
     /// The examples of a corpus.
     ///
     /// # Errors
-    /// If a label is empty or none of the classes, or every recording is too short.
+    /// If a recording has another sample rate, a label is empty or none of the classes, or every recording is too short.
     pub fn of(corpus: &Corpus, data: &DataSection, classes: &[String]) -> Result<Self, TaskError> {
+        check_rate(corpus.recordings(), data.sample_rate)?;
         let mut of_recordings = Vec::with_capacity(corpus.recordings().len());
         for recording in corpus.recordings() {
             let label = label(data, &recording.path);
@@ -167,8 +168,9 @@ impl Examples {
     /// The examples of a corpus without labels.
     ///
     /// # Errors
-    /// If every recording is too short.
+    /// If a recording has another sample rate, or every one is too short.
     pub fn unlabelled(corpus: &Corpus, data: &DataSection) -> Result<Self, TaskError> {
+        check_rate(corpus.recordings(), data.sample_rate)?;
         let excerpts = Excerpts::of(corpus, data.samples, data.cut)?;
         let classes = vec![0; excerpts.len()];
         Ok(Self::new(excerpts, classes, data))
@@ -247,12 +249,29 @@ mod tests {
         assert_eq!(label(&data, Path::new("plain.wav")), "plain");
     }
 
+    /// A recording of 64 samples.
+    fn corpus(name: &str, sample_rate: u32) -> Corpus {
+        let (path, samples) = (Path::new(name).into(), vec![0.5; 64].into());
+        Corpus::from_recordings(vec![Recording { path, channel: 0, sample_rate, samples }], 1).unwrap()
+    }
+
+    #[test]
+    fn recordings_of_another_rate_than_that_of_the_configuration_are_refused() {
+        let data = DataSection { sample_rate: 12_000.0, ..DataSection::default() };
+        let labelled = |rate: u32| Examples::of(&corpus("a_1.wav", rate), &data, &["a".into()]).err();
+        let unlabelled = |rate: u32| Examples::unlabelled(&corpus("a_1.wav", rate), &data).err();
+        for of_rate in [&labelled as &dyn Fn(u32) -> Option<TaskError>, &unlabelled] {
+            assert!(of_rate(12_000).is_none());
+            assert!(of_rate(1).is_none(), "a file that does not say its rate");
+            let message = of_rate(8_000).unwrap().to_string();
+            assert_eq!(message, "a_1.wav: it has 8000 samples per second, but data.sample_rate is 12000");
+        }
+    }
+
     #[test]
     fn labels_that_are_empty_or_not_among_the_classes_are_refused() {
         let error = |name: &str| {
-            let (path, samples) = (Path::new(name).into(), vec![0.5; 64].into());
-            let recording = Recording { path, channel: 0, sample_rate: 8_000, samples };
-            let corpus = Corpus::from_recordings(vec![recording], 1).unwrap();
+            let corpus = corpus(name, 8_000);
             Examples::of(&corpus, &DataSection::default(), &["a".into(), "b".into()])
                 .err()
                 .map(|error| error.to_string())

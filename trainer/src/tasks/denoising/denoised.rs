@@ -11,6 +11,7 @@ use hound::{SampleFormat, WavSpec, WavWriter};
 
 use super::{DenoisingConfig, denoised};
 use crate::task::{Placed, PredictionFile, TaskError, over_devices};
+use crate::tasks::check_rate;
 
 /// Samples of a part of a recording that is denoised at once.
 const PART: usize = 1 << 18;
@@ -28,7 +29,7 @@ pub(super) fn files(
         let frame = model.settings().get("n_fft").and_then(|samples| samples.as_u64()).unwrap_or(1) as usize;
         let refused = |reason: String| TaskError::Input(path.clone(), reason);
         let recordings = read_recording(path)?;
-        super::examples::check_rate(&recordings, config.data.sample_rate)?;
+        check_rate(&recordings, config.data.sample_rate)?;
         let mut channels = Vec::with_capacity(recordings.len());
         for Recording { samples, .. } in &recordings {
             let whole = in_parts(samples, PART, OVERLAP, |part| {

@@ -9,6 +9,7 @@ use super::DenoisingConfig;
 use super::config::DataSection;
 use crate::data::{AddedNoise, Corpus, Excerpts, NoiseKind, Part, RecordingsConfig, Synthetic, add_noise, uniform};
 use crate::task::{HostSets, TaskError};
+use crate::tasks::check_rate;
 
 /// Seed of the noise of validation and test examples, whatever the run's: their rows are the same in every run.
 const FIXED_SEED: u64 = 0;
@@ -105,17 +106,6 @@ fn check(recordings: &[Recording], sample_rate: f64) -> Result<(), TaskError> {
     let is_silent = |recording: &&Recording| recording.samples.iter().all(|sample| *sample == 0.0);
     recordings.iter().find(is_silent).map_or(Ok(()), |Recording { path, channel, .. }| {
         Err(TaskError::Input(path.to_path_buf(), format!("channel {channel} is silent")))
-    })
-}
-
-/// Checks that recordings have the sample rate of the configuration.
-pub(super) fn check_rate(recordings: &[Recording], expected: f64) -> Result<(), TaskError> {
-    let expected = expected.round() as u32;
-    // Formats that say no rate have the rate 1.
-    let differs = |recording: &&Recording| ![expected, 1].contains(&recording.sample_rate);
-    recordings.iter().find(differs).map_or(Ok(()), |Recording { path, sample_rate, .. }| {
-        let reason = format!("it has {sample_rate} samples per second, but data.sample_rate is {expected}");
-        Err(TaskError::Input(path.to_path_buf(), reason))
     })
 }
 
