@@ -1,9 +1,11 @@
 //! Power over frequency as curves.
 
+use std::ops::Range;
+
 use plotters::chart::SeriesLabelPosition;
 use plotters::prelude::*;
 
-use super::figure::{Axis, DrawError, Figure, INK};
+use super::figure::{Axis, Chart, DrawError, Figure, INK, TitledArea};
 use crate::lines::SpectralLine;
 use crate::pipeline::OpenRecording;
 
@@ -24,6 +26,10 @@ const MAX_NAMES: usize = 8;
 const MAX_RANGE: f64 = 120.0;
 /// Points of a curve at most; of longer ones the least and the greatest of neighbours are drawn.
 const MAX_POINTS: usize = 4096;
+/// Width in pixels of a column whose title has the strongest bin in it.
+const COLUMN: usize = 4;
+/// Side in pixels of the titled area around a mark.
+const MARK_AREA: u16 = 10;
 
 /// A curve: power at equally spaced frequencies.
 #[derive(Debug, Clone)]
@@ -67,13 +73,27 @@ impl Curve {
         self.first_hertz + self.decibels.len().saturating_sub(1) as f64 * self.hertz_per_bin
     }
 
-    /// Places of the marks: frequency in hertz, and the power of the nearest bin.
-    fn marks(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+    /// Bin nearest to a frequency in hertz.
+    fn nearest(&self, hertz: f64) -> usize {
         let last = self.decibels.len().saturating_sub(1);
-        self.marks.iter().filter_map(move |hertz| {
-            let bin = ((hertz - self.first_hertz) / self.hertz_per_bin).round().clamp(0.0, last as f64);
-            Some((*hertz, *self.decibels.get(bin as usize)?))
-        })
+        ((hertz - self.first_hertz) / self.hertz_per_bin).round().clamp(0.0, last as f64) as usize
+    }
+
+    /// Frequency in hertz and power of the strongest bin from the nearest to one frequency to the nearest to another.
+    fn strongest(&self, hertz: Range<f64>) -> Option<(f64, f64)> {
+        if hertz.end < self.first_hertz || hertz.start > self.end() {
+            return None;
+        }
+        let bins = self.nearest(hertz.start)..=self.nearest(hertz.end);
+        let power = |bin: usize| self.decibels.get(bin).copied().filter(|power| power.is_finite());
+        let place = |bin: usize| Some((self.first_hertz + bin as f64 * self.hertz_per_bin, power(bin)?));
+        bins.filter_map(place).max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// Places of the marks: frequency in hertz, and the power of the nearest bin where that is finite.
+    fn marks(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        let place = move |hertz: &f64| Some((*hertz, *self.decibels.get(self.nearest(*hertz))?));
+        self.marks.iter().filter_map(place).filter(|(_, power)| power.is_finite())
     }
 
     /// Points of the curve: frequency in a unit and power, at least `low`.
@@ -110,9 +130,9 @@ impl Curves<'_> {
         for (index, curve) in self.curves.iter().enumerate() {
             let style = figure.line(COLOURS[index % COLOURS.len()], 1.25);
             let dot = COLOURS[index % COLOURS.len()].filled();
-            let marks = curve.marks().filter(|(_, power)| power.is_finite());
-            let marks =
-                marks.map(|(hertz, power)| Circle::new((hertz / frequency.unit, power), figure.pixels(3.0), dot));
+            let marks = curve
+                .marks()
+                .map(|(hertz, power)| Circle::new((hertz / frequency.unit, power), figure.pixels(3.0), dot));
             chart.draw_series(marks)?;
             let series = chart.draw_series(LineSeries::new(curve.points(frequency.unit, low), style))?;
             if index < MAX_NAMES && self.curves.len() > 1 {
@@ -132,7 +152,39 @@ impl Curves<'_> {
                 .label_font(figure.text(12.0))
                 .draw()?;
         }
+        if let Some(titled) = figure.titled {
+            titled.extend(self.titled_areas(&chart, [&frequency, &power]));
+        }
         Ok(())
+    }
+
+    /// Columns whose titles have the strongest bin of each curve with a name, and above them areas around the marks.
+    fn titled_areas<DB: DrawingBackend>(&self, chart: &Chart<DB>, [frequency, power]: [&Axis; 2]) -> Vec<TitledArea> {
+        let text = |curve: &Curve, (hertz, decibels): (f64, f64)| {
+            let name = if self.curves.len() > 1 { format!("{}: ", curve.name) } else { String::new() };
+            format!("{name}{}, {}", frequency.value(hertz), power.value((10.0 * decibels).round() / 10.0))
+        };
+        let (x, y) = chart.plotting_area().get_pixel_range();
+        let per_pixel = (frequency.range.end - frequency.range.start) * frequency.unit / x.len().max(1) as f64;
+        let hertz = |pixel: i32| frequency.range.start * frequency.unit + f64::from(pixel - x.start) * per_pixel;
+        let mut areas: Vec<TitledArea> = Vec::new();
+        for left in x.clone().step_by(COLUMN) {
+            let right = (left + COLUMN as i32).min(x.end);
+            let curves = self.curves.iter().take(MAX_NAMES);
+            let texts = curves.filter_map(|curve| Some(text(curve, curve.strongest(hertz(left)..hertz(right))?)));
+            let (width, title) = ((right - left) as u32, texts.collect::<Vec<_>>().join("\n"));
+            match areas.last_mut() {
+                Some(last) if last.title == title => last.size.0 += width,
+                _ => areas.push(TitledArea { at: (left, y.start), size: (width, y.len() as u32), title }),
+            }
+        }
+        areas.retain(|area| !area.title.is_empty());
+        for (curve, mark) in self.curves.iter().flat_map(|curve| curve.marks().map(move |mark| (curve, mark))) {
+            let (x, y) = chart.backend_coord(&(mark.0 / frequency.unit, mark.1));
+            let (half, side) = (i32::from(MARK_AREA / 2), u32::from(MARK_AREA));
+            areas.push(TitledArea { at: (x - half, y - half), size: (side, side), title: text(curve, mark) });
+        }
+        areas
     }
 }
 
@@ -146,6 +198,8 @@ mod tests {
         (decibels[12_345], decibels[40_000], decibels[7]) = (3.0, 2.0, -90.0);
         let curve = Curve { name: String::new(), first_hertz: 0.0, hertz_per_bin: 0.5, decibels, marks: vec![6172.7] };
         assert_eq!(curve.marks().collect::<Vec<_>>(), [(6172.7, 3.0)]);
+        assert_eq!(curve.strongest(6000.0..6200.0), Some((6172.5, 3.0)));
+        assert_eq!([curve.strongest(0.1..0.2), curve.strongest(20_001.0..20_002.0)], [Some((0.0, -50.0)), None]);
         let points = curve.points(1000.0, -80.0);
         assert!(points.len() <= MAX_POINTS && points.windows(2).all(|pair| pair[0].0 <= pair[1].0));
         for wanted in [(6.1725, 3.0), (20.0, 2.0), (0.0035, -80.0)] {

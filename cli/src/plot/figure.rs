@@ -55,6 +55,16 @@ pub struct PlacedImage {
     pub pixel_size: (u32, u32),
 }
 
+/// Rectangle of a drawing with text that a page shows while the pointer is over it.
+pub struct TitledArea {
+    /// Left and top.
+    pub at: (i32, i32),
+    /// Width and height.
+    pub size: (u32, u32),
+    /// The text.
+    pub title: String,
+}
+
 /// Surface of one figure.
 pub struct Figure<'a, DB: DrawingBackend> {
     /// Its area.
@@ -63,6 +73,8 @@ pub struct Figure<'a, DB: DrawingBackend> {
     pub scale: f64,
     /// Destination of images.
     pub images: Images<'a>,
+    /// Destination of titled areas, on a page.
+    pub titled: Option<&'a mut Vec<TitledArea>>,
 }
 
 /// Axis: its name with the unit, and the values at its ends in that unit.
@@ -92,6 +104,12 @@ impl Axis {
     pub fn time(seconds: f64) -> Self {
         let units = [("d", 86_400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)];
         Self::in_unit("time", 0.0..seconds, 2.0, &units)
+    }
+
+    /// A value, given in the base unit, with the unit of the axis.
+    pub fn value(&self, value: f64) -> String {
+        let unit = self.label.rsplit_once(", ").map_or("", |(_, unit)| unit);
+        format!("{} {unit}", number(&(value / self.unit)))
     }
 
     /// The axis in the largest unit of which the range holds `least`, or in the smallest unit.
@@ -215,6 +233,8 @@ mod tests {
         let labels = [1e-7, 0.5, 12.0, 119.0, 600.0, 86_400.0, 1e6].map(|seconds| Axis::time(seconds).label);
         assert_eq!(labels, ["time, µs", "time, ms", "time, s", "time, s", "time, min", "time, h", "time, d"]);
         assert_eq!(Axis::time(600.0).range, 0.0..10.0);
+        assert_eq!(Axis::frequency(0.0..6000.0).value(1250.0), "1.25 kHz");
+        assert_eq!(Axis::decibels("power |X|², dB re 1 V²", -3.0..0.0).value(-2.5), "−2.5 dB re 1 V²");
         // Of no width, as of a recording that could not be read.
         assert!(Axis::frequency(0.0..0.0).range.end > 0.0);
     }

@@ -19,7 +19,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 
 pub use curves::{Curve, Curves};
-use figure::{Figure, Images, PlacedImage, register_font};
+use figure::{Figure, Images, PlacedImage, TitledArea, register_font};
 pub use heat_map::SpectrogramPlot;
 use heat_map::palette;
 pub use picture::Picture;
@@ -82,8 +82,8 @@ impl PlotFormat {
         register_font();
         let bytes = match self {
             Self::Png => png(figures)?,
-            Self::Svg => svg(&text.title, figures)?.into_bytes(),
-            Self::Html => page(text, &svg(&text.title, figures)?).into_bytes(),
+            Self::Svg => svg(&text.title, figures, false)?.into_bytes(),
+            Self::Html => page(text, &svg(&text.title, figures, true)?).into_bytes(),
         };
         write_atomically(path, &bytes)
     }
@@ -109,14 +109,16 @@ fn page(text: &PlotPage<'_>, drawing: &str) -> String {
     document.html()
 }
 
-/// The drawing as an SVG element, with a title for screen readers. Heat maps are embedded images, below everything else.
-fn svg(title: &str, figures: &[PlotFigure<'_>]) -> io::Result<String> {
+/// The drawing as an SVG element, with a title for screen readers. Heat maps are embedded images, below everything else;
+/// invisible areas that show values under the pointer, if wanted, are above it.
+fn svg(title: &str, figures: &[PlotFigure<'_>], shows_values: bool) -> io::Result<String> {
     let (width, height) = (SIZE.0, SIZE.1 * figures.len().max(1) as u32);
-    let (mut text, mut images) = (String::new(), Vec::new());
+    let (mut text, mut images, mut titled) = (String::new(), Vec::new(), Vec::new());
     {
         let root = SVGBackend::with_string(&mut text, (width, height)).into_drawing_area();
         for (figure, area) in figures.iter().zip(root.split_evenly((figures.len().max(1), 1))) {
-            figure.draw(Figure { area, scale: 1.0, images: Images::Placed(&mut images) })?;
+            let (images, titled) = (Images::Placed(&mut images), shows_values.then_some(&mut titled));
+            figure.draw(Figure { area, scale: 1.0, images, titled })?;
         }
         root.present().map_err(io::Error::other)?;
     }
@@ -131,6 +133,15 @@ fn svg(title: &str, figures: &[PlotFigure<'_>]) -> io::Result<String> {
     }
     let body = text.find('>').map_or(0, |end| end + 1);
     text.insert_str(body, &below);
+    if shows_values {
+        let rectangle = |TitledArea { at: (x, y), size: (width, height), title }: &TitledArea| {
+            let title = escape(title);
+            format!("\n<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"><title>{title}</title></rect>")
+        };
+        let areas: String = titled.iter().map(rectangle).collect();
+        let end = text.rfind("</svg>").unwrap_or(text.len());
+        text.insert_str(end, &format!("<g fill=\"none\" pointer-events=\"all\">{areas}\n</g>\n"));
+    }
     Ok(text.replacen("<svg ", "<svg role=\"img\" ", 1))
 }
 
@@ -143,7 +154,7 @@ fn png(figures: &[PlotFigure<'_>]) -> io::Result<Vec<u8>> {
         let mut drawn = vec![255; (size.0 * size.1) as usize * PIXEL];
         {
             let area: DrawingArea<_, Shift> = BitMapBackend::with_buffer(&mut drawn, size).into_drawing_area();
-            figure.draw(Figure { area: area.clone(), scale: f64::from(scale), images: Images::Drawn })?;
+            figure.draw(Figure { area: area.clone(), scale: f64::from(scale), images: Images::Drawn, titled: None })?;
             area.present().map_err(io::Error::other)?;
         }
         pixels.extend(averaged(&drawn, size.0 as usize));
@@ -259,6 +270,22 @@ mod tests {
         assert!(!text.contains("NaN") && !text.contains("inf"));
         let page = String::from_utf8(written("x.html", &figures())).unwrap();
         assert!(page.contains("8000 Hz") && page.contains("<svg"));
+    }
+
+    #[test]
+    fn a_page_shows_the_values_of_columns_and_marks_under_the_pointer() {
+        let (curves, map) = figures();
+        let page = String::from_utf8(written("x.html", &(curves[..1].to_vec(), map))).unwrap();
+        let titles = |title: &str| page.matches(&format!("<title>{title}</title></rect>")).count();
+        // Of four bins, the second has no power; the strongest has a mark 33 Hz above it.
+        assert_eq!(titles("2.7 kHz, 3 dB"), 1);
+        assert_eq!(["0 kHz, −10 dB", "2.666667 kHz, 3 dB", "4 kHz, −4 dB"].map(titles), [2, 1, 1]);
+        assert_eq!(page.matches("</title></rect>").count(), 5);
+        let page = String::from_utf8(written("x.html", &figures())).unwrap();
+        let of_curve = "a &lt;b&gt; &amp; c: 4 kHz, −4 dB";
+        assert!(page.contains(&format!("<title>{of_curve}\n{of_curve}</title>")), "one line per curve");
+        let drawing = String::from_utf8(written("x.svg", &figures())).unwrap();
+        assert!(!drawing.contains("</title></rect>"), "vector graphics have no invisible areas");
     }
 
     #[test]
