@@ -42,6 +42,9 @@ pub struct InputOptions {
     /// Pairs of channels are the in-phase and quadrature parts of complex samples, as in IQ recordings in WAV
     #[arg(long)]
     pub iq: bool,
+    /// Centre frequency of complex samples, which is added to their frequencies: 0 to 1e12 [default: what a file says, or 0]
+    #[arg(long, value_name = "HZ", value_parser = centre)]
+    pub centre: Option<f64>,
     /// Lines at the start of a table of text that are not read
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub skip_rows: usize,
@@ -85,6 +88,7 @@ impl InputOptions {
             time_column: self.time_column.clone(),
             skip_rows: self.skip_rows,
             is_complex: self.iq,
+            centre: self.centre,
             ignores_times: false,
         };
         for output in outputs.into_iter().flatten() {
@@ -249,6 +253,13 @@ fn rate(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(rate) if (least..=most).contains(&rate) => Ok(rate),
         _ => Err(format!("`{text}` is not a sample rate: a number from 0.000001 to 1e12")),
+    }
+}
+
+fn centre(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(centre) if (0.0..=RATES[1]).contains(&centre) => Ok(centre),
+        _ => Err(format!("`{text}` is not a centre frequency: a number from 0 to 1e12")),
     }
 }
 

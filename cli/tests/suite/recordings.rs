@@ -105,7 +105,9 @@ fn complex_samples_have_frequencies_of_both_signs() {
     for (input, more, centre) in [
         (&raw, &["--format", "cf32", "--rate", "1e6"][..], 0.0),
         (&meta, &[], 1e8),
+        (&meta, &["--centre", "2e8"], 2e8),
         (&pairs, &["--iq", "--rate", "1e6"], 0.0),
+        (&pairs, &["--iq", "--rate", "1e6", "--centre", "9e7"], 9e7),
     ] {
         let peaks = |options: &[&str]| {
             success(&[&["peaks", text(input)], more, &estimate[..], options].concat());

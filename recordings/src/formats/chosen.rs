@@ -1,4 +1,4 @@
-//! Choices of the caller about any recording: its channels, its rate, and whether it is complex.
+//! Choices of the caller about any recording: its channels, its rate, whether it is complex, and its centre frequency.
 
 use super::{ReadOptions, RecordingLayout, SampleReader};
 use crate::error::RecordingProblem;
@@ -12,17 +12,18 @@ struct ChosenReader {
     known: usize,
 }
 
-/// The recording that the options choose from another: its channels, its rate, and whether it is complex.
+/// The recording that the options choose from another: its channels, its rate, whether it is complex, and its centre
+/// frequency.
 ///
 /// # Errors
-/// For a channel that is not there, and for channels that are not pairs.
+/// For a channel that is not there, for channels that are not pairs, and for the centre frequency of real samples.
 pub(crate) fn choose(
     inner: Box<dyn SampleReader>,
     options: &ReadOptions,
 ) -> Result<Box<dyn SampleReader>, RecordingProblem> {
     let mut layout = inner.layout().clone();
     let known = layout.notes.len();
-    if options.channels.is_empty() && options.rate.is_none() && !options.is_complex {
+    if options.channels.is_empty() && options.rate.is_none() && options.centre.is_none() && !options.is_complex {
         return Ok(inner);
     }
     if options.is_complex && !layout.is_complex {
@@ -48,6 +49,15 @@ pub(crate) fn choose(
             layout.remark(format!("its rate of {own} Hz is replaced by --rate {rate}"));
         }
         layout.rate = Some(rate);
+    }
+    if let Some(centre) = options.centre {
+        if !layout.is_complex {
+            return Err(RecordingProblem::Option { option: "--centre", kind: "complex samples" });
+        }
+        if layout.centre != 0.0 && layout.centre != centre {
+            layout.remark(format!("its centre frequency of {} Hz is replaced by --centre {centre}", layout.centre));
+        }
+        layout.centre = centre;
     }
     Ok(Box::new(ChosenReader { inner, channels, layout, known }))
 }

@@ -122,6 +122,8 @@ pub struct ReadOptions {
     pub skip_rows: usize,
     /// Whether pairs of channels are the parts of complex samples.
     pub is_complex: bool,
+    /// Frequency in hertz that frequency 0 of a complex recording stands for, instead of what the file says.
+    pub centre: Option<f64>,
 }
 
 /// Recording opened for reading from its start to its end.

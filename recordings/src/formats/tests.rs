@@ -710,6 +710,11 @@ fn complex_samples_are_pairs_of_channels() {
     let (samples, layout, _) = noted(&path, &iq);
     assert!(layout.is_complex && layout.channels == 2);
     assert_eq!(samples, pairs.chunks(4).flat_map(|row| [row[2], row[3]]).collect::<Vec<_>>());
+    assert_eq!(layout.centre, 0.0);
+    let centred = ReadOptions { centre: Some(1e8), ..iq };
+    assert_eq!(open_with(&path, &centred).unwrap().layout().centre, 1e8);
+    let real = ReadOptions { is_complex: false, ..centred };
+    assert_eq!(open_with(&path, &real).err().unwrap().to_string(), "--centre is for complex samples");
     let wav = wav(&folder, 16, SampleFormat::Int);
     let odd = ReadOptions { is_complex: true, ..ReadOptions::default() };
     assert!(open_with(&wav, &odd).err().unwrap().to_string().contains("3 channels, not pairs"));
