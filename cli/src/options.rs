@@ -36,6 +36,9 @@ pub struct InputOptions {
     /// Channel to read, by label or by number from 0; may be repeated [default: all]
     #[arg(long, value_name = "NAME")]
     pub channel: Vec<String>,
+    /// Data set of an HDF5 or MATLAB 7.3 file to read, by its path in the file [default: the longest]
+    #[arg(long, value_name = "NAME")]
+    pub dataset: Option<String>,
     /// Column of times of a table, by title or by number from 0 [default: found by its title]
     #[arg(long, value_name = "NAME")]
     pub time_column: Option<String>,
@@ -85,6 +88,7 @@ impl InputOptions {
         sources.options = ReadOptions {
             rate: self.rate,
             channels: self.channel.clone(),
+            dataset: self.dataset.clone(),
             time_column: self.time_column.clone(),
             skip_rows: self.skip_rows,
             is_complex: self.iq,

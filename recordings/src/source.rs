@@ -164,7 +164,7 @@ impl Sources {
     pub fn reader(&self, source: &RecordingSource) -> Result<Box<dyn SampleReader>, RecordingProblem> {
         let raw_rate = self.options.rate.unwrap_or(1.0);
         if self.raw.is_some() {
-            formats::ensure_options(None, &self.options)?;
+            formats::ensure_options(None, false, &self.options)?;
         }
         match (&source.path, self.raw) {
             (Some(path), None) => formats::open_with(path, &self.options),

@@ -478,6 +478,7 @@ fn impossible_commands_are_refused_with_a_reason() {
     refused(&[input, "--shard", "-1/4"], "`-1/4` is not a shard: I/N with I from 1 to N");
     refused(&[input, "--channel", "left"], "it has no channel `left`; its channels are 0 to 0");
     refused(&[input, "--time-column", "t"], "--time-column is for tables");
+    refused(&[input, "--dataset", "x"], "--dataset is for HDF5 files");
     refused(&[input, "--n-fft", "8192"], "no recording has the 12288 samples of a frame");
     refused(&["-"], "need --rate and --format");
     refused(&["no-such.wav"], "no-such.wav: No such file");

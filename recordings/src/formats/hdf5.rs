@@ -12,7 +12,7 @@ use hdf5_pure::{
 use super::named_arrays::is_rate;
 use super::parts::{Calibration, Chunks, Part, PartsReader, array_titles};
 use super::raw::{NumberFormat, positive};
-use super::{Format, RecordingLayout, open_file};
+use super::{Format, ReadOptions, RecordingLayout, open_file};
 use crate::error::RecordingProblem;
 use crate::memory::SampleMemory;
 
@@ -78,11 +78,13 @@ struct DataSet {
     /// Whether time is the first dimension.
     is_by_time: bool,
     unit: String,
+    /// Sample rate among its attributes.
+    rate: Option<f64>,
 }
 
 /// Opens the longest data sets of a file, or of those that the caller names. Where time is the second dimension, the
 /// numbers are held in memory.
-pub(super) fn open(path: &Path, format: Format, wanted: &[String]) -> Result<PartsReader, RecordingProblem> {
+pub(super) fn open(path: &Path, format: Format, options: &ReadOptions) -> Result<PartsReader, RecordingProblem> {
     let problem = |error: Error| format.problem(error.to_string());
     let source = ReadSeekSource::new(open_file(path)?).map_err(|error| problem(error.into()))?;
     let file = File::from_source(Linked(source)).map_err(problem)?;
@@ -92,24 +94,39 @@ pub(super) fn open(path: &Path, format: Format, wanted: &[String]) -> Result<Par
     let is_wanted = |set: &DataSet| {
         let rest =
             |name: &String| name.strip_prefix(&set.name).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
-        wanted.iter().any(rest)
+        options.channels.iter().any(rest)
     };
+    if let Some(name) = &options.dataset {
+        let found: Vec<String> = sets.iter().map(|set| set.name.clone()).collect();
+        sets.retain(|set| set.name == name.trim_start_matches('/'));
+        if sets.is_empty() {
+            let found = if found.is_empty() { "none".into() } else { found.join(", ") };
+            return Err(format.problem(format!("it has no data set of numbers `{name}`; --dataset takes {found}")));
+        }
+        left_out.clear();
+    }
+    let any_rate = sets.iter().find_map(|set| set.rate);
     let by_name = sets.iter().any(is_wanted);
     sets.retain(|set| !by_name || is_wanted(set));
     let length = sets.iter().map(|set| set.length).max().unwrap_or(0);
     let is_complex = sets.iter().find(|set| set.length == length).is_some_and(|set| set.numbers.is_complex());
     let is_kept = |set: &DataSet| set.length == length && set.numbers.is_complex() == is_complex;
     let (sets, others): (Vec<_>, Vec<_>) = sets.into_iter().partition(is_kept);
-    left_out.extend(others.into_iter().map(|set| set.name));
+    let rate = rate.or_else(|| sets.iter().find_map(|set| set.rate)).or(any_rate);
     let mut layout = RecordingLayout { rate, is_complex, ..RecordingLayout::default() };
+    let hint = if others.is_empty() { "" } else { "without --dataset, " };
+    left_out.extend(others.into_iter().map(|set| set.name));
     if !left_out.is_empty() {
-        layout.remark(format!("data sets of other lengths or types are left out: {}", left_out.join(", ")));
+        layout.remark(format!("{hint}data sets of other lengths or types are left out: {}", left_out.join(", ")));
     }
     let channels = sets.iter().map(|set| set.channels).fold(0, u64::saturating_add);
     if length < 2 || channels > MAX_CHANNELS {
-        let count = if length < 2 { "no data set of numbers".into() } else { format!("{channels} channels") };
-        let others = if left_out.is_empty() { String::new() } else { format!(" beside {}", left_out.join(", ")) };
-        return Err(format.problem(format!("it has {count}{others}; links to other files are not followed")));
+        let beside = if left_out.is_empty() { String::new() } else { format!(" beside {}", left_out.join(", ")) };
+        let found = match length {
+            0 | 1 => format!("no data set of numbers{beside}; links to other files are not followed"),
+            _ => format!("{channels} channels{beside}: --dataset chooses a data set"),
+        };
+        return Err(format.problem(format!("it has {found}")));
     }
     let (mut parts, mut memory) = (Vec::new(), SampleMemory::default());
     for set in sets {
@@ -208,9 +225,9 @@ impl Found {
             self.rate = positive(numbers.first(&set.read_raw()?));
             return Ok(());
         }
-        self.rate = self.rate.or_else(|| rate_of(&attributes));
+        let rate = rate_of(&attributes);
         let unit = text("units").or_else(|| text("unit")).unwrap_or_default().to_owned();
-        self.sets.push(DataSet { name, set, numbers, length, channels, is_by_time, unit });
+        self.sets.push(DataSet { name, set, numbers, length, channels, is_by_time, unit, rate });
         Ok(())
     }
 }
@@ -355,6 +372,31 @@ mod tests {
         let pairs = CompoundTypeBuilder::new().f32_field("x").f32_field("y").build().unwrap();
         write(&pairs, &[60], bytes);
         assert!(problem(&path).contains("no data set of numbers beside x (compound"), "{}", problem(&path));
+    }
+
+    #[test]
+    fn a_data_set_that_is_named_is_read_alone() {
+        let open = |file: &str, dataset: &str| {
+            let options = ReadOptions { dataset: Some(dataset.into()), ..ReadOptions::default() };
+            super::super::open_with(&fixture(file), &options).map(|reader| reader.layout().clone())
+        };
+        for (file, dataset, channels, length, rate) in [
+            ("latest.h5", "short", 1, 5, 250.0),
+            ("latest.h5", "x", 2, 60, 250.0),
+            ("chunked.h5", "/g/x", 2, 60, 500.0),
+            ("matlab.mat", "FE", 1, 60, 12_000.0),
+        ] {
+            let layout = open(file, dataset).unwrap();
+            assert_eq!(
+                (layout.channels, layout.length, layout.rate),
+                (channels, Some(length), Some(rate)),
+                "{dataset}"
+            );
+            assert!(layout.notes.is_empty(), "{:?}", layout.notes);
+        }
+        let error = open("matlab.mat", "DF").unwrap_err().to_string();
+        assert!(error.ends_with("no data set of numbers `DF`; --dataset takes DE, FE"), "{error}");
+        assert!(layout("latest.h5").notes[0].to_string().starts_with("without --dataset, data sets"));
     }
 
     #[test]

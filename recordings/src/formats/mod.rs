@@ -114,6 +114,8 @@ pub struct ReadOptions {
     pub rate: Option<f64>,
     /// Channels to read, by label, or by number from 0; all of them if empty.
     pub channels: Vec<String>,
+    /// Data set of an HDF5 file to read, by its path in the file; the longest ones if none is named.
+    pub dataset: Option<String>,
     /// Column of times of a table, by title, or by number from 0.
     pub time_column: Option<String>,
     /// Whether rows of a table follow each other whatever their times, which give no rate.
@@ -195,8 +197,10 @@ pub fn open(path: &Path) -> Result<Box<dyn SampleReader>, RecordingProblem> {
 pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Box<dyn SampleReader>, RecordingProblem> {
     let format = Format::of(path).ok_or(RecordingProblem::UnknownFormat)?;
     open_file(path)?;
-    ensure_options(Some(format), options)?;
+    let is_hdf5 = format == Format::Hdf5 || format == Format::Mat && mat::is_hdf5(path)?;
+    ensure_options(Some(format), is_hdf5, options)?;
     let reader: Box<dyn SampleReader> = match format {
+        Format::Hdf5 | Format::Mat if is_hdf5 => Box::new(hdf5::open(path, format, options)?),
         Format::Wav => Box::new(wav::WavSamples::open(path)?),
         Format::Edf | Format::Bdf => Box::new(edf::EdfReader::open(path, format, &options.channels)?),
         Format::Npy => Box::new(npy::open(path)?),
@@ -204,9 +208,7 @@ pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Box<dyn SampleRea
         Format::Safetensors => Box::new(safetensors::open(path)?),
         Format::Csv => Box::new(csv::CsvReader::open(path, options)?),
         Format::Parquet | Format::Arrow => Box::new(arrow::TableReader::open(path, format, options)?),
-        Format::Mat if mat::is_hdf5(path)? => Box::new(hdf5::open(path, format, &options.channels)?),
         Format::Mat => Box::new(mat::open(path)?),
-        Format::Hdf5 => Box::new(hdf5::open(path, format, &options.channels)?),
         Format::BrainVision => Box::new(brainvision::open(path)?),
         Format::Wfdb => Box::new(wfdb::open(path)?),
         Format::MiniSeed => Box::new(miniseed::open(path, &options.channels)?),
@@ -218,7 +220,15 @@ pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Box<dyn SampleRea
 }
 
 /// Checks that a format, or samples without a header, are those that the options are for.
-pub(crate) fn ensure_options(format: Option<Format>, options: &ReadOptions) -> Result<(), RecordingProblem> {
+pub(crate) fn ensure_options(
+    format: Option<Format>,
+    is_hdf5: bool,
+    options: &ReadOptions,
+) -> Result<(), RecordingProblem> {
+    if options.dataset.is_some() && !is_hdf5 {
+        let kind = "HDF5 files and MATLAB files of version 7.3";
+        return Err(RecordingProblem::Option { option: "--dataset", kind });
+    }
     let is_table = matches!(format, Some(Format::Csv | Format::Parquet | Format::Arrow));
     if options.time_column.is_some() && !is_table {
         return Err(RecordingProblem::Option { option: "--time-column", kind: "tables" });
