@@ -123,9 +123,9 @@ pub enum RecordingProblem {
     #[error("it has {found} samples per second, and others that are used with it have {expected}")]
     OtherRate {
         /// Its rate.
-        found: u32,
+        found: f64,
         /// The rate of others.
-        expected: u32,
+        expected: f64,
     },
     /// The sample rate is out of range.
     #[error("its sample rate is {0:e} Hz, but must be from {min:e} to {max:e}", min = RATES[0], max = RATES[1])]

@@ -16,8 +16,8 @@ pub struct Recording {
     pub path: Arc<Path>,
     /// Channel within the file, counted from 0.
     pub channel: usize,
-    /// Samples per second, rounded; 1 where the file does not say.
-    pub sample_rate: u32,
+    /// Samples per second; none where the file does not say.
+    pub sample_rate: Option<f64>,
     /// The samples. Those of audio files are within [-1, 1): integers divided by full scale; floats are unchanged.
     pub samples: Samples,
 }
@@ -105,8 +105,8 @@ type Channels = (Option<f64>, Vec<Samples>);
 
 fn recordings(path: &Path, read: Result<Channels, RecordingProblem>) -> Result<Vec<Recording>, RecordingError> {
     let failed = |problem| RecordingError::Recording { path: path.to_owned(), problem };
-    let (rate, channels) = read.and_then(checked).map_err(failed)?;
-    let (path, sample_rate): (Arc<Path>, u32) = (path.into(), rate.map_or(1, |rate| rate.round() as u32));
+    let (sample_rate, channels) = read.and_then(checked).map_err(failed)?;
+    let path: Arc<Path> = path.into();
     let recording = |(channel, samples)| Recording { path: path.clone(), channel, sample_rate, samples };
     Ok(channels.into_iter().enumerate().map(recording).collect())
 }
@@ -251,7 +251,7 @@ mod tests {
             let recordings = read_recording(&path).unwrap();
             assert_eq!(recordings.len(), 1);
             let recording = &recordings[0];
-            assert_eq!((recording.channel, recording.sample_rate), (0, 12_345));
+            assert_eq!((recording.channel, recording.sample_rate), (0, Some(12_345.0)));
             assert_eq!(&*recording.path, path);
             for (sample, integer) in recording.samples.iter().zip(&integers) {
                 let exact = f64::from(*integer) / full as f64;
@@ -392,7 +392,7 @@ mod tests {
         fs::write(&path, bytes).unwrap();
         if let Ok(channels) = read_recording(&path) {
             let length = channels[0].samples.len();
-            prop_assert!(length > 0 && channels[0].sample_rate > 0);
+            prop_assert!(length > 0 && channels[0].sample_rate.is_none_or(|rate| rate > 0.0));
             prop_assert!(channels.iter().all(|channel| channel.samples.len() == length));
             prop_assert!(channels.iter().flat_map(|channel| channel.samples.iter()).all(|sample| sample.is_finite()));
         }

@@ -35,6 +35,7 @@ fn main() -> Result<()> {
 fn spectrum(path: &Path) -> Result<Figure> {
     let recordings = read_recording(path)?;
     let Recording { sample_rate, samples, .. } = recordings.first().context("no channel")?;
+    let sample_rate = sample_rate.context("no sample rate")?;
     ensure!(samples.len() >= OPTIONS.frame(), "{} is too short", path.display());
     let start = (samples.len() - OPTIONS.frame()) / 2;
     let device = Device::flex();
@@ -47,7 +48,7 @@ fn spectrum(path: &Path) -> Result<Figure> {
     let bins: Vec<i64> = peaks.bins.into_data().iter().collect();
     let power: Vec<f64> = power.iter::<f32>().map(f64::from).collect();
     let strongest = power.iter().copied().fold(0.0, f64::max);
-    let hertz = |bin: usize| bin as f64 * f64::from(*sample_rate) / OPTIONS.n_fft as f64;
+    let hertz = |bin: usize| bin as f64 * sample_rate / OPTIONS.n_fft as f64;
     let point = |bin: usize| Point::at(hertz(bin), 10.0 * (power[bin] / strongest).log10());
     let peak = |bin: usize| Point { label: Some(format!("{} Hz", fixed(hertz(bin), 0))), ..point(bin) };
 
@@ -65,7 +66,7 @@ fn spectrum(path: &Path) -> Result<Figure> {
     figure.caption = format!(
         "{} samples at {} Hz, {} segments of {}, Hann window.",
         fixed(OPTIONS.frame() as f64, 0),
-        fixed(f64::from(*sample_rate), 0),
+        fixed(sample_rate, 0),
         OPTIONS.segments,
         fixed(OPTIONS.n_fft as f64, 0),
     );

@@ -190,7 +190,7 @@ mod tests {
         let recording = firefly_recordings::Recording {
             path: std::path::Path::new("hum.wav").into(),
             channel: 0,
-            sample_rate: 1,
+            sample_rate: None,
             samples: ramp.into(),
         };
         let corpus = Corpus::from_recordings(vec![recording], 1).unwrap();

@@ -10,6 +10,14 @@ use firefly_recordings::{
 
 use super::error::{DataError, check_frame};
 
+/// Relative difference of rates that are one: times of a table and a rate that is typed have few digits.
+const RATE_TOLERANCE: f64 = 1e-4;
+
+/// Whether two sample rates are one, but for rounding.
+pub(crate) fn is_same_rate(a: f64, b: f64) -> bool {
+    (a - b).abs() <= RATE_TOLERANCE * b
+}
+
 /// Recordings in the order of their paths and channels, each at least one frame long; at least one. Cloning shares
 /// them.
 #[derive(Debug, Clone)]
@@ -114,9 +122,9 @@ impl Corpus {
     }
 
     /// Distinct sample rates, ascending.
-    pub fn sample_rates(&self) -> Vec<u32> {
-        let mut rates: Vec<u32> = self.recordings.iter().map(|r| r.sample_rate).collect();
-        rates.sort_unstable();
+    pub fn sample_rates(&self) -> Vec<f64> {
+        let mut rates: Vec<f64> = self.recordings.iter().filter_map(|r| r.sample_rate).collect();
+        rates.sort_unstable_by(f64::total_cmp);
         rates.dedup();
         rates
     }
@@ -126,13 +134,13 @@ impl Corpus {
     /// # Errors
     /// [`RecordingProblem::OtherRate`] for the first recording of another rate.
     pub fn check_one_rate<'a>(corpora: impl IntoIterator<Item = &'a Self>) -> Result<(), DataError> {
-        let mut recordings =
-            corpora.into_iter().flat_map(Self::recordings).filter(|recording| recording.sample_rate != 1);
-        let Some(Recording { sample_rate: expected, .. }) = recordings.next() else { return Ok(()) };
-        match recordings.find(|recording| recording.sample_rate != *expected) {
+        let recordings = corpora.into_iter().flat_map(Self::recordings);
+        let mut rates = recordings.filter_map(|recording| Some((&recording.path, recording.sample_rate?)));
+        let Some((_, expected)) = rates.next() else { return Ok(()) };
+        match rates.find(|(_, rate)| !is_same_rate(*rate, expected)) {
             None => Ok(()),
-            Some(Recording { path, sample_rate, .. }) => {
-                let problem = RecordingProblem::OtherRate { found: *sample_rate, expected: *expected };
+            Some((path, found)) => {
+                let problem = RecordingProblem::OtherRate { found, expected };
                 Err(RecordingError::Recording { path: path.to_path_buf(), problem }.into())
             }
         }

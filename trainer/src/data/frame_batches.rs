@@ -114,7 +114,7 @@ mod tests {
         Recording {
             path: PathBuf::from(format!("{length}.wav")).into(),
             channel: 0,
-            sample_rate: 100,
+            sample_rate: Some(100.0),
             samples: samples.into(),
         }
     }

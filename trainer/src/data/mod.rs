@@ -20,6 +20,7 @@ use sha2::{Digest, Sha256};
 
 pub use added_noise::{AddedNoise, NoiseKind};
 pub use corpus::Corpus;
+pub(crate) use corpus::is_same_rate;
 pub use draw::{Part, dropout_seed, normal, normal_rows, uniform};
 pub use epoch_order::EpochOrder;
 pub use error::DataError;

@@ -15,15 +15,15 @@ pub mod zoo_model;
 use firefly_recordings::Recording;
 
 pub use crate::config::TaskName;
+use crate::data::is_same_rate;
 use crate::task::TaskError;
 
 /// Checks that recordings have the sample rate of the configuration.
 fn check_rate(recordings: &[Recording], expected: f64) -> Result<(), TaskError> {
-    let expected = expected.round() as u32;
-    // Formats that say no rate have the rate 1.
-    let differs = |recording: &&Recording| ![expected, 1].contains(&recording.sample_rate);
-    recordings.iter().find(differs).map_or(Ok(()), |Recording { path, sample_rate, .. }| {
-        let reason = format!("it has {sample_rate} samples per second, but data.sample_rate is {expected}");
+    // Files that do not say their rate are of any.
+    let mut rates = recordings.iter().filter_map(|recording| Some((&recording.path, recording.sample_rate?)));
+    rates.find(|(_, rate)| !is_same_rate(*rate, expected)).map_or(Ok(()), |(path, rate)| {
+        let reason = format!("it has {rate} samples per second, but data.sample_rate is {expected}");
         Err(TaskError::Input(path.to_path_buf(), reason))
     })
 }

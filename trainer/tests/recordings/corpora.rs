@@ -22,7 +22,7 @@ fn bearing(data: &Path) {
     let train = Corpus::load(&data.join("bearing/train"), FRAME).unwrap();
     let test = Corpus::load(&data.join("bearing/test"), FRAME).unwrap();
     assert_eq!((train.files(), test.files()), (28, 9));
-    assert_eq!(train.sample_rates(), [12_000]);
+    assert_eq!(train.sample_rates(), [12_000.0]);
     let config =
         RecordingsConfig { test: Some(data.join("bearing/test")), ..RecordingsConfig::new(data.join("bearing/train")) };
     let corpora = config.load(FRAME, 7).unwrap();
@@ -46,6 +46,6 @@ fn speech(data: &Path) {
 fn electrocardiogram(data: &Path) {
     let ecg = Corpus::load(&data.join("ecg"), FRAME).unwrap();
     assert_eq!((ecg.files(), ecg.recordings().len()), (1, 2));
-    assert_eq!(ecg.sample_rates(), [360]);
+    assert_eq!(ecg.sample_rates(), [360.0]);
     assert_eq!(ecg.recordings()[0].samples.len(), 5 * 60 * 360);
 }

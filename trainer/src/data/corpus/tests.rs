@@ -35,7 +35,7 @@ fn files_come_sorted_from_all_folders() {
     let expected = [("a/a.wav", 0), ("a/z.WAV", 0), ("a.wav", 0), ("b.wav", 0), ("stereo.wav", 0), ("stereo.wav", 1)];
     assert_eq!(order, expected.map(|(key, channel)| (key.to_owned(), channel)));
     assert_eq!((corpus.files(), corpus.skipped(), corpus.samples()), (5, 0, 600));
-    assert_eq!(corpus.sample_rates(), [360, 8000]);
+    assert_eq!(corpus.sample_rates(), [360.0, 8000.0]);
     assert_eq!(corpus.file_ranges(), [0..1, 1..2, 2..3, 3..4, 4..6]);
 }
 
@@ -85,7 +85,7 @@ fn recordings_in_memory_are_put_in_order() {
     let recording = |path: &str, channel| Recording {
         path: Path::new(path).into(),
         channel,
-        sample_rate: 100,
+        sample_rate: Some(100.0),
         samples: vec![0.0; 20].into(),
     };
     let given = vec![recording("b", 1), recording("a", 0), recording("b", 0)];
@@ -99,8 +99,8 @@ fn recordings_in_memory_are_put_in_order() {
 
 #[test]
 fn recordings_of_several_rates_are_found() {
-    let corpus = |rates: &[u32]| {
-        let recording = |(channel, rate): (usize, &u32)| Recording {
+    let corpus = |rates: &[Option<f64>]| {
+        let recording = |(channel, rate): (usize, &Option<f64>)| Recording {
             path: Path::new("x").into(),
             channel,
             sample_rate: *rate,
@@ -108,9 +108,10 @@ fn recordings_of_several_rates_are_found() {
         };
         Corpus::from_recordings(rates.iter().enumerate().map(recording).collect(), 20).unwrap()
     };
-    Corpus::check_one_rate([&corpus(&[8000, 1, 8000]), &corpus(&[8000])]).unwrap();
+    let [slow, rounded, other, fast] = [243.9024, 243.9, 244.2, 16_000.0].map(Some);
+    Corpus::check_one_rate([&corpus(&[slow, None, rounded]), &corpus(&[slow])]).unwrap();
     Corpus::check_one_rate([]).unwrap();
-    for corpora in [[corpus(&[8000, 1]), corpus(&[16_000])], [corpus(&[8000, 16_000]), corpus(&[8000])]] {
+    for corpora in [[corpus(&[slow, None]), corpus(&[other])], [corpus(&[slow, fast]), corpus(&[slow])]] {
         let error = Corpus::check_one_rate(&corpora).unwrap_err().to_string();
         assert!(error.contains("reading x"), "{error}");
     }

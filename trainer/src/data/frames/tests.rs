@@ -14,7 +14,7 @@ fn corpus(parts: &[(&str, usize, usize)], frame: usize) -> Corpus {
         .map(|(r, &(file, channel, length))| Recording {
             path: Path::new(file).into(),
             channel,
-            sample_rate: 100,
+            sample_rate: Some(100.0),
             samples: (0..length).map(|s| (1000 * r + s) as f32).collect::<Vec<_>>().into(),
         })
         .collect();

@@ -19,7 +19,7 @@ fn recordings(count: usize) -> Corpus {
         .map(|n| Recording {
             path: PathBuf::from(format!("{n}.wav")).into(),
             channel: 0,
-            sample_rate: 100,
+            sample_rate: Some(100.0),
             samples: (0..200).map(|s| (n * 1000 + s) as f32).collect::<Vec<_>>().into(),
         })
         .collect();

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn recording(path: &str, channel: usize) -> Recording {
-    Recording { path: Path::new(path).into(), channel, sample_rate: 100, samples: vec![0.0; 8].into() }
+    Recording { path: Path::new(path).into(), channel, sample_rate: Some(100.0), samples: vec![0.0; 8].into() }
 }
 
 /// Each name with so many channels.

@@ -250,7 +250,7 @@ mod tests {
     }
 
     /// A recording of 64 samples.
-    fn corpus(name: &str, sample_rate: u32) -> Corpus {
+    fn corpus(name: &str, sample_rate: Option<f64>) -> Corpus {
         let (path, samples) = (Path::new(name).into(), vec![0.5; 64].into());
         Corpus::from_recordings(vec![Recording { path, channel: 0, sample_rate, samples }], 1).unwrap()
     }
@@ -258,12 +258,12 @@ mod tests {
     #[test]
     fn recordings_of_another_rate_than_that_of_the_configuration_are_refused() {
         let data = DataSection { sample_rate: 12_000.0, ..DataSection::default() };
-        let labelled = |rate: u32| Examples::of(&corpus("a_1.wav", rate), &data, &["a".into()]).err();
-        let unlabelled = |rate: u32| Examples::unlabelled(&corpus("a_1.wav", rate), &data).err();
-        for of_rate in [&labelled as &dyn Fn(u32) -> Option<TaskError>, &unlabelled] {
-            assert!(of_rate(12_000).is_none());
-            assert!(of_rate(1).is_none(), "a file that does not say its rate");
-            let message = of_rate(8_000).unwrap().to_string();
+        let labelled = |rate: Option<f64>| Examples::of(&corpus("a_1.wav", rate), &data, &["a".into()]).err();
+        let unlabelled = |rate: Option<f64>| Examples::unlabelled(&corpus("a_1.wav", rate), &data).err();
+        for of_rate in [&labelled as &dyn Fn(Option<f64>) -> Option<TaskError>, &unlabelled] {
+            assert!(of_rate(Some(12_000.0)).is_none());
+            assert!(of_rate(None).is_none(), "a file that does not say its rate");
+            let message = of_rate(Some(8_000.0)).unwrap().to_string();
             assert_eq!(message, "a_1.wav: it has 8000 samples per second, but data.sample_rate is 12000");
         }
     }
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn labels_that_are_empty_or_not_among_the_classes_are_refused() {
         let error = |name: &str| {
-            let corpus = corpus(name, 8_000);
+            let corpus = corpus(name, Some(8_000.0));
             Examples::of(&corpus, &DataSection::default(), &["a".into(), "b".into()])
                 .err()
                 .map(|error| error.to_string())

@@ -41,9 +41,8 @@ pub(super) fn files(
             });
             channels.push(whole.map_err(|error: TaskError| refused(error.to_string()))?);
         }
-        let rate = recordings.first().map(|recording| recording.sample_rate).filter(|rate| *rate > 1);
-        let rate = rate.unwrap_or(config.data.sample_rate.round() as u32);
-        wav(&channels, rate).map_err(|error| refused(error.to_string()))
+        let rate = recordings.first().and_then(|recording| recording.sample_rate).unwrap_or(config.data.sample_rate);
+        wav(&channels, rate.round() as u32).map_err(|error| refused(error.to_string()))
     };
     let mut names = HashSet::new();
     let files = inputs.iter().zip(over_devices(placed, inputs, file)?);
@@ -151,7 +150,7 @@ mod tests {
         let channels = [vec![0.25, -1.5, 3.0], vec![1.0, 0.0, -1.0]];
         std::fs::write(&path, wav(&channels, 8_000).unwrap()).unwrap();
         let found = read_recording(&path).unwrap();
-        assert_eq!(found[0].sample_rate, 8_000);
+        assert_eq!(found[0].sample_rate, Some(8_000.0));
         assert_eq!([found[0].samples.to_vec(), found[1].samples.to_vec()], channels);
     }
 }
