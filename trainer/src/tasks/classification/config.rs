@@ -102,7 +102,7 @@ impl Sections for Classification {
         ensure(divides, "data.patch", data.patch, "a divisor of data.samples")?;
         // Whether the model's input follows from them or not.
         let rate = data.sample_rate;
-        ensure((1.0..=1e9).contains(&rate), "data.sample_rate", rate, "from 1 to 1,000,000,000")?;
+        ensure((1e-6..=1e9).contains(&rate), "data.sample_rate", rate, "from 0.000001 to 1,000,000,000")?;
         ensure((2..=MAX_SAMPLES).contains(&data.n_fft), "data.n_fft", data.n_fft, "from 2 to 4,194,304")?;
         data.synthetic.validate().map_err(|error| in_section("data.synthetic", error))?;
         validate_input(config)?;
