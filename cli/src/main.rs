@@ -159,3 +159,55 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::error::ErrorKind;
+
+    use super::*;
+
+    /// Characters of the longest line of a help text, that of `firefly train eval --data`.
+    const MAX_LINE: usize = 397;
+
+    /// Checks the printed help of a command at `path` and of those below it; returns how many there are.
+    fn check_help(command: &clap::Command, path: &[&str]) -> usize {
+        let path = [path, &[command.get_name()]].concat();
+        let help = Cli::try_parse_from(path.iter().copied().chain(["--help"])).err().unwrap();
+        assert_eq!(help.kind(), ErrorKind::DisplayHelp, "{path:?}: {help}");
+        let help = help.to_string();
+        assert!(command.get_about().is_some_and(|about| help.contains(&about.to_string())), "{path:?}: {help}");
+        for line in help.lines() {
+            assert!(
+                line.chars().count() <= MAX_LINE,
+                "{path:?}: a line of {} characters: {line}",
+                line.chars().count()
+            );
+        }
+        for argument in command.get_arguments().filter(|argument| !argument.is_hide_set()) {
+            let name = argument.to_string();
+            let is_described = argument.get_help().is_some_and(|text| !text.to_string().trim().is_empty());
+            assert!(is_described, "{path:?}: {name} has no help");
+            // Its name is followed by those of its values.
+            let (_, below) = help.split_once(&name).unwrap_or_else(|| panic!("{path:?}: {name} is not in {help}"));
+            let defaults: Vec<_> = argument.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
+            if argument.get_action().takes_values() && !defaults.is_empty() {
+                let default = format!("[default: {}]", defaults.join(" "));
+                assert!(below.contains(&default), "{path:?}: {default} of {name} is not in {help}");
+            }
+        }
+        let is_listed = |command: &&clap::Command| !command.is_hide_set() && command.get_name() != "help";
+        command.get_subcommands().filter(is_listed).map(|command| 1 + check_help(command, &path)).sum()
+    }
+
+    #[test]
+    fn the_help_of_every_command_describes_every_argument() {
+        // Checks names of arguments, where the build has debug assertions.
+        Cli::command().debug_assert();
+        let mut program = Cli::command();
+        program.build();
+        let commands = check_help(&program, &[]);
+        assert!(commands >= 5, "{commands} commands");
+        #[cfg(all(feature = "train", feature = "bench"))]
+        assert!(commands >= 5 + 6 + 15, "{commands} commands");
+    }
+}
