@@ -1,28 +1,59 @@
 //! Commands that are killed and started again: their outputs have the bytes of an uninterrupted command.
 
-use std::fs;
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
 use crate::common::{errors, firefly, run, samples, text, wav};
 
-/// Runs a command to its end, killing it again and again on the way; returns its last output and the number of kills.
-fn killed_and_continued(arguments: &[&str], check: impl Fn()) -> (Output, usize) {
-    let (mut kills, mut delay) = (0, 10);
-    loop {
-        let mut child = firefly(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        sleep(Duration::from_millis(delay));
-        if child.try_wait().unwrap().is_some() || kills == 40 {
-            return (child.wait_with_output().unwrap(), kills);
+/// Number of the recording of each whole entry of a journal; none if there is no journal.
+fn recordings_in(journal: &Path) -> Vec<u64> {
+    let Ok(file) = File::open(journal) else { return Vec::new() };
+    let mut left = file.metadata().unwrap().len();
+    let mut entries = BufReader::new(file);
+    let mut statement = Vec::new();
+    left = left.saturating_sub(entries.read_until(b'\n', &mut statement).unwrap() as u64);
+    let mut recordings = Vec::new();
+    // Length of the payload, checksum, and the payload's first values: kind of entry and recording.
+    let mut head = [0; 4 + 4 + 1 + 8];
+    while entries.read_exact(&mut head).is_ok() {
+        let bytes = 8 + u64::from(u32::from_le_bytes(*head.first_chunk().unwrap()));
+        if bytes > left {
+            break;
         }
-        child.kill().unwrap();
-        child.wait().unwrap();
-        check();
-        kills += 1;
-        delay += 25;
+        left -= bytes;
+        recordings.push(u64::from_le_bytes(*head.last_chunk().unwrap()));
+        entries.seek_relative(bytes as i64 - head.len() as i64).unwrap();
     }
+    recordings
+}
+
+/// The journal of an output.
+fn journal_of(out: &Path) -> PathBuf {
+    let mut name = out.as_os_str().to_owned();
+    name.push(".journal");
+    name.into()
+}
+
+/// Runs a command until the journal of its output has so many entries, and one of a recording of this number or a later
+/// one; then kills it. False if the command ended before.
+fn was_killed_at(arguments: &[&str], out: &Path, entries: usize, recording: u64) -> bool {
+    let journal = journal_of(out);
+    let mut child = firefly(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while child.try_wait().unwrap().is_none() {
+        let found = recordings_in(&journal);
+        if found.len() >= entries && found.last().is_some_and(|last| *last >= recording) {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        } else {
+            sleep(Duration::from_millis(1));
+        }
+    }
+    // A command that ends removes its journal.
+    journal.exists()
 }
 
 /// Journals and unfinished outputs, which are there as long as a command can be continued.
@@ -42,25 +73,36 @@ fn a_killed_command_continues_to_the_same_bytes() {
     fs::write(many.join("bad.wav"), "no sound").unwrap();
     let one = wav(&folder.path().join("one.wav"), 2, &signal);
     let many = text(&many);
-    let commands: [(&[&str], &str, i32); 6] = [
-        (&["peaks", many, "--step", "64"], "parquet", 1),
-        (&["peaks", many, "--step", "64"], "npy", 1),
-        (&["peaks", many, "--step", "128", "--local-maxima", "--height", "-20dB"], "csv", 1),
-        (&["peaks", many, "--step", "64", "--device", "cpu:0,cpu:1"], "csv", 1),
-        (&["spectrum", many, "--hop", "4", "--n-fft", "128"], "csv", 1),
-        (&["spectrogram", text(&one), "--channel", "1", "--hop", "8", "--n-fft", "128"], "npy", 0),
+    // Killed with one entry in the journal, in the middle of a recording, and in the one behind that which fails.
+    let of_many = [(1, 0), (8, 0), (1, 3)];
+    let of_one = [(1, 0), (8, 0), (16, 0)];
+    let commands: [(&[&str], &str, i32, [(usize, u64); 3]); 6] = [
+        (&["peaks", many, "--step", "64"], "parquet", 1, of_many),
+        (&["peaks", many, "--step", "64"], "npy", 1, of_many),
+        (&["peaks", many, "--step", "128", "--local-maxima", "--height", "-20dB"], "csv", 1, of_many),
+        (&["peaks", many, "--step", "64", "--device", "cpu:0,cpu:1"], "csv", 1, of_many),
+        (&["spectrum", many, "--hop", "4", "--n-fft", "128"], "csv", 1, of_many),
+        (&["spectrogram", text(&one), "--channel", "1", "--hop", "8", "--n-fft", "128"], "npy", 0, of_one),
     ];
-    for (arguments, extension, status) in commands {
+    for (arguments, extension, status, places) in commands {
         let [whole, out] = ["whole", "resumed"].map(|name| folder.path().join(format!("{name}.{extension}")));
         let [whole_plot, plot] = ["whole", "resumed"].map(|name| folder.path().join(format!("{name}.svg")));
         let with_outputs = |out, plot| [arguments, &["--out", text(out), "--plot", text(plot)]].concat();
         let finished = run(&with_outputs(&whole, &whole_plot));
         assert_eq!(finished.status.code(), Some(status), "{}", errors(&finished));
         let bytes = fs::read(&whole).unwrap();
-        // An output appears when it is complete.
-        let check = || assert!(!out.exists() || fs::read(&out).unwrap() == bytes);
-        let (last, kills) = killed_and_continued(&with_outputs(&out, &plot), check);
-        assert!(kills > 0);
+        let resumed = with_outputs(&out, &plot);
+        let mut kills = 0;
+        for (entries, recording) in places {
+            if !was_killed_at(&resumed, &out, entries, recording) {
+                break;
+            }
+            kills += 1;
+            // An output appears when it is complete.
+            assert!(!out.exists() || fs::read(&out).unwrap() == bytes);
+        }
+        assert!(kills > 0, "{arguments:?} ended before its journal was seen");
+        let last = run(&resumed);
         // A recording that failed before a kill still counts.
         assert_eq!(last.status.code(), Some(status), "{arguments:?}: {}", errors(&last));
         let printed = |output: &Output| String::from_utf8_lossy(&output.stdout).replace("resumed.", "whole.");
@@ -79,21 +121,16 @@ fn a_spectrogram_whose_rows_are_gone_is_computed_anew() {
     let [whole, out] = ["whole.npy", "out.npy"].map(|name| folder.path().join(name));
     let arguments = |out| ["spectrogram", text(&input), "--hop", "8", "--n-fft", "128", "--out", out];
     assert!(run(&arguments(text(&whole))).status.success());
-    let partial = folder.path().join(".out.npy.partial");
+    let [partial, journal] = [".out.npy.partial", "out.npy.journal"].map(|name| folder.path().join(name));
+    assert!(was_killed_at(&arguments(text(&out)), &out, 8, 0), "it ended before its journal was seen");
+    let left = [&partial, &journal].map(|path| fs::read(path).unwrap());
     let damages: [fn(&mut Vec<u8>); 4] =
         [|_| {}, |bytes| bytes.truncate(bytes.len() / 2), |bytes| bytes[1000] ^= 1, |bytes| bytes.clear()];
     for damage in damages {
-        let mut child = firefly(&arguments(text(&out))).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        // Until a few blocks are in the file.
-        while child.try_wait().unwrap().is_none() && fs::metadata(&partial).map_or(0, |file| file.len()) < 20_000_000 {
-            sleep(Duration::from_millis(1));
-        }
-        child.kill().unwrap();
-        child.wait().unwrap();
-        if let Ok(mut bytes) = fs::read(&partial) {
-            damage(&mut bytes);
-            fs::write(&partial, bytes).unwrap();
-        }
+        let [mut rows, entries] = left.clone();
+        damage(&mut rows);
+        fs::write(&partial, rows).unwrap();
+        fs::write(&journal, entries).unwrap();
         let continued = run(&arguments(text(&out)));
         assert!(continued.status.success(), "{}", errors(&continued));
         assert!(fs::read(&out).unwrap() == fs::read(&whole).unwrap());
@@ -108,15 +145,9 @@ fn a_journal_of_other_options_is_not_continued() {
     let rows: Vec<String> = samples(1 << 17).iter().map(f32::to_string).collect();
     fs::write(&numbers, rows.join("\n")).unwrap();
     let [whole, out] = ["whole.csv", "out.csv"].map(|name| folder.path().join(name));
-    let journal = folder.path().join("out.csv.journal");
     let arguments = |rate, out| ["peaks", text(&numbers), "--step", "4", "--rate", rate, "--out", out];
     assert!(run(&arguments("100", text(&whole))).status.success());
-    let mut child = firefly(&arguments("200", text(&out))).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    while child.try_wait().unwrap().is_none() && fs::metadata(&journal).map_or(0, |file| file.len()) < 100_000 {
-        sleep(Duration::from_millis(1));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
+    assert!(was_killed_at(&arguments("200", text(&out)), &out, 1, 0), "it ended before its journal was seen");
     let other = run(&arguments("100", text(&out)));
     assert!(other.status.success() && !errors(&other).contains("continuing"), "{}", errors(&other));
     assert!(fs::read(&out).unwrap() == fs::read(&whole).unwrap());
