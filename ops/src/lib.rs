@@ -51,8 +51,10 @@
 //! - **Types**: f32 and, on a CPU, f64 compute in their own precision; f16 and bf16, and the integers of a
 //!   [signal](SampleKind), compute in, and return, f32.
 //!   Parameters are converted to the signal's type.
-//! - **Errors**: a bad argument is an [`ArgumentError`] that names the operation, the argument, what it got and what it
-//!   accepts.
+//! - **Errors**: functions return a [`Result`]. A bad argument is an [`ArgumentError`] that names the operation, the
+//!   argument, what it got and what it accepts. Modules on these functions, as those of `firefly-models`, follow Burn:
+//!   `forward` panics with the message of that error, `try_forward` returns it. The operators of a
+//!   [`ComplexTensor`](fft::ComplexTensor) panic as Burn's own do.
 //! - **Gradients** are exact for every input listed, and finite for zero and denormal input. The backward pass itself
 //!   is not differentiable.
 //! - **Reproducibility**: results do not depend on the number of threads or the position in the batch, and are the same
