@@ -85,9 +85,8 @@ impl Curve {
             return None;
         }
         let bins = self.nearest(hertz.start)..=self.nearest(hertz.end);
-        let power = |bin: usize| self.decibels.get(bin).copied().filter(|power| power.is_finite());
-        let place = |bin: usize| Some((self.first_hertz + bin as f64 * self.hertz_per_bin, power(bin)?));
-        bins.filter_map(place).max_by(|a, b| a.1.total_cmp(&b.1))
+        let place = |bin: usize| Some((self.first_hertz + bin as f64 * self.hertz_per_bin, *self.decibels.get(bin)?));
+        bins.filter_map(place).filter(|(_, power)| power.is_finite()).max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
     /// Places of the marks: frequency in hertz, and the power of the nearest bin where that is finite.

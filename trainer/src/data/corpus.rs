@@ -10,10 +10,10 @@ use firefly_recordings::{
 
 use super::error::{DataError, check_frame};
 
-/// Relative difference of rates that are one: times of a table and a rate that is typed have few digits.
-const RATE_TOLERANCE: f64 = 1e-4;
+/// Relative difference of rates that count as equal: times of a table and a rate that is typed have few digits.
+const RATE_TOLERANCE: f64 = 5e-4;
 
-/// Whether two sample rates are one, but for rounding.
+/// Whether two sample rates are equal but for rounding.
 pub(crate) fn is_same_rate(a: f64, b: f64) -> bool {
     (a - b).abs() <= RATE_TOLERANCE * b
 }

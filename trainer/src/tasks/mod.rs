@@ -18,9 +18,8 @@ pub use crate::config::TaskName;
 use crate::data::is_same_rate;
 use crate::task::TaskError;
 
-/// Checks that recordings have the sample rate of the configuration.
+/// Checks that recordings that say their sample rate have that of the configuration.
 fn check_rate(recordings: &[Recording], expected: f64) -> Result<(), TaskError> {
-    // Files that do not say their rate are of any.
     let mut rates = recordings.iter().filter_map(|recording| Some((&recording.path, recording.sample_rate?)));
     rates.find(|(_, rate)| !is_same_rate(*rate, expected)).map_or(Ok(()), |(path, rate)| {
         let reason = format!("it has {rate} samples per second, but data.sample_rate is {expected}");
