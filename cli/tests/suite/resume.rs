@@ -38,9 +38,12 @@ fn journal_of(out: &Path) -> PathBuf {
     name.into()
 }
 
+/// Entries of a journal, and the least recording of the last one, at which a command is killed.
+type Place = (usize, u64);
+
 /// Runs a command until the journal of its output has so many entries, and one of a recording of this number or a later
 /// one; then kills it. False if the command ended before.
-fn was_killed_at(arguments: &[&str], out: &Path, entries: usize, recording: u64) -> bool {
+fn was_killed_at(arguments: &[&str], out: &Path, (entries, recording): Place) -> bool {
     let journal = journal_of(out);
     let mut child = firefly(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     while child.try_wait().unwrap().is_none() {
@@ -76,7 +79,7 @@ fn a_killed_command_continues_to_the_same_bytes() {
     // Killed with one entry in the journal, in the middle of a recording, and in the one behind that which fails.
     let of_many = [(1, 0), (8, 0), (1, 3)];
     let of_one = [(1, 0), (8, 0), (16, 0)];
-    let commands: [(&[&str], &str, i32, [(usize, u64); 3]); 6] = [
+    let commands: [(&[&str], &str, i32, [Place; 3]); 6] = [
         (&["peaks", many, "--step", "64"], "parquet", 1, of_many),
         (&["peaks", many, "--step", "64"], "npy", 1, of_many),
         (&["peaks", many, "--step", "128", "--local-maxima", "--height", "-20dB"], "csv", 1, of_many),
@@ -93,8 +96,8 @@ fn a_killed_command_continues_to_the_same_bytes() {
         let bytes = fs::read(&whole).unwrap();
         let resumed = with_outputs(&out, &plot);
         let mut kills = 0;
-        for (entries, recording) in places {
-            if !was_killed_at(&resumed, &out, entries, recording) {
+        for place in places {
+            if !was_killed_at(&resumed, &out, place) {
                 break;
             }
             kills += 1;
@@ -122,7 +125,7 @@ fn a_spectrogram_whose_rows_are_gone_is_computed_anew() {
     let arguments = |out| ["spectrogram", text(&input), "--hop", "8", "--n-fft", "128", "--out", out];
     assert!(run(&arguments(text(&whole))).status.success());
     let [partial, journal] = [".out.npy.partial", "out.npy.journal"].map(|name| folder.path().join(name));
-    assert!(was_killed_at(&arguments(text(&out)), &out, 8, 0), "it ended before its journal was seen");
+    assert!(was_killed_at(&arguments(text(&out)), &out, (8, 0)), "it ended before its journal was seen");
     let left = [&partial, &journal].map(|path| fs::read(path).unwrap());
     let damages: [fn(&mut Vec<u8>); 4] =
         [|_| {}, |bytes| bytes.truncate(bytes.len() / 2), |bytes| bytes[1000] ^= 1, |bytes| bytes.clear()];
@@ -147,7 +150,7 @@ fn a_journal_of_other_options_is_not_continued() {
     let [whole, out] = ["whole.csv", "out.csv"].map(|name| folder.path().join(name));
     let arguments = |rate, out| ["peaks", text(&numbers), "--step", "4", "--rate", rate, "--out", out];
     assert!(run(&arguments("100", text(&whole))).status.success());
-    assert!(was_killed_at(&arguments("200", text(&out)), &out, 1, 0), "it ended before its journal was seen");
+    assert!(was_killed_at(&arguments("200", text(&out)), &out, (1, 0)), "it ended before its journal was seen");
     let other = run(&arguments("100", text(&out)));
     assert!(other.status.success() && !errors(&other).contains("continuing"), "{}", errors(&other));
     assert!(fs::read(&out).unwrap() == fs::read(&whole).unwrap());
