@@ -45,7 +45,8 @@ pub struct InputOptions {
     /// Pairs of channels are the in-phase and quadrature parts of complex samples, as in IQ recordings in WAV
     #[arg(long)]
     pub iq: bool,
-    /// Centre frequency of complex samples, which is added to their frequencies: 0 to 1e12 [default: what a file says, or 0]
+    /// Centre frequency of complex samples, which is added to their frequencies: 0 to 1e12 [default: what a file says,
+    /// or 0]
     #[arg(long, value_name = "HZ", value_parser = centre)]
     pub centre: Option<f64>,
     /// Lines at the start of a table of text that are not read

@@ -109,8 +109,8 @@ fn page(text: &PlotPage<'_>, drawing: &str) -> String {
     document.html()
 }
 
-/// The drawing as an SVG element, with a title for screen readers. Heat maps are embedded images, below everything else;
-/// invisible areas that show values under the pointer, if wanted, are above it.
+/// The drawing as an SVG element, with a title for screen readers. Heat maps are embedded images, below everything
+/// else; invisible areas that show values under the pointer, if wanted, are above it.
 fn svg(title: &str, figures: &[PlotFigure<'_>], shows_values: bool) -> io::Result<String> {
     let (width, height) = (SIZE.0, SIZE.1 * figures.len().max(1) as u32);
     let (mut text, mut images, mut titled) = (String::new(), Vec::new(), Vec::new());

@@ -145,8 +145,8 @@ impl DataConfig {
     /// Reads the recordings or prepares the synthetic signals; `frame` is in samples.
     ///
     /// # Errors
-    /// Those of [`RecordingsConfig::load`], [`FrameSampler::new`] and [`Synthetic::new`]; for recordings of several sample
-    /// rates in one source, for a weight of a source that is out of range, and for recordings beside sources.
+    /// Those of [`RecordingsConfig::load`], [`FrameSampler::new`] and [`Synthetic::new`]; for several rates in one
+    /// source, for a weight of a source that is out of range, and for recordings beside sources.
     pub fn open(&self, frame: usize, seed: u64) -> Result<DataSets, DataError> {
         match &self.recordings {
             Some(recordings) if self.sources.is_empty() => self.open_recordings(recordings, frame, seed),
