@@ -1,19 +1,23 @@
 //! Resuming: a run of every task and model of the zoo, and with every optimizer, ends in the same bits from each of its
-//! checkpoints. Tasks, models, optimizers and schedules are those that are registered.
+//! checkpoints. Tasks, models, optimizers and schedules are those that are registered. A run that is interrupted, or
+//! killed while it writes a checkpoint or its results, does so too; the folder of a killed run is made from a finished
+//! one, with those files that are written by then.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
 use firefly_app::device::DeviceName;
 use firefly_trainer::config::{ModelChoice, Optimizer, RateSchedule, Resolved, RunConfig};
-use firefly_trainer::progress::{Interrupter, Silent};
+use firefly_trainer::progress::{Event, Interrupter, Progress, Silent};
 use firefly_trainer::run::train;
 use firefly_trainer::run_folder::RunFolder;
 use firefly_trainer::task::Task;
 use firefly_trainer::tasks::TaskName;
+use firefly_trainer::tasks::peaks::PeaksTask;
 use firefly_trainer::with_task;
+use tempfile::TempDir;
 use toml::{Table, Value};
 
 /// Steps of a run, each with a checkpoint.
@@ -209,5 +213,153 @@ fn settings_that_change_a_run_on_the_way_resume_to_the_same_bits_from_every_chec
             let model = *models::<T>().last().unwrap();
             prove::<T>(&format!("{task}, {model}"), model, &settings, cache.path());
         });
+    }
+}
+
+/// The files of a checkpoint with a moving average, in the order in which they are written.
+fn files_of_checkpoint(step: usize) -> Vec<String> {
+    let records = ["model", "optimizer", "scheduler", "average"].map(|name| format!("{name}-{step}.bpk"));
+    records.into_iter().chain(["state.json".into(), "manifest.json".into()]).collect()
+}
+
+/// Names of the files in a folder, sorted.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// A finished run of [`STEPS`] steps with a moving average and all of its checkpoints.
+struct Finished {
+    parent: TempDir,
+    config: RunConfig<PeaksTask>,
+    whole: RunFolder,
+}
+
+impl Finished {
+    fn new(settings: &[(&str, Value)]) -> Self {
+        let parent = tempfile::tempdir().unwrap();
+        let settings = [&[("optimizer.average_decay", 0.9f64.into())][..], settings].concat();
+        let config = config::<PeaksTask>(models::<PeaksTask>()[0], &settings, parent.path());
+        let whole = RunFolder::new(parent.path().join("whole"));
+        run(&whole, &config, false);
+        Self { parent, config, whole }
+    }
+
+    fn checkpoint(&self, run: &RunFolder, step: usize) -> PathBuf {
+        run.checkpoints().join(format!("step-{step:08}"))
+    }
+
+    /// The folder of a run that was killed in a step before it began to write the step's checkpoint.
+    fn killed(&self, name: &str, step: usize) -> RunFolder {
+        let killed = RunFolder::new(self.parent.path().join(name));
+        fs::create_dir_all(killed.checkpoints()).unwrap();
+        copy(&self.whole.config(), &killed.config());
+        copy(&self.whole.best(), &killed.best());
+        let metrics = fs::read_to_string(self.whole.metrics()).unwrap();
+        fs::write(killed.metrics(), metrics.split_inclusive('\n').take(step).collect::<String>()).unwrap();
+        for earlier in 1..step {
+            copy(&self.checkpoint(&self.whole, earlier), &self.checkpoint(&killed, earlier));
+        }
+        killed
+    }
+
+    /// Resumes a run, which ends in the bits of the whole one and leaves no unfinished checkpoint.
+    fn assert_resumes(&self, killed: &RunFolder) {
+        run(killed, &self.config, true);
+        assert!(outcome(killed) == outcome(&self.whole), "{}: other bits", killed.path().display());
+        assert!(killed.is_complete());
+        let checkpoints = names(&killed.checkpoints());
+        assert!(checkpoints.iter().all(|name| name.starts_with("step-")), "{checkpoints:?}");
+    }
+}
+
+#[test]
+fn a_run_killed_anywhere_in_a_checkpoint_resumes_to_the_same_bits() {
+    let finished = Finished::new(&[]);
+    // The first checkpoint, before which there is none, and one behind others.
+    for (step, is_cut) in [(1, false), (3, true)] {
+        let (files, complete) = (files_of_checkpoint(step), finished.checkpoint(&finished.whole, step));
+        let mut sorted = files.clone();
+        sorted.sort();
+        assert_eq!(names(&complete), sorted);
+        for written in 0..=files.len() {
+            let killed = finished.killed(&format!("step-{step}-{written}"), step);
+            let partial = killed.checkpoints().join(format!(".partial-{step}"));
+            fs::create_dir(&partial).unwrap();
+            for file in &files[..written] {
+                copy(&complete.join(file), &partial.join(file));
+            }
+            if is_cut && written > 0 {
+                let last = fs::File::options().write(true).open(partial.join(&files[written - 1])).unwrap();
+                last.set_len(last.metadata().unwrap().len() / 2).unwrap();
+            }
+            finished.assert_resumes(&killed);
+        }
+    }
+    // An old checkpoint is renamed, then removed file by file.
+    let files = files_of_checkpoint(1);
+    for left in 0..=files.len() {
+        let killed = finished.killed(&format!("removed-{left}"), 4);
+        let removed = killed.checkpoints().join(".partial-step-00000001");
+        fs::rename(finished.checkpoint(&killed, 1), &removed).unwrap();
+        files[left..].iter().for_each(|file| fs::remove_file(removed.join(file)).unwrap());
+        finished.assert_resumes(&killed);
+    }
+}
+
+#[test]
+fn a_run_killed_before_its_first_checkpoint_or_after_its_last_resumes_to_the_same_bits() {
+    let finished = Finished::new(&[]);
+    for has_metrics in [true, false] {
+        let killed = finished.killed(&format!("first-{has_metrics}"), 1);
+        fs::remove_dir(killed.checkpoints()).unwrap();
+        if !has_metrics {
+            fs::remove_file(killed.metrics()).unwrap();
+            let _ = fs::remove_dir_all(killed.best());
+        }
+        finished.assert_resumes(&killed);
+    }
+    // What is written after the last checkpoint, the last first.
+    let results: [fn(&RunFolder) -> PathBuf; 3] = [RunFolder::report, RunFolder::evaluation, RunFolder::model];
+    for missing in 1..=results.len() {
+        let killed = RunFolder::new(finished.parent.path().join(format!("without-{missing}")));
+        copy(finished.whole.path(), killed.path());
+        for result in &results[..missing] {
+            let path = result(&killed);
+            let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+            removed.unwrap();
+        }
+        finished.assert_resumes(&killed);
+    }
+}
+
+/// Observer that interrupts a run once a step is measured.
+struct StopAfter {
+    step: usize,
+    interrupter: Interrupter,
+}
+
+impl Progress for StopAfter {
+    fn on(&mut self, event: Event<'_>) {
+        if matches!(event, Event::Measured { point, .. } if point.step == self.step) {
+            self.interrupter.stop();
+        }
+    }
+}
+
+#[test]
+fn a_run_interrupted_between_checkpoints_resumes_to_the_same_bits() {
+    let finished = Finished::new(&[("schedule.checkpoint_every", 100i64.into())]);
+    for step in 1..STEPS as usize - 1 {
+        let interrupted = RunFolder::new(finished.parent.path().join(step.to_string()));
+        let interrupter = Interrupter::new();
+        let mut stop = StopAfter { step, interrupter: interrupter.clone() };
+        let resolved = Resolved::new(finished.config.clone(), &[DeviceName::CPU]);
+        let ended = train(&interrupted, &resolved, &[Device::flex()], false, &interrupter, &mut stop).unwrap();
+        assert!(ended.is_none() && !interrupted.model().exists(), "an interrupted run has no model yet");
+        assert_eq!(names(&interrupted.checkpoints()), [format!("step-{:08}", step + 1)]);
+        finished.assert_resumes(&interrupted);
     }
 }
