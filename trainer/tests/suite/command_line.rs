@@ -217,8 +217,8 @@ fn evaluate_limited(folder: &Path, bytes: u32, limit: &str) -> Output {
 #[test]
 fn recordings_that_do_not_fit_into_memory_are_evaluated() {
     let folder = tempfile::tempdir().unwrap();
-    // 1.2 GB of samples, more than the limit.
-    let output = evaluate_limited(folder.path(), 1_200_000_000, "-d 1000000");
+    // 400 MB of samples, more than the limit.
+    let output = evaluate_limited(folder.path(), 400_000_000, "-d 350000");
     assert!(output.status.success(), "{}", errors(&output));
 }
 
