@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
+use burn::tensor::{Device, Distribution, Tensor};
+
 use super::*;
+use crate::harness::TensorRoutine;
 use crate::harness::routine::Output;
 use crate::harness::statistics::Percentiles;
 
@@ -77,6 +80,30 @@ fn previous_routines_and_read_backs_are_outside_the_timed_part() {
     for samples in simulated(&[0; 5], 20) {
         assert_eq!(samples, [300_000; 20]);
     }
+}
+
+#[test]
+fn a_time_is_that_of_one_call_of_an_operation() {
+    const NANOSECONDS: u64 = 700_000;
+    let device = Device::flex();
+    let executions = ExecutionConfig::all(&[1], None).unwrap();
+    let sets = [(); 2].map(|()| Tensor::<2>::random([4, 8], Distribution::Default, &device));
+    // A clock that the operation alone advances.
+    let nanoseconds = AtomicU64::new(0);
+    let call = |values: Tensor<2>| {
+        nanoseconds.fetch_add(NANOSECONDS, Relaxed);
+        Ok(vec![values * 2.0])
+    };
+    let mut routine = TensorRoutine::new(&device, |set: usize| Ok(sets[set].clone()), call);
+    let mut checksum = |set| {
+        routine.run(set).unwrap();
+        routine.checksum()
+    };
+    let checksums = (0..sets.len()).map(&mut checksum).collect();
+    let mut cases = [VerifiedCase { execution: &executions[0], routine: Box::new(routine), checksums }];
+    let clock = || Duration::from_nanos(nanoseconds.load(Relaxed));
+    let mut outcomes = interleave_by(&mut cases, Iterations { warmup: 1, timed: 9 }, 0, &clock, || ());
+    assert_eq!(outcomes.remove(0).unwrap(), [NANOSECONDS; 9]);
 }
 
 #[test]
