@@ -77,24 +77,28 @@ impl CallRunner {
 /// As many calls as are in flight at a time, from the time of the fewest of them.
 fn counted(calls: &mut impl FnMut(usize) -> Result<(), RoutineError>) -> Result<usize, RoutineError> {
     calls(1)?;
-    let fewest = *CALLS_IN_FLIGHT.start();
     let start = Instant::now();
-    calls(fewest)?;
-    let count = IN_FLIGHT.as_nanos() * fewest as u128 / start.elapsed().as_nanos().max(1);
-    Ok((count as usize).clamp(fewest, *CALLS_IN_FLIGHT.end()))
+    calls(*CALLS_IN_FLIGHT.start())?;
+    Ok(calls_in_flight(start.elapsed()))
+}
+
+/// As many calls as are in flight at a time, where the fewest of them take so long.
+fn calls_in_flight(time_of_fewest: Duration) -> usize {
+    let (fewest, most) = (*CALLS_IN_FLIGHT.start(), *CALLS_IN_FLIGHT.end());
+    let count = IN_FLIGHT.as_nanos() * fewest as u128 / time_of_fewest.as_nanos().max(1);
+    (count as usize).clamp(fewest, most)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn numbers(calls: Calls, time: Duration) -> Vec<usize> {
+    fn numbers(calls: Calls) -> Vec<usize> {
         let mut runner = CallRunner::new(calls, &Device::flex());
         let mut numbers = Vec::new();
         for _ in 0..2 {
             let run = runner.run(|calls| {
                 numbers.push(calls);
-                std::thread::sleep(time * calls as u32);
                 Ok(())
             });
             run.unwrap();
@@ -106,9 +110,15 @@ mod tests {
 
     #[test]
     fn calls_in_flight_are_counted_once() {
-        assert_eq!(numbers(Calls::One, Duration::ZERO), [1, 1]);
-        assert_eq!(numbers(Calls::InFlight, Duration::ZERO), [1, 16, 512, 512]);
-        assert_eq!(numbers(Calls::InFlight, Duration::from_millis(3)), [1, 16, 16, 16]);
+        assert_eq!(numbers(Calls::One), [1, 1]);
+        let [one, fewest, counted, again] = numbers(Calls::InFlight)[..] else { panic!("they are counted twice") };
+        assert_eq!((one, fewest, counted), (1, 16, again));
+    }
+
+    #[test]
+    fn calls_in_flight_fill_a_span_of_time() {
+        let counts = [0, 1, 4, 20, 40, 48].map(|milliseconds| calls_in_flight(Duration::from_millis(milliseconds)));
+        assert_eq!(counts, [512, 512, 160, 32, 16, 16]);
     }
 
     #[test]
