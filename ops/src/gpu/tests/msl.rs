@@ -29,7 +29,7 @@ const ROWS: usize = 5;
 fn every_kernel_compiles() {
     let (client, compiled) = metal();
     let device = GpuDevice::of(&client);
-    for n in [8, 16, 32, 64, 256, 1024, 4096, 65_536] {
+    for n in [8, 32, 256, 1024, 4096, 65_536] {
         let plain = WelchOptions::new(n, 2);
         let other = WelchOptions { scaling: Scaling::Spectrum, detrend: Detrend::Constant, hop: n + 3, ..plain };
         for options in [plain, other, WelchOptions { segments: 1, ..plain }, WelchOptions { segments: 5, ..plain }] {
