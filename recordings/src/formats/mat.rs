@@ -74,9 +74,8 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
             true => (array.columns, 1),
             false => (1, array.rows),
         };
-        let imaginary = array.imaginary.filter(|_| array.is_complex());
         for part in 0..count {
-            for (numbers, offset) in iter::once((array.numbers, array.offset)).chain(imaginary) {
+            for (numbers, offset) in array.parts() {
                 parts.push(Part {
                     stream: array.stream(path, offset + part * array.rows * numbers.bytes() as u64)?,
                     numbers,
@@ -107,6 +106,11 @@ impl MatArray {
         self.imaginary.is_some() && (self.rows >= self.columns || self.rows == 1)
     }
 
+    /// Numbers and offsets of the parts that are read: the real one and, of complex samples, the imaginary one.
+    fn parts(&self) -> impl Iterator<Item = (NumberFormat, u64)> {
+        iter::once((self.numbers, self.offset)).chain(self.imaginary.filter(|_| self.is_complex()))
+    }
+
     /// Its bytes from an offset on.
     fn stream(&self, path: &Path, skipped: u64) -> Result<Box<dyn Read + Send>, RecordingProblem> {
         let mut file = File::open(path)?;
@@ -115,9 +119,37 @@ impl MatArray {
             return Ok(Box::new(BufReader::with_capacity(1 << 16, file)));
         }
         file.seek(SeekFrom::Start(self.start))?;
-        let mut stream = ZlibDecoder::new(BufReader::with_capacity(1 << 16, file));
+        let input = ZlibDecoder::new(BufReader::with_capacity(1 << 16, file));
+        let end = |(numbers, offset): (NumberFormat, u64)| {
+            offset.saturating_add(self.count().saturating_mul(numbers.bytes() as u64))
+        };
+        let left = self.parts().map(end).max().unwrap_or(0);
+        let mut stream = Checked { input, name: self.name.clone(), left };
         io::copy(&mut stream.by_ref().take(skipped), &mut io::sink())?;
         Ok(Box::new(stream))
+    }
+}
+
+/// Decompressed bytes of an array. Behind the last of its numbers, the rest of the stream with its checksum is read, too.
+struct Checked {
+    input: ZlibDecoder<BufReader<File>>,
+    name: String,
+    /// Bytes up to the end of the numbers that are still to be read.
+    left: u64,
+}
+
+impl Read for Checked {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(bytes).and_then(|read| {
+            self.left = self.left.saturating_sub(read as u64);
+            if self.left == 0 {
+                io::copy(&mut self.input, &mut io::sink())?;
+            }
+            Ok(read)
+        });
+        let damaged =
+            |error: io::Error| io::Error::new(error.kind(), format!("its array `{}` is damaged: {error}", self.name));
+        read.map_err(damaged)
     }
 }
 
@@ -495,6 +527,37 @@ mod tests {
                 // Samples or an error, never a panic.
                 let _ = crate::read_recording(&path);
             }
+        }
+    }
+
+    #[test]
+    fn a_damaged_compressed_array_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.mat");
+        let elements = [array("x", [100, 2], 2, &[7; 200]), array("fs", [1, 1], 4, &500u16.to_le_bytes())];
+        // Without compression, other numbers are no damage but for the checksum.
+        let mut valid = file(&[], false);
+        let mut ends = Vec::new();
+        for element in &elements {
+            let mut encoder = ZlibEncoder::new(Vec::new(), Compression::none());
+            encoder.write_all(element).unwrap();
+            let data = encoder.finish().unwrap();
+            valid.extend([COMPRESSED.to_le_bytes(), (data.len() as u32).to_le_bytes()].concat());
+            valid.extend(data);
+            ends.push(valid.len());
+        }
+        fs::write(&path, &valid).unwrap();
+        assert_holds(&path, 2, Some(500.0), &[7.0; 200]);
+        let numbers = valid.windows(200).position(|part| part == [7; 200]).unwrap();
+        // The first and the last number, and the checksum of each array.
+        for (at, name) in [(numbers, "x"), (numbers + 199, "x"), (ends[0] - 1, "x"), (ends[1] - 1, "fs")] {
+            let mut damaged = valid.clone();
+            damaged[at] ^= 1;
+            fs::write(&path, damaged).unwrap();
+            assert!(
+                problem(&path).ends_with(&format!("its array `{name}` is damaged: corrupt deflate stream")),
+                "{at}"
+            );
         }
     }
 }
