@@ -59,7 +59,9 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
     let (kept, others): (Vec<_>, Vec<_>) = arrays.iter().partition(is_kept);
     let names = |arrays: &[&MatArray]| arrays.iter().map(|array| array.name.as_str()).collect::<Vec<_>>().join(", ");
     if length < 2 {
-        return Err(problem(format!("it has no array of numbers but {}", names(&others))));
+        let all: Vec<&MatArray> = arrays.iter().collect();
+        let but = if all.is_empty() { String::new() } else { format!(" but {}", names(&all)) };
+        return Err(problem(format!("it has no array of numbers{but}")));
     }
     let others: Vec<&MatArray> = others.into_iter().filter(|array| !is_rate(&array.name)).collect();
     if !others.is_empty() {
@@ -315,7 +317,9 @@ impl Element<'_> {
         let name = String::from_utf8_lossy(&self.short()?).into_owned();
         let flags = if flags.len() < 4 { 0 } else { self.word_of(&flags) };
         let dimensions: Vec<u64> = dimensions.chunks_exact(4).map(|size| self.word_of(size).into()).collect();
-        let ([rows, columns], true) = (&dimensions[..], NUMERIC.contains(&(flags & 0xff))) else { return Ok(None) };
+        // MATLAB keeps function handles in an array without a name.
+        let is_numeric = NUMERIC.contains(&(flags & 0xff)) && !name.is_empty();
+        let ([rows, columns], true) = (&dimensions[..], is_numeric) else { return Ok(None) };
         let (rows, columns) = (*rows, *columns);
         let (numbers, padded) = self.numbers(&name, rows, columns)?;
         let (offset, mut imaginary) = (self.read, None);
@@ -415,6 +419,8 @@ mod tests {
                 array("fs", [1, 1], 4, &12_000u16.to_le_bytes()),
                 array("both", [100, 2], 9, &doubles(1).chain(doubles(2)).collect::<Vec<_>>()),
                 array("rpm", [1, 1], 9, &1797f64.to_le_bytes()),
+                // Function handles.
+                array("", [1, 200], 2, &integers),
                 element(
                     MATRIX,
                     &[
@@ -512,11 +518,12 @@ mod tests {
         for (bytes, message) in [
             (vec![7; 200], "of no version from 4 to 7.3"),
             (file(&[array("x", [9, 1], 1, &[1; 8])], false), "array x of 9 by 1 numbers has 8 bytes"),
-            (file(&[array("x", [9, 1], 1, &[1; 9])], false)[..150].to_vec(), "ends before its arrays"),
-            (file(&[], false), "no array of numbers"),
+            (file(&[array("x", [9, 1], 1, &[1; 9])], false)[..150].to_vec(), "ends before its arrays do"),
+            (file(&[array("", [1, 9], 2, &[1; 9])], false), "it has no array of numbers"),
+            (file(&[array("x", [1, 1], 2, &[1])], false), "it has no array of numbers but x"),
         ] {
             fs::write(&path, bytes).unwrap();
-            assert!(problem(&path).contains(message), "{}", problem(&path));
+            assert!(problem(&path).ends_with(message), "{}", problem(&path));
         }
         let valid = file(&[array("x", [50, 1], 1, &[1; 50])], true);
         for at in HEADER_BYTES..valid.len() {

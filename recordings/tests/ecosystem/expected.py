@@ -43,7 +43,7 @@ REFUSED = {
     "numpy fields": "its numbers are of a type with several fields",
     "numpy objects": "its numbers are of type |O",
     **{
-        f"MATLAB 5{form}, {content}": "it has no array of numbers but"
+        f"MATLAB 5{form}, {content}": "it has no array of numbers"
         for form in ("", ", compressed")
         for content in ("struct", "three dimensions", "cells", "text")
     },
@@ -113,7 +113,6 @@ LOSSES = {
 
 _DELAY = "the delay and padding of the encoder, which the container states, are kept"
 _REAL = "of complex arrays the real part is read, with a note"
-_FUNCTION = "an array without a name, in which MATLAB keeps function handles, is read as a channel"
 # Files that are read otherwise than by their own readers.
 FAULTS = {
     "ffmpeg aac.m4a": _DELAY,
@@ -124,7 +123,4 @@ FAULTS = {
     "MATLAB 5, compressed, complex": _REAL,
     **{f"scipy/testcomplex_{version}.mat": _REAL for version in ("4.2c_SOL2", "6.1_SOL2", "6.5.1_GLNX86")},
     **{f"scipy/testcomplex_{version}.mat": _REAL for version in ("7.1_GLNX86", "7.4_GLNX86")},
-    "scipy/parabola.mat": _FUNCTION,
-    "scipy/some_functions.mat": _FUNCTION,
-    "scipy/sqr.mat": _FUNCTION,
 }
