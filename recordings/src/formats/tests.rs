@@ -494,6 +494,12 @@ fn wav_files_of_other_containers_and_byte_orders_are_read() {
     let mut big = b"RIFX\0\0\0\x28WAVEfmt \0\0\0\x10\0\x01\0\x01\0\0\x1f\x40\0\0\x3e\x80\0\x02\0\x10".to_vec();
     // An odd chunk without its byte of padding.
     big.extend(b"LIST\0\0\0\x05abcdedata\0\0\0\x04\x40\0\xc0\0");
+    fs::write(&path, &big).unwrap();
+    assert_eq!(read_all(&path, 10).1, [0.5, -0.5]);
+    // Its extended form: the tag is the first 4 bytes of an identifier of 16.
+    big[16..22].copy_from_slice(b"\0\0\0\x28\xff\xfe");
+    let identifier = b"\0\0\0\x01\0\0\0\x10\x80\0\0\xaa\0\x38\x9b\x71";
+    big.splice(36..36, [&b"\0\x16\0\x10\0\0\0\x04"[..], identifier].concat());
     fs::write(&path, big).unwrap();
     assert_eq!(read_all(&path, 10).1, [0.5, -0.5]);
 }

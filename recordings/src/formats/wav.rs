@@ -264,11 +264,11 @@ impl Encoding {
             return Err(Format::Wav.problem("it has 0 channels"));
         }
         let (tag, valid) = match short(&fields, 0) {
-            // The extension begins with its size, the valid bits and the speakers; then the tag.
+            // The extension begins with its size, the valid bits and the speakers; then the tag, in 32 bits.
             EXTENSIBLE if length >= 40 => {
-                let extension: [u8; 10] = array(file)?;
-                let valid = short(&extension, 2);
-                (short(&extension, 8), if valid == 0 || valid > bits { bits } else { valid })
+                let extension: [u8; 12] = array(file)?;
+                let (valid, tag) = (short(&extension, 2), short(&extension, if big_endian { 10 } else { 8 }));
+                (tag, if valid == 0 || valid > bits { bits } else { valid })
             }
             tag => (tag, bits),
         };
