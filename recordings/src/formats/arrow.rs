@@ -112,7 +112,7 @@ impl TableReader {
             check.rows(batch, first.num_rows()).map_err(|reason| self.format.problem(reason))?;
         }
         let is_wide = |column: &usize| {
-            let kind = schema.field(*column).data_type();
+            let kind = kind_of_values(schema.field(*column).data_type());
             *kind != DataType::Float32 && kind.primitive_width().is_none_or(|bytes| bytes > 2)
         };
         self.layout.is_wide = channels.iter().any(is_wide);
@@ -239,7 +239,13 @@ fn pandas_index(schema: &Schema) -> Vec<usize> {
 }
 
 fn is_number(kind: &DataType) -> bool {
+    let kind = kind_of_values(kind);
     kind.is_numeric() && !matches!(kind, DataType::Decimal256(..))
+}
+
+/// Type of the values of a column, which may be encoded with a dictionary.
+fn kind_of_values(kind: &DataType) -> &DataType {
+    if let DataType::Dictionary(_, values) = kind { values } else { kind }
 }
 
 /// Seconds of the unit of a type of times.
@@ -279,6 +285,16 @@ fn fill<'a, T: SampleValue + 'a>(column: &dyn Array, out: impl Iterator<Item = &
         DataType::Decimal64(_, scale) => each::<Decimal64Type, T>(column, |value| decimal(value as f64, *scale), out),
         DataType::Decimal128(_, scale) => {
             each::<Decimal128Type, T>(column, |value| decimal(value as f64, *scale), out);
+        }
+        DataType::Dictionary(..) => {
+            let (column, missing) = (column.as_any_dictionary(), T::of_f32(f32::NAN));
+            let mut values = vec![missing; column.values().len()];
+            fill(column.values().as_ref(), values.iter_mut());
+            let keys = if values.is_empty() { Vec::new() } else { column.normalized_keys() };
+            for (row, sample) in out.take(column.len()).enumerate() {
+                let key = keys.get(row).filter(|_| column.is_valid(row));
+                *sample = key.map_or(missing, |key| values[*key]);
+            }
         }
         _ => {}
     }
@@ -342,8 +358,9 @@ mod tests {
     use super::*;
     use crate::read_recording;
     use arrow_array::{
-        ArrayRef, Date32Array, Decimal128Array, DurationNanosecondArray, Float16Array, Float32Array, Float64Array,
-        Int16Array, Int64Array, StringArray, Time64NanosecondArray, TimestampNanosecondArray, UInt32Array,
+        ArrayRef, Date32Array, Decimal128Array, DictionaryArray, DurationNanosecondArray, Float16Array, Float32Array,
+        Float64Array, Int8Array, Int16Array, Int64Array, StringArray, Time64NanosecondArray, TimestampNanosecondArray,
+        UInt32Array,
     };
     use arrow_ipc::writer::FileWriter;
     use parquet::arrow::ArrowWriter;
@@ -424,6 +441,21 @@ mod tests {
             let notes: Vec<String> = layout.notes.iter().map(ToString::to_string).collect();
             assert!(notes.iter().any(|note| note.contains("`name` (Utf8)")), "{notes:?}");
             assert!(notes.iter().any(|note| note.contains("`day` holds times")), "{notes:?}");
+        }
+        // Numbers that are encoded with a dictionary, of which one is null, or with an empty one.
+        let keys = || Int8Array::from(vec![Some(1), None, Some(0), Some(2)]);
+        let levels = DictionaryArray::new(keys(), Arc::new(Float64Array::from(vec![Some(0.25), Some(-7.5), None])));
+        let narrow = DictionaryArray::new(keys(), Arc::new(Int16Array::from(vec![5, 6, 7])));
+        let empty = DictionaryArray::new(Int8Array::new_null(4), Arc::new(Int16Array::from(Vec::<i16>::new())));
+        let columns: [ArrayRef; 3] = [Arc::new(levels), Arc::new(narrow), Arc::new(empty)];
+        for path in written(folder.path(), ["levels", "narrow", "empty"].into_iter().zip(columns).collect(), None) {
+            let (samples, layout) = read(&path, &ReadOptions::default()).unwrap();
+            assert_eq!(
+                (layout.titles, samples[0], samples[1]),
+                (vec!["levels".into(), "narrow".into(), "empty".into()], -7.5, 6.0)
+            );
+            assert!([2, 3, 4, 5, 8, 9, 11].iter().all(|at| samples[*at].is_nan()), "{samples:?}");
+            assert_eq!((samples[6], samples[7], samples[10]), (0.25, 5.0, 7.0));
         }
         // Another meaning of a title of times, and an index that pandas saved.
         let other: ArrayRef = Arc::new(Float32Array::from_iter_values((0..40).map(|row| (row % 5) as f32)));

@@ -61,7 +61,7 @@ REFUSED = {
     **{
         f"{kind} {name}": "it has no column of numbers"
         for kind in ("parquet", "arrow")
-        for name in ("decimal256(40, 3)", "texts alone", "dictionary of numbers")
+        for name in ("decimal256(40, 3)", "texts alone")
     },
     "parquet codec brotli": "Disabled feature at compile time: brotli",
     "polars parquet brotli": "Disabled feature at compile time: brotli",
