@@ -15,7 +15,7 @@ use arrow_schema::{ArrowError, DataType, Schema, TimeUnit};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-use super::raw::{SampleValue, decoded_reads};
+use super::raw::{SampleValue, decoded_reads, read_full};
 use super::table::{Axis, TableColumns};
 use super::times::Times;
 use super::{Format, ReadOptions, RecordingLayout, SampleReader};
@@ -29,6 +29,8 @@ const FIRST_ROWS: usize = 1024;
 const INDEX: &str = "__index_level_";
 /// First bytes of an Arrow file; a stream has others.
 const ARROW_MAGIC: &[u8; 6] = b"ARROW1";
+/// First bytes of a file of Feather version 1.
+const FEATHER_1: &[u8; 4] = b"FEA1";
 
 type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
 
@@ -56,6 +58,13 @@ struct TimeCheck {
 
 impl TableReader {
     pub(super) fn open(path: &Path, format: Format, options: &ReadOptions) -> Result<Self, RecordingProblem> {
+        let mut magic = [0; FEATHER_1.len()];
+        read_full(&mut File::open(path)?, &mut magic)?;
+        if &magic == FEATHER_1 {
+            let reason =
+                "it is Feather of version 1, which is not read: pyarrow.feather.write_feather writes version 2";
+            return Err(format.problem(reason));
+        }
         let mut layout = RecordingLayout::default();
         let (schema, batches) = parsed(format, || match format {
             Format::Parquet => of_parquet(path, &mut layout),
@@ -470,6 +479,10 @@ mod tests {
     #[test]
     fn damaged_files_are_read_or_refused() {
         let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.feather");
+        std::fs::write(&path, b"FEA1\0\0\0\0").unwrap();
+        let problem = read(&path, &ReadOptions::default()).unwrap_err().to_string();
+        assert!(problem.contains("it is Feather of version 1"), "{problem}");
         let x: ArrayRef = Arc::new(Int16Array::from_iter((0..40).map(|row| (row % 9 > 0).then_some(row))));
         let [_, arrow] = written(folder.path(), vec![("x", x)], None);
         let arrow = std::fs::read(arrow).unwrap();

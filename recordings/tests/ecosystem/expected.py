@@ -65,7 +65,7 @@ REFUSED = {
     },
     "parquet codec brotli": "Disabled feature at compile time: brotli",
     "polars parquet brotli": "Disabled feature at compile time: brotli",
-    "feather 1, codec None": "Arrow file: ",
+    "feather 1, codec None": "it is Feather of version 1",
     "pandas csv, UTF-16": "its text is UTF-16; accepted is UTF-8",
     "pandas csv, decimal commas": "has a decimal comma; accepted are points",
     "TDMS text": "it has no channel of numbers but",
