@@ -5,8 +5,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use symphonia::core::codecs::audio::well_known::{
-    CODEC_ID_ALAC, CODEC_ID_FLAC, CODEC_ID_OPUS, CODEC_ID_PCM_F64BE, CODEC_ID_PCM_F64LE, CODEC_ID_PCM_S32BE,
-    CODEC_ID_PCM_S32LE, CODEC_ID_PCM_U32BE, CODEC_ID_PCM_U32LE,
+    CODEC_ID_AAC, CODEC_ID_ALAC, CODEC_ID_FLAC, CODEC_ID_MP3, CODEC_ID_OPUS, CODEC_ID_PCM_F64BE, CODEC_ID_PCM_F64LE,
+    CODEC_ID_PCM_S32BE, CODEC_ID_PCM_S32LE, CODEC_ID_PCM_U32BE, CODEC_ID_PCM_U32LE,
 };
 use symphonia::core::codecs::audio::{AudioCodecParameters, AudioDecoder, AudioDecoderOptions};
 use symphonia::core::errors::Error;
@@ -178,6 +178,12 @@ impl CompressedReader {
             RecordingLayout { rate: rate.map(f64::from), length, is_wide, ..RecordingLayout::of(channels) };
         if let Some([announced, held]) = cut {
             layout.lost(format!("truncated: the header announces {announced} bytes of samples, the file holds {held}"));
+        }
+        // Symphonia (0.6) cuts samples neither by the edit list of MP4 nor by the delay of Matroska.
+        let is_delayed = matches!(parameters.codec, CODEC_ID_AAC | CODEC_ID_MP3) && track.delay.is_none();
+        if is_delayed && matches!(format, Format::Mp4 | Format::Matroska) {
+            let late = "times are late by some 1000 to 2200 samples";
+            layout.remark(format!("the delay and padding of its encoder are read as samples: {late}"));
         }
         let track = track.id;
         let mut reader = Self {

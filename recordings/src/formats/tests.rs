@@ -880,24 +880,24 @@ fn a_flac_file_without_a_length_that_ends_inside_a_frame_is_truncated() {
     assert_eq!(assert_noted(&path, true, "ends inside its last frame"), values(2000));
 }
 
-#[test]
-fn matroska_files_without_lengths_are_whole_or_end_inside_an_element() {
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().join("x.mka");
-    let all = values(400);
-    let sized = |name: &[u8], data: &[u8]| [name, &(data.len() as u64 | (1 << 56)).to_be_bytes(), data].concat();
-    let live = |name: &[u8], data: &[u8]| [name, &[0x01, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], data].concat();
-    let block = |samples: &[f32]| {
-        let samples = samples.iter().flat_map(|value| ((value * 32_768.0) as i16).to_le_bytes()).collect::<Vec<_>>();
-        sized(b"\xa3", &[&[0x81, 0, 0, 0x80][..], &samples].concat())
-    };
-    let cluster = |samples: &[f32]| [sized(b"\xe7", &[0]), block(&samples[..100]), block(&samples[100..])].concat();
+/// An element of Matroska with its length.
+fn sized(name: &[u8], data: &[u8]) -> Vec<u8> {
+    [name, &(data.len() as u64 | (1 << 56)).to_be_bytes(), data].concat()
+}
+
+/// An element of Matroska without its length.
+fn without_length(name: &[u8], data: &[u8]) -> Vec<u8> {
+    [name, &[0x01, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], data].concat()
+}
+
+/// A Matroska file of two channels of 16 bits at 8 kHz, whose segment has no length.
+fn matroska(codec: &[u8], clusters: &[u8]) -> Vec<u8> {
     let audio = [sized(b"\xb5", &8000f64.to_be_bytes()), sized(b"\x9f", &[2]), sized(b"\x62\x64", &[16])].concat();
     let track = [
         sized(b"\xd7", &[1]),
         sized(b"\x73\xc5", &[1]),
         sized(b"\x83", &[2]),
-        sized(b"\x86", b"A_PCM/INT/LIT"),
+        sized(b"\x86", codec),
         sized(b"\xe1", &audio),
     ]
     .concat();
@@ -907,17 +907,44 @@ fn matroska_files_without_lengths_are_whole_or_end_inside_an_element() {
     ]
     .concat();
     let head = sized(b"\x1a\x45\xdf\xa3", &sized(b"\x42\x82", b"matroska"));
+    [&head[..], &without_length(b"\x18\x53\x80\x67", &[&start[..], clusters].concat())].concat()
+}
+
+#[test]
+fn matroska_files_without_lengths_are_whole_or_end_inside_an_element() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.mka");
+    let all = values(400);
+    let block = |samples: &[f32]| {
+        let samples = samples.iter().flat_map(|value| ((value * 32_768.0) as i16).to_le_bytes()).collect::<Vec<_>>();
+        sized(b"\xa3", &[&[0x81, 0, 0, 0x80][..], &samples].concat())
+    };
+    let cluster = |samples: &[f32]| [sized(b"\xe7", &[0]), block(&samples[..100]), block(&samples[100..])].concat();
     let name = b"\x1f\x43\xb6\x75";
     for clusters in [
-        [live(name, &cluster(&all[..200])), live(name, &cluster(&all[200..]))].concat(),
+        [without_length(name, &cluster(&all[..200])), without_length(name, &cluster(&all[200..]))].concat(),
         [sized(name, &cluster(&all[..200])), sized(name, &cluster(&all[200..]))].concat(),
     ] {
-        let file = [&head[..], &live(b"\x18\x53\x80\x67", &[&start[..], &clusters].concat())].concat();
+        let file = matroska(b"A_PCM/INT/LIT", &clusters);
         fs::write(&path, &file).unwrap();
         assert_holds(&path, 2, Some(8000.0), &all);
         assert_eq!(noted(&path, &ReadOptions::default()).2, "");
         fs::write(&path, &file[..file.len() - 3]).unwrap();
         assert_eq!(assert_noted(&path, true, "it ends before its samples do"), all[..300]);
+    }
+}
+
+#[test]
+fn the_delay_of_an_encoder_in_a_container_is_noted() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.mka");
+    let block = sized(b"\xa3", &[0x81, 0, 0, 0x80, 0, 0, 0, 0]);
+    let cluster = sized(b"\x1f\x43\xb6\x75", &[sized(b"\xe7", &[0]), block].concat());
+    for (codec, notes) in [("A_MPEG/L3", 1), ("A_PCM/INT/LIT", 0)] {
+        fs::write(&path, matroska(codec.as_bytes(), &cluster)).unwrap();
+        let found = open(&path).unwrap().layout().notes.clone();
+        assert_eq!(found.len(), notes, "{found:?}");
+        assert!(found.iter().all(|note| note.to_string().contains("times are late by")), "{found:?}");
     }
 }
 

@@ -109,7 +109,7 @@ LOSSES = {
     "obspy/single_record_plus_noise_record.mseed": "damaged: at byte 512 there is no record of version 2",
 }
 
-_DELAY = "the delay and padding of the encoder, which the container states, are kept"
+_DELAY = "the delay and padding of the encoder, which the container states, are kept, with a note"
 _REAL = "of complex arrays the real part is read, with a note"
 # Files that are read otherwise than by their own readers.
 FAULTS = {
