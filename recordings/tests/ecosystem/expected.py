@@ -45,18 +45,13 @@ REFUSED = {
         for form in ("", ", compressed")
         for content in ("struct", "three dimensions", "cells", "text")
     },
-    # Structures of HDF5 2.0 and of types that hdf5-pure does not read.
+    # Structures of HDF5 2.0 that hdf5-pure does not read, and texts.
     **{
         f"HDF5 latest, {name}": "invalid data layout version: 5"
         for name in ("gzip", "gzip and shuffle", "lzf", "fletcher32", "scale-offset")
     },
     "HDF5 latest, unlimited in both": "a version 2 B-tree chunk index cannot be enumerated",
-    **{
-        f"HDF5 {kind}": "it has no data set of numbers beside x"
-        for kind in ("<f2", ">f2", "<c8", ">c8", "<c16", ">c16")
-    },
     "HDF5 text": "it has no data set of numbers beside x",
-    "h5py/compound-dtype-complex.h5": "it has no data set of numbers beside <c16, <c8",
     # Columns that are no numbers, decimals of 256 bits, and Brotli.
     **{
         f"{kind} {name}": "it has no column of numbers"
@@ -110,15 +105,9 @@ LOSSES = {
 }
 
 _DELAY = "the delay and padding of the encoder, which the container states, are kept, with a note"
-_REAL = "of complex arrays the real part is read, with a note"
 # Files that are read otherwise than by their own readers.
 FAULTS = {
     "ffmpeg aac.m4a": _DELAY,
     "ffmpeg mp3.mp4": _DELAY,
     "ffmpeg mp3.mkv": _DELAY,
-    "MATLAB 4, complex": _REAL,
-    "MATLAB 5, complex": _REAL,
-    "MATLAB 5, compressed, complex": _REAL,
-    **{f"scipy/testcomplex_{version}.mat": _REAL for version in ("4.2c_SOL2", "6.1_SOL2", "6.5.1_GLNX86")},
-    **{f"scipy/testcomplex_{version}.mat": _REAL for version in ("7.1_GLNX86", "7.4_GLNX86")},
 }
