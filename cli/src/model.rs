@@ -133,7 +133,6 @@ pub struct ModelRequest {
     /// Peaks per frame; of local maxima at most.
     pub k: usize,
     /// Whether recordings with fewer bins in the band have fewer peaks: their number was left open.
-    #[serde(skip)]
     pub may_be_fewer: bool,
     /// Search of local maxima instead of the strongest bins.
     pub search: Option<LocalMaximaSearch>,

@@ -61,10 +61,11 @@ pub fn run(arguments: &InfoArgs) -> Result<ExitCode> {
     let sources = arguments.input.sources(None, [None, None])?;
     ensure!(sources.can_resume(), "samples on standard input have no description");
     let mut outcome = CommandOutcome::default();
-    let mut recordings = Vec::new();
+    let (mut recordings, mut described) = (Vec::new(), 0);
     for source in &sources.list {
         match Description::of(&sources, source) {
             Ok(found) => {
+                described += 1;
                 if !arguments.json {
                     print(&found.text(arguments.input.quiet))?;
                 }
@@ -74,6 +75,7 @@ pub fn run(arguments: &InfoArgs) -> Result<ExitCode> {
             Err(error) => outcome.failed(&source.name, &format!("{error:#}")),
         }
     }
+    outcome.ensure_not_empty(described, "description")?;
     if arguments.json {
         print_json(&InfoReport { command: "info", recordings, outcome: &outcome })?;
     }

@@ -65,7 +65,7 @@ impl CommandOutcome {
     pub fn ensure_not_empty(&self, frames: u64, frame: &str) -> Result<()> {
         match (frames, self.failed.len()) {
             (0, 0) => bail!("no recording has the {frame}"),
-            (0, _) => bail!("no recording could be read"),
+            (0, _) => bail!("nothing was computed: the errors above say why"),
             _ => Ok(()),
         }
     }
@@ -75,7 +75,7 @@ impl CommandOutcome {
         let mut text = String::new();
         for (count, what) in [
             (self.too_short, "recordings that are too short, left out"),
-            (self.failed.len() as u64, "recordings that could not be read whole"),
+            (self.failed.len() as u64, "recordings that failed, whole or in part"),
         ] {
             if count > 0 {
                 text += &format!("\n{what}: {count}\n");

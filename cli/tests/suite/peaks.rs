@@ -482,7 +482,7 @@ fn impossible_commands_are_refused_with_a_reason() {
     refused(&[input, "--n-fft", "8192"], "no recording has the 12288 samples of a frame");
     refused(&["-"], "need --rate and --format");
     refused(&["no-such.wav"], "no-such.wav: No such file");
-    refused(&[text(&text_file)], "no recording could be read");
+    refused(&[text(&text_file)], "nothing was computed: the errors above say why");
     refused(&[text(&text_file)], "accepted: wav, flac, ogg");
     refused(&[text(&numbers)], "give --rate HZ");
     success(&["peaks", text(&numbers), "--rate", "100"]);

@@ -190,4 +190,6 @@ fn a_recording_is_described() {
     let output = run(&["info", text(&path), "--quiet"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(errors(&output).contains("truncated"), "{}", errors(&output));
+    fs::write(&path, "no sound").unwrap();
+    assert_eq!(run(&["info", text(&path)]).status.code(), Some(2));
 }

@@ -154,4 +154,10 @@ fn a_journal_of_other_options_is_not_continued() {
     let other = run(&arguments("100", text(&out)));
     assert!(other.status.success() && !errors(&other).contains("continuing"), "{}", errors(&other));
     assert!(fs::read(&out).unwrap() == fs::read(&whole).unwrap());
+    // A number of peaks that is given, and the same by default, which a band may lower.
+    let by_default = [&arguments("100", text(&out))[..], &["--band", "0..20"]].concat();
+    fs::remove_file(&out).unwrap();
+    assert!(was_killed_at(&by_default, &out, (1, 0)), "it ended before its journal was seen");
+    let given = run(&[&by_default[..], &["-k", "16"]].concat());
+    assert!(given.status.success() && !errors(&given).contains("continuing"), "{}", errors(&given));
 }
