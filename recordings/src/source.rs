@@ -211,7 +211,7 @@ fn files_of(header: &Path) -> Vec<fs::Metadata> {
         return Vec::new();
     };
     let (text, stem) = (fs::read(header).unwrap_or_default(), stem(header));
-    let text = String::from_utf8_lossy(&text);
+    let (text, _) = formats::utf8(text);
     let values = text.lines().filter_map(|line| Some(line.split_once('=')?.1.trim().replace("$b", &stem)));
     let mut names: Vec<String> = match format {
         Format::BrainVision => values.collect(),

@@ -24,14 +24,17 @@ const TAG_BYTES: u64 = 128;
 /// Samples per channel, two frames of MPEG-1, by which an MP3 may fall short of its header.
 const MP3_TOLERANCE: u64 = 2 * 1152;
 
+/// Bytes of samples that SoX announces in an AIFF file that it cannot return to, up to a sample of every channel.
+const UNKNOWN_AIFF: u64 = 0x7f00_0008;
+
 /// File as Symphonia (0.6) reads it: without the ID3v1 tag at its end, before which it loses the last frame of FLAC, and
 /// with lengths that the file holds, without which it refuses AIFF and CAF.
 struct MediaFile {
     file: File,
     position: u64,
     bytes: u64,
-    /// What is read instead of its first bytes.
-    start: Vec<u8>,
+    /// Positions, and what is read from there on instead of the file's bytes.
+    changed: Vec<(u64, Vec<u8>)>,
 }
 
 impl MediaFile {
@@ -47,7 +50,7 @@ impl MediaFile {
         if &tag == b"TAG" {
             bytes -= TAG_BYTES;
         }
-        Ok(Self { file, position: 0, bytes, start: Vec::new() })
+        Ok(Self { file, position: 0, bytes, changed: Vec::new() })
     }
 
     /// Replaces the length of the samples of AIFF and CAF by that of the file where it is longer, and returns both; none
@@ -64,24 +67,27 @@ impl MediaFile {
             let mut header = [0; 12];
             self.seek(SeekFrom::Start(at))?;
             read_full(self, &mut header)?;
+            // No chunk has such a name.
+            if header.starts_with(&[0; 4]) {
+                break;
+            }
             let length = header[4..4 + width].iter().fold(0, |length, byte| (length << 8) | u64::from(*byte));
             at += 4 + width as u64;
             let held = self.bytes.saturating_sub(at);
             if length > held && matches!(&header[..4], b"SSND" | b"data") {
-                let mut start = vec![0; at as usize];
-                self.rewind()?;
-                read_full(self, &mut start)?;
-                start[at as usize - width..].copy_from_slice(&held.to_be_bytes()[8 - width..]);
+                self.changed.push((at - width as u64, held.to_be_bytes()[8 - width..].to_vec()));
                 if format == Format::Aiff {
                     // The length of the whole file.
-                    start[4..8].copy_from_slice(&((self.bytes - 8) as u32).to_be_bytes());
+                    self.changed.push((4, ((self.bytes - 8) as u32).to_be_bytes().to_vec()));
                 }
-                (self.start, lengths) = (start, Some([length, held]));
+                lengths = Some([length, held]);
             }
             at = at.saturating_add(length).next_multiple_of(padding);
         }
         self.rewind()?;
-        Ok(lengths.filter(|[announced, _]| *announced < u64::MAX))
+        let is_unknown =
+            |length: u64| length == u64::MAX || format == Format::Aiff && length.abs_diff(UNKNOWN_AIFF) <= 256;
+        Ok(lengths.filter(|[announced, _]| !is_unknown(*announced)))
     }
 }
 
@@ -89,8 +95,11 @@ impl Read for MediaFile {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let left = self.bytes.saturating_sub(self.position);
         let read = (&self.file).take(left).read(bytes)?;
-        for (byte, changed) in bytes[..read].iter_mut().zip(self.start.iter().skip(self.position as usize)) {
-            *byte = *changed;
+        for (place, changed) in self.changed.iter().flat_map(|(at, changed)| (*at..).zip(changed)) {
+            let place = place.checked_sub(self.position).map_or(usize::MAX, |place| place as usize);
+            if let Some(byte) = bytes[..read].get_mut(place) {
+                *byte = *changed;
+            }
         }
         self.position += read as u64;
         Ok(read)
@@ -173,15 +182,18 @@ impl CompressedReader {
         let announced = track.num_frames.filter(|_| format == Format::Mp3 && track.delay.is_some());
         // The header of a fragmented MP4 comes before its samples are known, and announces none.
         let length = length.filter(|length| format != Format::Mp4 || *length > 0);
+        if format == Format::Caf && length.is_none() {
+            return Err(format.problem("it ends before the table of its packets, without which none is read"));
+        }
         let is_wide = is_wide(parameters);
         let mut layout =
             RecordingLayout { rate: rate.map(f64::from), length, is_wide, ..RecordingLayout::of(channels) };
         if let Some([announced, held]) = cut {
             layout.lost(format!("truncated: the header announces {announced} bytes of samples, the file holds {held}"));
         }
-        // Symphonia (0.6) cuts samples neither by the edit list of MP4 nor by the delay of Matroska.
-        let is_delayed = matches!(parameters.codec, CODEC_ID_AAC | CODEC_ID_MP3) && track.delay.is_none();
-        if is_delayed && matches!(format, Format::Mp4 | Format::Matroska) {
+        // Symphonia (0.6) cuts samples neither by the edit list of MP4 nor by the delay of Matroska and CAF.
+        let is_delayed = matches!(parameters.codec, CODEC_ID_AAC | CODEC_ID_MP3);
+        if is_delayed && matches!(format, Format::Mp4 | Format::Matroska | Format::Caf) {
             let late = "times are late by some 1000 to 2200 samples";
             layout.remark(format!("the delay and padding of its encoder are read as samples: {late}"));
         }

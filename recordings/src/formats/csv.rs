@@ -264,8 +264,10 @@ impl Head {
         }
         let (mut titles, mut units) = (Vec::new(), Vec::new());
         let comment = comments.last().map(|comment| comment.trim_start_matches(['#', '%', ' ']));
-        let comment =
-            comment.map(|comment| texts(comment.as_bytes(), separator).into_iter().map(str::to_owned).collect());
+        let comment = comment.map(|comment| {
+            let titles = texts(comment.as_bytes(), separator).into_iter();
+            titles.map(|title| title.replace("\"\"", "\"")).collect()
+        });
         let has_titles = |comment: &Vec<String>| comment.len() == first.len() && is_titles(comment, &first);
         let mut skipped = comments.len();
         let mut values = &first;
@@ -478,6 +480,7 @@ fn split_cells(line: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
 
 /// What a cell holds. Fortran writes exponents with a D.
 fn cell(text: &str) -> Cell {
+    let text = text.trim_matches('"');
     if let Ok(value) = text.parse() {
         return Cell::Number(value);
     }

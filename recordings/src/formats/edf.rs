@@ -372,13 +372,13 @@ impl SignalTable {
             }
             layout.remark(format!("signals of lower rates are left out: {slower}; --channel NAME reads them"));
         }
+        let is_latin = |field: Range<usize>| std::str::from_utf8(&self.text.bytes[field]).is_err();
+        if signals.iter().any(|(at, _)| is_latin(self.field(0, 16, *at)) || is_latin(self.field(96, 8, *at))) {
+            layout.remark(LATIN);
+        }
         layout.channels = signals.len();
         layout.titles = signals.iter().map(|(signal, _)| labels[*signal].clone()).collect();
         layout.units = signals.iter().map(|(signal, _)| self.text.text(self.field(96, 8, *signal))).collect();
-        let mut texts = layout.titles.iter().chain(&layout.units);
-        if texts.any(|text| !text.is_ascii()) && std::str::from_utf8(&self.text.bytes).is_err() {
-            layout.remark(LATIN);
-        }
         let record_bytes = samples.iter().sum::<usize>() * width;
         let signals = signals.into_iter().map(|(_, signal)| signal).collect();
         let annotations = labels.iter().position(|label| label.ends_with(" Annotations")).map(|signal| {

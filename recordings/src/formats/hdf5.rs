@@ -90,7 +90,7 @@ pub(super) fn open(path: &Path, format: Format, options: &ReadOptions) -> Result
     let file = File::from_source(Linked(source)).map_err(problem)?;
     let mut found = Found { rate: rate_of(&file.root().attrs().map_err(problem)?), ..Found::default() };
     found.search(&file.root(), "", 0).map_err(problem)?;
-    let Found { mut sets, rate, mut left_out, .. } = found;
+    let Found { mut sets, rate, mut left_out, is_cut, .. } = found;
     let is_wanted = |set: &DataSet| {
         let rest =
             |name: &String| name.strip_prefix(&set.name).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
@@ -105,24 +105,29 @@ pub(super) fn open(path: &Path, format: Format, options: &ReadOptions) -> Result
         }
         left_out.clear();
     }
-    let any_rate = sets.iter().find_map(|set| set.rate);
     let by_name = sets.iter().any(is_wanted);
     sets.retain(|set| !by_name || is_wanted(set));
     let length = sets.iter().map(|set| set.length).max().unwrap_or(0);
     let is_complex = sets.iter().find(|set| set.length == length).is_some_and(|set| set.numbers.is_complex());
-    let is_kept = |set: &DataSet| set.length == length && set.numbers.is_complex() == is_complex;
+    let is_longest = |set: &DataSet| set.length == length && set.numbers.is_complex() == is_complex;
+    let own_rate = sets.iter().filter(|set| is_longest(set)).find_map(|set| set.rate);
+    let is_kept = |set: &DataSet| is_longest(set) && set.rate.is_none_or(|rate| Some(rate) == own_rate);
     let (sets, others): (Vec<_>, Vec<_>) = sets.into_iter().partition(is_kept);
-    let rate = rate.or_else(|| sets.iter().find_map(|set| set.rate)).or(any_rate);
-    let mut layout = RecordingLayout { rate, is_complex, ..RecordingLayout::default() };
+    let mut layout = RecordingLayout { rate: rate.or(own_rate), is_complex, ..RecordingLayout::default() };
+    if is_cut {
+        layout.remark(format!("groups below {MAX_DEPTH} others, or behind {MAX_OBJECTS}, are not looked at"));
+    }
     let hint = if others.is_empty() { "" } else { "without --dataset, " };
     left_out.extend(others.into_iter().map(|set| set.name));
     if !left_out.is_empty() {
-        layout.remark(format!("{hint}data sets of other lengths or types are left out: {}", left_out.join(", ")));
+        layout
+            .remark(format!("{hint}data sets of other lengths, rates or types are left out: {}", left_out.join(", ")));
     }
     let channels = sets.iter().map(|set| set.channels).fold(0, u64::saturating_add);
     if length < 2 || channels > MAX_CHANNELS {
         let beside = if left_out.is_empty() { String::new() } else { format!(" beside {}", left_out.join(", ")) };
         let found = match length {
+            1 if options.dataset.is_some() => "one number in this data set, no samples".into(),
             0 | 1 => format!("no data set of numbers{beside}; links to other files are not followed"),
             _ => format!("{channels} channels{beside}: --dataset chooses a data set"),
         };
@@ -179,8 +184,9 @@ struct Found {
     sets: Vec<DataSet>,
     rate: Option<f64>,
     left_out: Vec<String>,
-    /// Groups that were looked at.
+    /// Groups that were looked at, and whether there are others.
     groups: usize,
+    is_cut: bool,
 }
 
 impl Found {
@@ -191,10 +197,13 @@ impl Found {
         }
         // MATLAB keeps the contents of cells in a group of this name.
         for (name, group) in group.iter_groups()?.filter(|(name, _)| name != "#refs#") {
-            if depth < MAX_DEPTH && self.groups + self.sets.len() + self.left_out.len() < MAX_OBJECTS {
-                self.groups += 1;
-                self.search(&group, &format!("{path}{name}/"), depth + 1)?;
+            let looked_at = self.groups.max(self.sets.len() + self.left_out.len());
+            if depth >= MAX_DEPTH || looked_at >= MAX_OBJECTS {
+                self.is_cut = true;
+                continue;
             }
+            self.groups += 1;
+            self.search(&group, &format!("{path}{name}/"), depth + 1)?;
         }
         Ok(())
     }
@@ -253,8 +262,8 @@ fn number_format(kind: &Datatype) -> Option<NumberFormat> {
         Datatype::Compound { size, members } => {
             let [real, imaginary] = &members[..] else { return None };
             let numbers = number_format(&real.datatype).filter(|numbers| !numbers.is_complex())?;
-            let are_parts = real.name.starts_with('r')
-                && imaginary.name.starts_with('i')
+            let names = (real.name.as_str(), imaginary.name.as_str());
+            let are_parts = matches!(names, ("r", "i") | ("re", "im") | ("real", "imag" | "imaginary"))
                 && real.datatype == imaginary.datatype
                 && (real.byte_offset, imaginary.byte_offset, *size)
                     == (0, numbers.bytes() as u64, 2 * numbers.bytes() as u32);
@@ -369,9 +378,11 @@ mod tests {
         write(&complex, &[2, 30], bytes.clone());
         let rows = all[..60].chunks(2).zip(all[60..].chunks(2)).flat_map(|(a, b)| [a[0], a[1], b[0], b[1]]);
         assert_holds(&path, 4, None, &rows.collect::<Vec<_>>());
-        let pairs = CompoundTypeBuilder::new().f32_field("x").f32_field("y").build().unwrap();
-        write(&pairs, &[60], bytes);
-        assert!(problem(&path).contains("no data set of numbers beside x (compound"), "{}", problem(&path));
+        for names in [["x", "y"], ["red", "ir"]] {
+            let pairs = CompoundTypeBuilder::new().f32_field(names[0]).f32_field(names[1]).build().unwrap();
+            write(&pairs, &[60], bytes.clone());
+            assert!(problem(&path).contains("no data set of numbers beside x (compound"), "{}", problem(&path));
+        }
     }
 
     #[test]

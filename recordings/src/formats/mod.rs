@@ -249,7 +249,7 @@ fn open_file(path: &Path) -> Result<File, RecordingProblem> {
 
 /// Text that is UTF-8, or else in the code page of Western Europe, whose characters have the numbers of Unicode, and
 /// whether it is the latter.
-fn utf8(bytes: Vec<u8>) -> (String, bool) {
+pub(crate) fn utf8(bytes: Vec<u8>) -> (String, bool) {
     match String::from_utf8(bytes) {
         Ok(text) => (text, false),
         Err(error) => (error.as_bytes().iter().copied().map(char::from).collect(), true),

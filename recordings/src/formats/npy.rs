@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::parts::{Calibration, Part, PartsReader, Ranges};
 use super::raw::{NumberFormat, read_full};
-use super::{Format, RecordingLayout, SampleReader, open_file};
+use super::{Format, RecordingLayout, open_file};
 use crate::error::RecordingProblem;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
@@ -61,17 +61,19 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
     let header = ArrayHeader::read(&mut BufReader::new(&file), Format::Npy)?;
     let needed = header.shape.iter().product::<u64>() * header.value_bytes() as u64;
     let available = file.metadata()?.len().saturating_sub(header.bytes);
-    let reader = header.file_reader(file, None, Format::Npy, &[])?;
     if needed <= available {
-        return Ok(reader);
+        return header.file_reader(file, None, Format::Npy, &[]);
     }
     if header.separate_channels() > 1 {
         return Err(Format::Npy.problem(format!(
             "it is truncated, and its channels stand one after the other: its shape takes {needed} bytes, it has {available}"
         )));
     }
-    let width = (header.numbers.bytes() * reader.layout().channels) as u64;
-    reader.truncated(available / width)
+    let held = available / (header.rows_and_channels(Format::Npy)?.channels * header.value_bytes() as u64);
+    if held == 0 {
+        return Err(RecordingProblem::NoSamples);
+    }
+    header.file_reader(file, None, Format::Npy, &[])?.truncated(held)
 }
 
 impl ArrayHeader {

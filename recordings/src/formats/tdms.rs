@@ -41,7 +41,10 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
     let (length, rate) = longest.map_or((0, None), |object| (object.length, object.rate()));
     let is_kept = |object: &&Object| object.length == length && object.rate() == rate && object.numbers().is_some();
     let (kept, others): (Vec<_>, Vec<_>) = channels.iter().partition(is_kept);
-    let names = |objects: &[&Object]| objects.iter().map(|object| object.name()).collect::<Vec<_>>().join(", ");
+    // Channels of several groups may have one name.
+    let are_distinct = channels.iter().map(Object::name).collect::<HashSet<_>>().len() == channels.len();
+    let name = |object: &Object| if are_distinct { object.name() } else { object.full_name() };
+    let names = |objects: &[&Object]| objects.iter().map(|object| name(object)).collect::<Vec<_>>().join(", ");
     if !others.is_empty() {
         layout.remark(format!("channels of other lengths, rates, types or scales are left out: {}", names(&others)));
     }
@@ -49,8 +52,6 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
         return Err(problem(format!("it has no channel of numbers but {}", names(&others))));
     }
     layout.rate = rate;
-    // Channels of several groups may have one name.
-    let are_distinct = kept.iter().map(|object| object.name()).collect::<HashSet<_>>().len() == kept.len();
     let file = Arc::new(open_file(path)?);
     let mut parts = Vec::new();
     for object in kept {
@@ -58,7 +59,7 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
         let ranges = Ranges::new(file.clone(), object.ranges.clone());
         let stream = Box::new(BufReader::with_capacity(1 << 16, ranges));
         parts.push(Part { stream, numbers, channels: vec![calibration] });
-        layout.titles.push(if are_distinct { object.name() } else { object.full_name() });
+        layout.titles.push(name(object));
         layout.units.push(object.texts.get("unit_string").cloned().unwrap_or_default());
     }
     PartsReader::new(Format::Tdms, parts, length, layout)

@@ -237,6 +237,9 @@ fn truncated_arrays_are_read_as_far_as_they_go() {
     fs::write(&path, array("<f4", "False", "(100, 2)", &bytes[..8])).unwrap();
     let (layout, samples) = read_all(&path, 5);
     assert_eq!((layout.channels, layout.length, &samples[..]), (2, Some(1), &all[..2]));
+    // No memory is taken for channels of which the file holds none.
+    fs::write(&path, array("<f4", "False", "(700000000, 700000000)", &[])).unwrap();
+    assert!(matches!(open(&path).map(|_| ()), Err(RecordingProblem::NoSamples)));
 }
 
 #[test]
@@ -500,6 +503,10 @@ fn wav_files_of_other_containers_and_byte_orders_are_read() {
     big[16..22].copy_from_slice(b"\0\0\0\x28\xff\xfe");
     let identifier = b"\0\0\0\x01\0\0\0\x10\x80\0\0\xaa\0\x38\x9b\x71";
     big.splice(36..36, [&b"\0\x16\0\x10\0\0\0\x04"[..], identifier].concat());
+    fs::write(&path, &big).unwrap();
+    assert_eq!(read_all(&path, 10).1, [0.5, -0.5]);
+    // SoX writes the tag in 2 bytes.
+    big[44..48].copy_from_slice(b"\0\x01\0\0");
     fs::write(&path, big).unwrap();
     assert_eq!(read_all(&path, 10).1, [0.5, -0.5]);
 }
@@ -851,6 +858,16 @@ fn truncated_aiff_and_caf_files_are_read_as_far_as_they_go() {
     assert_holds(&path, 1, Some(8000.0), &all);
     fs::write(&path, &whole[..whole.len() - 5]).unwrap();
     assert_eq!(assert_noted(&path, true, "announces 408 bytes of samples, the file holds 403"), all[..197]);
+    // SoX writes into a pipe as many as there may be.
+    let mut piped = whole.clone();
+    let at = piped.windows(4).position(|name| name == b"SSND").unwrap();
+    piped[at + 4..at + 8].copy_from_slice(&[0x7f, 0, 0, 8]);
+    fs::write(&path, &piped).unwrap();
+    assert_eq!(noted(&path, &ReadOptions::default()).2, "");
+    assert_holds(&path, 1, Some(8000.0), &all);
+    // Zeros have no chunks.
+    fs::write(&path, vec![0; 1 << 20]).unwrap();
+    assert!(!problem(&path).is_empty());
     let path = folder.path().join("x.caf");
     // Samples up to the end of the file are not truncated.
     for announced in [404, -1] {
@@ -901,11 +918,11 @@ fn matroska(codec: &[u8], clusters: &[u8]) -> Vec<u8> {
         sized(b"\xe1", &audio),
     ]
     .concat();
-    let start = [
-        sized(b"\x15\x49\xa9\x66", &sized(b"\x2a\xd7\xb1", &1_000_000u32.to_be_bytes())),
-        sized(b"\x16\x54\xae\x6b", &sized(b"\xae", &track)),
-    ]
-    .concat();
+    // The length of a tick in nanoseconds, and the programs that wrote the file.
+    let info =
+        [sized(b"\x2a\xd7\xb1", &1_000_000u32.to_be_bytes()), sized(b"\x4d\x80", b"test"), sized(b"\x57\x41", b"test")];
+    let start =
+        [sized(b"\x15\x49\xa9\x66", &info.concat()), sized(b"\x16\x54\xae\x6b", &sized(b"\xae", &track))].concat();
     let head = sized(b"\x1a\x45\xdf\xa3", &sized(b"\x42\x82", b"matroska"));
     [&head[..], &without_length(b"\x18\x53\x80\x67", &[&start[..], clusters].concat())].concat()
 }

@@ -264,10 +264,12 @@ impl Encoding {
             return Err(Format::Wav.problem("it has 0 channels"));
         }
         let (tag, valid) = match short(&fields, 0) {
-            // The extension begins with its size, the valid bits and the speakers; then the tag, in 32 bits.
+            // The extension begins with its size, the valid bits and the speakers; then the tag, in 32 bits, or in 16
+            // with zeros behind it (SoX).
             EXTENSIBLE if length >= 40 => {
                 let extension: [u8; 12] = array(file)?;
-                let (valid, tag) = (short(&extension, 2), short(&extension, if big_endian { 10 } else { 8 }));
+                let (valid, first) = (short(&extension, 2), short(&extension, 8));
+                let tag = if big_endian && first == 0 { short(&extension, 10) } else { first };
                 (tag, if valid == 0 || valid > bits { bits } else { valid })
             }
             tag => (tag, bits),
