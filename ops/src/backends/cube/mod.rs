@@ -43,6 +43,13 @@ fn output(like: &CubeTensor, shape: impl Into<Shape>, dtype: DType, rows: usize)
     CubeTensor::new_contiguous(client, device, shape, handle, dtype)
 }
 
+/// Zeros of the shape of `like`, contiguous: the runtime pads rows of a new tensor of several dimensions on CUDA.
+fn zeros(like: &CubeTensor) -> CubeTensor {
+    let (shape, client, device) = (like.shape(), like.client.clone(), like.device.clone());
+    let flat = zeros_client(client.clone(), device.clone(), Shape::from([shape.num_elements()]), DType::F32);
+    CubeTensor::new_contiguous(client, device, shape, flat.handle, DType::F32)
+}
+
 /// Panics with the message of a device's limit. The public functions return it as an error before they dispatch, so
 /// that it can only occur here when a graph captured elsewhere is replayed on a device with less.
 fn launched<T>(result: Result<T, DeviceLimitError>) -> T {
@@ -270,8 +277,7 @@ impl Kernels for CubeBackend {
     ) -> Vec<CubeTensor> {
         let (signal, rows) = signal_rows(widened(inputs.signal));
         let [window, grad] = [inputs.window, inputs.grad_bands].map(contiguous);
-        let zeros = || zeros_client(signal.client.clone(), signal.device.clone(), signal.shape(), DType::F32);
-        let of_signal = needed.has(0).then(zeros);
+        let of_signal = needed.has(0).then(|| zeros(&signal));
         let of_window = gradient_if(needed.has(1), &window, rows.rows);
         if rows.rows > 0 {
             let into = MelGradients { signal: handle(of_signal.as_ref()), window: handle(of_window.as_ref()) };
