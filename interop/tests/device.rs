@@ -105,6 +105,7 @@ fn by_runtime(operation: &str, shapes: &[&[i64]], inputs: &[Vec<f32>]) -> Vec<Ve
 #[test]
 #[ignore = "needs a CUDA device"]
 fn plans_give_the_bits_of_cubecls_own_runtime() {
+    let mut differences = Vec::new();
     for (operation, shapes) in CASES {
         let length = |shape: &[i64]| shape.iter().product::<i64>() as usize;
         let inputs: Vec<Vec<f32>> = shapes.iter().enumerate().map(|(i, shape)| noise(length(shape), i)).collect();
@@ -112,7 +113,19 @@ fn plans_give_the_bits_of_cubecls_own_runtime() {
         assert_eq!(found.len(), expected.len(), "{operation}");
         for (output, (found, expected)) in found.iter().zip(&expected).enumerate() {
             assert!(found.iter().any(|&byte| byte != 0), "{operation}: output {output} is all zeros");
-            assert!(found == expected, "{operation}: output {output} differs");
+            if found != expected {
+                differences.push(format!("{operation}: output {output} differs by {:e}", difference(found, expected)));
+            }
         }
     }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+/// The largest difference of numbers, relative to the largest number.
+fn difference(found: &[u8], expected: &[u8]) -> f32 {
+    let numbers =
+        |bytes: &[u8]| -> Vec<f32> { bytes.as_chunks().0.iter().map(|&value| f32::from_ne_bytes(value)).collect() };
+    let (found, expected) = (numbers(found), numbers(expected));
+    let largest = expected.iter().fold(0f32, |most, value| most.max(value.abs()));
+    found.iter().zip(&expected).fold(0f32, |most, (a, b)| most.max((a - b).abs())) / largest
 }
