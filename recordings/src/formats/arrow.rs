@@ -489,14 +489,15 @@ mod tests {
         for (name, valid) in [("x.parquet", file()), ("x.arrow", arrow)] {
             let path = folder.path().join(name);
             let mut refused = 0;
-            // Every byte, by one of three kinds of damage in turn.
             for at in 0..valid.len() {
-                let mut damaged = valid.clone();
-                damaged[at] = [0, 0xff, valid[at] ^ 2][at % 3];
-                std::fs::write(&path, damaged).unwrap();
-                refused += usize::from(read_recording(&path).is_err());
+                for byte in [0, 0xff, valid[at] ^ 2] {
+                    let mut damaged = valid.clone();
+                    damaged[at] = byte;
+                    std::fs::write(&path, damaged).unwrap();
+                    refused += usize::from(read_recording(&path).is_err());
+                }
             }
-            assert!(refused > valid.len() / 20, "{name}: {refused} of {} files", valid.len());
+            assert!(refused > valid.len() / 4, "{name}: {refused} of {} files", 3 * valid.len());
         }
     }
 }
