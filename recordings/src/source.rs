@@ -146,17 +146,6 @@ impl Sources {
         self.raw
     }
 
-    /// Whether the samples of a recording are complex.
-    ///
-    /// # Errors
-    /// If it can't be opened.
-    pub fn is_complex(&self, source: &RecordingSource) -> Result<bool, RecordingProblem> {
-        match self.raw {
-            Some((numbers, _)) => Ok(numbers.is_complex() || self.options.is_complex),
-            None => Ok(self.reader(source)?.layout().is_complex),
-        }
-    }
-
     /// Opens a recording, whether or not its sample rate is known.
     ///
     /// # Errors

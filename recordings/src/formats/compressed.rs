@@ -239,8 +239,9 @@ impl CompressedReader {
                 }
                 Err(Error::IoError(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
                     // Where Matroska has no lengths, Symphonia reads on behind the last element.
-                    let is_whole = self.format == Format::Matroska && !ends_inside_element(&self.path)?;
-                    if self.layout.length.is_none() && !is_whole {
+                    if self.layout.length.is_none()
+                        && (self.format != Format::Matroska || ends_inside_element(&self.path)?)
+                    {
                         self.layout.lost("it ends before its samples do");
                     }
                     break;

@@ -252,7 +252,7 @@ impl Head {
         let mut rows: [Vec<String>; 3] = Default::default();
         for (place, row) in rows.iter_mut().enumerate() {
             if let Some(line) = lines.peek(place)? {
-                *row = texts(&line.text, separator).into_iter().map(|text| text.replace("\"\"", "\"")).collect();
+                *row = unquoted(&line.text, separator);
             }
         }
         if lines.is_latin {
@@ -264,10 +264,7 @@ impl Head {
         }
         let (mut titles, mut units) = (Vec::new(), Vec::new());
         let comment = comments.last().map(|comment| comment.trim_start_matches(['#', '%', ' ']));
-        let comment = comment.map(|comment| {
-            let titles = texts(comment.as_bytes(), separator).into_iter();
-            titles.map(|title| title.replace("\"\"", "\"")).collect()
-        });
+        let comment = comment.map(|comment| unquoted(comment.as_bytes(), separator));
         let has_titles = |comment: &Vec<String>| comment.len() == first.len() && is_titles(comment, &first);
         let mut skipped = comments.len();
         let mut values = &first;
@@ -461,6 +458,11 @@ fn texts(line: &[u8], separator: u8) -> Vec<&str> {
     let cells = split_cells(line, separator).map(text);
     // Any number of spaces separates.
     if separator == b' ' { cells.filter(|cell| !cell.is_empty()).collect() } else { cells.collect() }
+}
+
+/// The cells of a line as they were before two quotation marks stood for one.
+fn unquoted(line: &[u8], separator: u8) -> Vec<String> {
+    texts(line, separator).into_iter().map(|text| text.replace("\"\"", "\"")).collect()
 }
 
 /// The cells of a line. A separator between the quotation marks of a cell that begins with one belongs to the cell.
