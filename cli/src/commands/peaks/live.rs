@@ -34,8 +34,8 @@ impl<'a> LiveLines<'a> {
         Self { request, framing, sums: PeakSums::default(), out: StandardOutput::default(), width }
     }
 
-    /// Adds the peaks of a block, `k` per frame, and prints the lines of an interval that is over. Ends the program with success where
-    /// standard output is closed: a stream may have no end.
+    /// Adds the peaks of a block, `k` per frame, and prints the lines of an interval that is over. Ends the program with
+    /// success where standard output is closed: a stream may have no end.
     ///
     /// # Errors
     /// If standard output can't be written.

@@ -180,8 +180,8 @@ struct PeaksReport<'a> {
     outcome: &'a CommandOutcome,
 }
 
-/// Rows of the table of a block of frames, one every `step` samples: one per peak, `k` per frame. A frame with too few finite bins has
-/// rows of bin −1; one with too few local maxima has fewer rows.
+/// Rows of the table of a block of frames, one every `step` samples: one per peak, `k` per frame. A frame with too few
+/// finite bins has rows of bin −1; one with too few local maxima has fewer rows.
 fn peak_rows(
     (n_fft, k): (usize, usize),
     step: usize,
