@@ -1,4 +1,4 @@
-//! A server behind nginx with TLS, configured as the guide says. The tests need `nginx` and `openssl`; `.ci/remote` runs
+//! A server behind nginx with TLS, configured as the guide says. The tests need `nginx` and `openssl`; `just remote` runs
 //! them.
 
 use std::fs;

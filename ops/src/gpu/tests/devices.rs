@@ -9,7 +9,7 @@ use cubecl::server::Handle;
 use crate::gpu::GpuDevice;
 
 /// The devices of this machine that this build has kernels for, at least one. Tests that call it are ignored by default;
-/// `.ci/devices` runs them with `--include-ignored`.
+/// `just devices` runs them with `--include-ignored`.
 ///
 /// # Panics
 /// If there is none.
