@@ -12,7 +12,8 @@ const FINGERPRINT_SAMPLES: usize = 256;
 /// Excerpts of `samples` samples. Cloning shares the recordings.
 #[derive(Debug, Clone)]
 pub struct Excerpts {
-    samples: usize,
+    /// Samples of an excerpt.
+    pub samples: usize,
     items: Vec<Excerpt>,
 }
 

@@ -8,6 +8,7 @@ pub mod denoising;
 pub mod forecasting;
 pub mod operator;
 pub mod peaks;
+mod ridge;
 pub mod scores;
 pub mod transform;
 pub mod zoo_model;

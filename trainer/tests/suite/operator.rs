@@ -40,6 +40,10 @@ fn solutions_are_learned_at_every_resolution_and_predicted_in_their_own_units() 
     let (learned, mean) = (score(&out, "learned", &coarse), score(&out, "mean of the training outputs", &coarse));
     assert!(learned < 0.03 && mean > 0.5, "{learned} and {mean}");
     assert!(score(&out, "learned", &fine) < 1.1 * learned, "another resolution without training there");
+    let ridge = score(&out, "ridge regression", &coarse);
+    assert!(learned < ridge && ridge < mean, "{learned}, {ridge} and {mean}");
+    let is_ridge_of_fine = |row: &serde_json::Value| row["name"] == "ridge regression" && row["data_set"] == *fine;
+    assert!(!evaluation(&out).iter().any(is_ridge_of_fine), "the map is of the training points");
     let page = fs::read_to_string(out.join("report.html")).unwrap();
     assert!(page.contains("Error against resolution") && page.contains("256 points: sample 1"));
 

@@ -85,6 +85,8 @@ fn a_forecast_of_a_generated_series_is_better_than_repetition_and_resumes_to_the
     assert!(output.status.success(), "{}", errors(&output));
     let [learned, row, day] = ["learned", "last row", "last 24 rows"].map(|model| score(&out, model, "mse"));
     assert!(learned < row && learned < day, "{learned}, {row} and {day}");
+    let ridge = score(&out, "ridge regression", "mse");
+    assert!(ridge < row && ridge < day, "{ridge}, {row} and {day}");
 
     assert_resumes_to_the_same_bits(&arguments, &out, 60);
 
@@ -113,7 +115,9 @@ fn families_of_signals_are_classified_and_predicted() {
     assert!(output.status.success(), "{}", errors(&output));
     let (learned, chance) = (score(&out, "learned", "accuracy"), score(&out, "most frequent class", "accuracy"));
     assert!(learned > 2.0 * chance, "{learned} and {chance}");
-    assert_eq!(evaluation(&out).len(), 4, "two rows without noise and two with it");
+    let linear = score(&out, "linear, log-mel bands", "accuracy");
+    assert!(linear > 2.0 * chance, "{linear} and {chance}");
+    assert_eq!(evaluation(&out).len(), 6, "three rows without noise and three with it");
 
     let again = run(&["eval", text(&out)]);
     assert!(again.status.success(), "{}", errors(&again));

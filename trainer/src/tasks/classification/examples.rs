@@ -186,6 +186,11 @@ impl Examples {
         self.classes.is_empty()
     }
 
+    /// Samples of an example.
+    pub fn samples(&self) -> usize {
+        self.excerpts.samples
+    }
+
     /// Class of an example.
     pub fn class(&self, index: usize) -> usize {
         self.classes[index]

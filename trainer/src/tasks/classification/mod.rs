@@ -2,22 +2,23 @@
 
 mod config;
 mod examples;
+mod log_mel_ridge;
 mod model;
 
 use std::path::{Path, PathBuf};
 
 use burn::module::Module;
 use burn::nn::loss::CrossEntropyLossConfig;
-use burn::tensor::Device;
-use burn::tensor::activation::softmax;
+use burn::tensor::{Device, Tensor};
 use firefly_recordings::read_recording;
 
 pub use config::{DataSection, LabelPart, LossSection};
 pub use examples::{ExampleSets, Examples};
 pub use model::{Classifier, InputForm, OutputLayer};
 
+use self::log_mel_ridge::LogMelRidge;
 use super::scores::{self, ScoreRow};
-use super::zoo_model;
+use super::{ridge, zoo_model};
 use crate::config::RunConfig;
 use crate::data::Corpus;
 use crate::metrics::{Metric, StepLoss, Validation};
@@ -42,22 +43,29 @@ pub type ClassificationConfig = RunConfig<Classification>;
 /// The examples of a run, and the order of those to train on.
 pub type ClassificationData = ExampleData<ExampleSets>;
 
-/// Probabilities of examples: true class, and probability of each class.
+/// Probabilities of examples, or other scores of which the greatest is the class that is found: true class, and score of
+/// each class.
 struct ClassProbabilities {
     classes: Vec<usize>,
     probabilities: Vec<Vec<f32>>,
 }
 
 impl ClassProbabilities {
-    /// Of examples by a model, with noise of a signal-to-noise ratio.
-    fn of(model: &Classifier, examples: &Examples, snr_db: Option<f64>, device: &Device) -> Result<Self, TaskError> {
+    /// Of examples, with noise of a signal-to-noise ratio, by a function of signals `[batch, samples]`.
+    fn of(
+        examples: &Examples,
+        snr_db: Option<f64>,
+        device: &Device,
+        probabilities: impl Fn(Tensor<2>) -> Result<Tensor<2>, TaskError>,
+    ) -> Result<Self, TaskError> {
         let mut all = Self { classes: Vec::new(), probabilities: Vec::new() };
         let indices: Vec<usize> = (0..examples.len()).collect();
         for indices in indices.chunks(BATCH) {
             let batch = examples.batch(indices, snr_db, device);
-            let probabilities = softmax(model.try_forward(batch.signal)?, 1);
+            let probabilities = probabilities(batch.signal)?;
+            let [_, classes] = probabilities.dims();
             let values: Vec<f32> = probabilities.into_data().iter().collect();
-            all.probabilities.extend(values.chunks(model.classes.len()).map(<[f32]>::to_vec));
+            all.probabilities.extend(values.chunks(classes).map(<[f32]>::to_vec));
             all.classes.extend(indices.iter().map(|index| examples.class(*index)));
         }
         Ok(all)
@@ -148,7 +156,8 @@ impl Task for Classification {
 
     fn measure(run: &OpenRun<'_, Self>, model: &Classifier) -> Result<Validation, TaskError> {
         let data = run.data;
-        let found = ClassProbabilities::of(model, &data.sets.validation, None, &data.device)?;
+        let found =
+            ClassProbabilities::of(&data.sets.validation, None, &data.device, |signal| model.probabilities(signal))?;
         Ok(Validation { loss: found.cross_entropy(), metrics: vec![Metric::real("accuracy", found.accuracy())] })
     }
 
@@ -171,7 +180,12 @@ impl Task for Classification {
     fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, Classifier)]) -> Result<Vec<ScoreRow>, TaskError> {
         let OpenRun { config, data } = *run;
         let sets = &data.sets;
-        compare(config, &sets.test_name, &sets.test, sets.most_frequent(), models, &data.device)
+        let ridge = LogMelRidge::fit(sets, config.data.sample_rate, &data.device)?;
+        if ridge.is_none() {
+            ridge::warn_too_large();
+        }
+        let baselines = (sets.most_frequent(), ridge.as_ref());
+        compare(config, &sets.test_name, &sets.test, baselines, models, &data.device)
     }
 
     /// A folder of labelled recordings.
@@ -186,7 +200,7 @@ impl Task for Classification {
         }
         let classes = models.first().map(|(_, model)| model.classes.clone()).unwrap_or_default();
         let examples = Examples::of(&Corpus::load(Path::new(name), 1)?, &config.data, &classes)?;
-        Ok(OtherEvaluation { rows: compare(config, name, &examples, 0, models, device)?, skipped: 0 })
+        Ok(OtherEvaluation { rows: compare(config, name, &examples, (0, None), models, device)?, skipped: 0 })
     }
 
     /// The most probable class of each recording, or of each of its parts.
@@ -201,7 +215,7 @@ impl Task for Classification {
                 let channel = recording.channel.to_string();
                 let corpus = Corpus::from_recordings(vec![recording], 1)?;
                 let examples = Examples::unlabelled(&corpus, &config.data)?;
-                let found = ClassProbabilities::of(model, &examples, None, device)?;
+                let found = ClassProbabilities::of(&examples, None, device, |signal| model.probabilities(signal))?;
                 for (index, row) in found.probabilities.iter().enumerate() {
                     let class = most_probable(row);
                     let place = [path.display().to_string(), channel.clone(), index.to_string()];
@@ -230,12 +244,13 @@ impl Task for Classification {
     }
 }
 
-/// Scores of models, and of the most frequent class of the training examples, on examples without and with noise.
+/// Scores of models, and of the most frequent class of the training examples and a linear classifier, on examples without
+/// and with noise.
 fn compare(
     config: &ClassificationConfig,
     name: &str,
     examples: &Examples,
-    most_frequent: usize,
+    (most_frequent, ridge): (usize, Option<&LogMelRidge>),
     models: &[(String, Classifier)],
     device: &Device,
 ) -> Result<Vec<ScoreRow>, TaskError> {
@@ -259,8 +274,12 @@ fn compare(
         let classes = models.first().map_or(1, |(_, model)| model.classes.len());
         let share = (0..examples.len()).filter(|index| examples.class(*index) == most_frequent).count() as f64;
         rows.push(row("most frequent class", false, share / examples.len() as f64, 1.0 / classes as f64));
+        if let Some(ridge) = ridge {
+            let found = ClassProbabilities::of(examples, ratio, device, |signal| ridge.scores(signal))?;
+            rows.push(row(log_mel_ridge::NAME, false, found.accuracy(), found.balanced_accuracy(classes)));
+        }
         for (name, model) in models {
-            let found = ClassProbabilities::of(model, examples, ratio, device)?;
+            let found = ClassProbabilities::of(examples, ratio, device, |signal| model.probabilities(signal))?;
             rows.push(row(name, true, found.accuracy(), found.balanced_accuracy(classes)));
         }
     }

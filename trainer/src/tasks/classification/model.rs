@@ -6,6 +6,7 @@ use std::path::Path;
 
 use burn::module::Module;
 use burn::nn::{BatchNorm, BatchNormConfig, Linear, LinearConfig};
+use burn::tensor::activation::softmax;
 use burn::tensor::{Device, Int, Tensor};
 use firefly_app::files::write_atomically;
 use firefly_models::log_mel::standardised_spectrum;
@@ -133,6 +134,14 @@ impl Classifier {
         };
         let model = config.model.create(derived(config, form, &classes), config.seed, device)?;
         Ok(Self { model, spectrum, output: OutputLayer::of(config, classes.len(), device), form, classes })
+    }
+
+    /// Probabilities `[batch, classes]` of recordings `[batch, samples]`.
+    ///
+    /// # Errors
+    /// As [`try_forward`](Self::try_forward).
+    pub fn probabilities(&self, signal: Tensor<2>) -> Result<Tensor<2>, TaskError> {
+        Ok(softmax(self.try_forward(signal)?, 1))
     }
 
     /// Scores `[batch, classes]` of recordings `[batch, samples]`.

@@ -3,6 +3,7 @@
 //! 1, no test window dropped.
 
 mod config;
+mod ridge;
 mod series;
 
 use std::path::{Path, PathBuf};
@@ -16,8 +17,9 @@ use firefly_recordings::channel_titles;
 pub use config::{DataSection, ForecastError, LossSection};
 pub use series::{Series, SeriesTable, Standardisation, WindowSplit, Windows};
 
+use self::ridge::Ridge;
 use super::scores::{self, ScoreRow};
-use super::zoo_model;
+use super::{ridge as regression, zoo_model};
 use crate::config::RunConfig;
 use crate::data::EpochOrder;
 use crate::metrics::{Metric, StepLoss, Validation};
@@ -203,6 +205,13 @@ impl Task for Forecasting {
             row("last row", false, 0, data.errors(&starts, repeated(1))?),
             row("last 24 rows", false, 0, data.errors(&starts, repeated(PERIOD))?),
         ];
+        match Ridge::fit(&data.series, config.data.look_back, horizon, &data.series.device) {
+            Some(ridge) => {
+                let errors = data.errors(&starts, |past| Ok(ridge.forecast(past)))?;
+                rows.push(row(regression::NAME, false, ridge.parameters(), errors));
+            }
+            None => regression::warn_too_large(),
+        }
         for (name, model) in models {
             let errors = data.errors(&starts, |past| Ok(outputs(model, past)?.0))?;
             rows.push(row(name, true, model.num_params(), errors));

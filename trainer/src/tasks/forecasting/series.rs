@@ -136,7 +136,8 @@ enum SeriesRows {
 #[derive(Clone)]
 pub struct Series {
     rows: SeriesRows,
-    device: Device,
+    /// The device that windows are on.
+    pub device: Device,
     look_back: usize,
     horizon: usize,
     /// Windows of each part.
@@ -206,6 +207,18 @@ impl Series {
             in_file @ SeriesRows::InFile(_) => in_file,
         };
         Self { rows, device: device.clone(), ..self.clone() }
+    }
+
+    /// Standardised values of these rows, `[rows, channels]`.
+    pub(super) fn standardised_rows(&self, rows: Range<usize>) -> Vec<f32> {
+        match &self.rows {
+            SeriesRows::OnDevice(values) => {
+                values.as_ref().clone().narrow(0, rows.start, rows.len()).into_data().iter().collect()
+            }
+            SeriesRows::InFile(SeriesTable { channels, values }) => {
+                self.standardisation.apply(&values[rows.start * channels..rows.end * channels])
+            }
+        }
     }
 
     /// The windows that begin at these rows.

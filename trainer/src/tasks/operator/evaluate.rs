@@ -6,10 +6,11 @@ use burn::tensor::{Device, Tensor};
 use super::domain::{Domain, DomainSymmetry};
 use super::fields::{FieldPairs, Fields};
 use super::model::FieldOperator;
-use super::samples::TestSet;
+use super::samples::{SampleSets, TestSet};
 use crate::grid;
 use crate::metrics::Metric;
 use crate::task::{Placed, TaskError, over_devices};
+use crate::tasks::ridge::{self, MAX_VALUES, RidgeRegression};
 use crate::tasks::scores::ScoreRow;
 
 /// Largest number of input values in a batch of an evaluation.
@@ -86,14 +87,19 @@ pub fn errors_of(
     Ok(errors(&outputs(model, &pairs.input, domain, device)?, &pairs.output))
 }
 
-/// Rows of models, and of the mean of the training outputs, on test samples.
+/// Rows of models on test samples, and of what they are compared with: the mean of the training outputs and, on the
+/// training samples' points, ridge regression.
 pub fn compare(
+    sets: &SampleSets,
     tests: &[TestSet],
-    mean_output: &Fields,
-    domain: &Domain,
     models: &[(String, FieldOperator)],
     device: &Device,
 ) -> Result<Vec<ScoreRow>, TaskError> {
+    let (domain, mean_output) = (&sets.domain, sets.mean_output());
+    let ridge = ridge_of(sets);
+    if ridge.is_none() {
+        ridge::warn_too_large();
+    }
     let mut rows = Vec::new();
     for TestSet { name: data_set, pairs } in tests {
         let row = |name: String, is_learned: bool, parameters: usize, errors: &[f64]| ScoreRow {
@@ -107,8 +113,14 @@ pub fn compare(
                 Metric::whole("parameters", parameters),
             ],
         };
-        let constant = repeated(mean_output, &pairs.output);
+        let constant = repeated(&mean_output, &pairs.output);
         rows.push(row("mean of the training outputs".into(), false, 0, &errors(&constant, &pairs.output)));
+        if let Some(ridge) = ridge.as_ref().filter(|_| pairs.input.points == sets.train.input.points) {
+            let found = wide_rows(&pairs.input).into_iter().flat_map(|row| ridge.predict(&row));
+            let found: Vec<f32> = found.map(|value| value as f32).collect();
+            let found = Fields::new(pairs.output.channels, pairs.output.points.clone(), found);
+            rows.push(row(ridge::NAME.into(), false, ridge.parameters(), &errors(&found, &pairs.output)));
+        }
         for (name, model) in models {
             let parameters = model.num_params();
             let errors = errors_of(model, pairs, &domain.without_symmetries(), device)?;
@@ -120,6 +132,19 @@ pub fn compare(
         }
     }
     Ok(rows)
+}
+
+/// The map from all values of an input to all of its output that fits the training samples; `None` if they are too many.
+fn ridge_of(sets: &SampleSets) -> Option<RidgeRegression> {
+    let pairs = |FieldPairs { input, output }: &FieldPairs| (wide_rows(input), wide_rows(output));
+    let is_small = |fields: &Fields| fields.sample(0).len() <= MAX_VALUES;
+    let all_small = is_small(&sets.train.input) && is_small(&sets.train.output);
+    all_small.then(|| RidgeRegression::fit(&pairs(&sets.train), &pairs(&sets.validation)))?
+}
+
+/// Values of each sample in f64.
+fn wide_rows(fields: &Fields) -> Vec<Vec<f64>> {
+    (0..fields.len()).map(|index| fields.sample(index).iter().copied().map(f64::from).collect()).collect()
 }
 
 /// One sample at the points of others, as many times: the value of the nearest point that is not behind.

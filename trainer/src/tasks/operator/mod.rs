@@ -146,8 +146,7 @@ impl Task for OperatorTask {
 
     fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, FieldOperator)]) -> Result<Vec<ScoreRow>, TaskError> {
         let data = run.data;
-        let sets = &data.sets;
-        evaluate::compare(&sets.tests, &sets.mean_output(), &sets.domain, models, &data.device)
+        evaluate::compare(&data.sets, &data.sets.tests, models, &data.device)
     }
 
     /// A file of inputs, with the outputs in it or beside it.
@@ -164,7 +163,7 @@ impl Task for OperatorTask {
         let test = TestSet::read(&[FieldFiles::new(name)], dims(config))?.remove(0);
         let refused = |reason| TaskError::Input(name.into(), reason);
         sets.check(&test.name, &test.pairs).map_err(refused)?;
-        let rows = evaluate::compare(&[test], &sets.mean_output(), &sets.domain, models, device)?;
+        let rows = evaluate::compare(&sets, &[test], models, device)?;
         Ok(OtherEvaluation { rows, skipped: 0 })
     }
 
