@@ -13,10 +13,12 @@
 use anyhow::{Context, Result};
 use burn::tensor::{DType, Device, FloatDType, Int, Tensor, TensorData};
 use firefly_app::device::DeviceName;
+use firefly_ops::instruction_sets::InstructionSet;
 use firefly_ops::options::SegmentSet;
+use firefly_ops::twiddles::exact_twiddles;
 use firefly_ops::{
-    Detrend, Direction, InstructionSet, Peaks, Scaling, WelchOptions, WelchWeights, Window, WindowSymmetry, butterfly,
-    exact_twiddles, welch_peaks, welch_psd,
+    Detrend, Direction, Peaks, Scaling, WelchOptions, WelchWeights, Window, WindowSymmetry, butterfly, welch_peaks,
+    welch_psd,
 };
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use anyhow::{Result, ensure};
 use firefly_models::segments::segments_label;
-use firefly_models::{SegmentPlacement, SegmentSet};
+use firefly_ops::options::{SegmentPlacement, SegmentSet};
 
 /// Number of segments, and where they lie in a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

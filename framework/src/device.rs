@@ -24,7 +24,7 @@ use burn::backend::RemoteDevice;
 use burn::backend::{WgpuBackend, WgpuDevice, WgpuDeviceKind};
 use burn::tensor::Device;
 #[cfg(any(feature = "flex", feature = "ndarray"))]
-use firefly_ops::instruction_set;
+use firefly_ops::instruction_sets::instruction_set;
 
 /// Kind of device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

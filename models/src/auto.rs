@@ -23,7 +23,8 @@ use crate::welch_peaks::{WelchPeaks, WelchPeaksConfig, strongest};
 /// strategy that computes exact peaks is a candidate.
 ///
 /// ```
-/// use firefly_models::{AutoWelchPeaksConfig, Strategy, WelchPeaksConfig};
+/// use firefly_models::auto::Strategy;
+/// use firefly_models::{AutoWelchPeaksConfig, WelchPeaksConfig};
 ///
 /// let config = AutoWelchPeaksConfig::new().with_peaks(WelchPeaksConfig::new().with_segments(8));
 /// assert_eq!(config.strategies, [Strategy::Host, Strategy::Fused, Strategy::Spectrum]);

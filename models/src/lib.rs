@@ -190,7 +190,7 @@ pub mod zoo;
 
 #[cfg(feature = "flex")]
 #[cfg_attr(docsrs, doc(cfg(feature = "flex")))]
-pub use auto::{AutoWelchPeaks, AutoWelchPeaksConfig, Strategy};
+pub use auto::{AutoWelchPeaks, AutoWelchPeaksConfig};
 pub use butterfly::{Butterfly, ButterflyConfig};
 pub use fits::{Fits, FitsConfig};
 pub use fnet::{FNet, FNetConfig};
@@ -206,8 +206,7 @@ pub use timesnet::{TimesNet, TimesNetConfig};
 pub use vision::{Afno, AfnoConfig, GfNet, GfNetConfig};
 pub use welch_peaks::{WelchPeaks, WelchPeaksConfig};
 
-pub use firefly_ops::options::{SegmentPlacement, SegmentSet};
-pub use firefly_ops::{ArgumentError, Band, Detrend, Peaks, SampleKind, Scaling, WelchOptions, Window, WindowSymmetry};
+pub use firefly_ops::{ArgumentError, Band, Detrend, Peaks, Scaling, Window, WindowSymmetry};
 
 /// The value of a result, or a panic with the error's message: how `try_forward` becomes `forward`.
 #[track_caller]

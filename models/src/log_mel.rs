@@ -5,8 +5,8 @@ use burn::module::{Module, Param};
 use burn::tensor::{Device, FloatDType, Tensor, TensorData};
 use firefly_framework::graph::Input;
 use firefly_ops::fft::stft;
-use firefly_ops::options::{LogUnit, Logarithm, MelBands, MelNorm, MelScale, SpectrumKind};
-use firefly_ops::{ArgumentError, MelOptions, StftOptions, Window, WindowSymmetry, log_mel, mel_filters};
+use firefly_ops::options::{LogUnit, Logarithm, MelBands, MelNorm, MelScale, SpectrumKind, mel_filters};
+use firefly_ops::{ArgumentError, MelOptions, StftOptions, Window, WindowSymmetry, log_mel};
 
 use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant};
 use crate::{ensure, ensure_table};

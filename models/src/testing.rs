@@ -4,7 +4,8 @@
 
 use burn::signal::rfft;
 use burn::tensor::{Device, FloatDType, Int, Tensor};
-use firefly_ops::{ArgumentError, Detrend, Direction, Peaks, Scaling, WelchOptions, butterfly, exact_twiddles};
+use firefly_ops::twiddles::exact_twiddles;
+use firefly_ops::{ArgumentError, Detrend, Direction, Peaks, Scaling, WelchOptions, butterfly};
 
 use crate::ensure;
 use crate::welch_peaks::WelchPeaksConfig;

@@ -23,7 +23,8 @@ pub(crate) const MAX_MODEL_N_FFT: usize = 1 << 24;
 /// Configuration of [`WelchPeaks`].
 ///
 /// ```
-/// use firefly_models::{SegmentPlacement, WelchPeaksConfig};
+/// use firefly_models::WelchPeaksConfig;
+/// use firefly_ops::options::SegmentPlacement;
 ///
 /// let config = WelchPeaksConfig::new().with_n_fft(1000).with_segments(3);
 /// assert_eq!((config.options().frame(), config.options().bins()), (1000 + 2 * 500, 501));

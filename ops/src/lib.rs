@@ -16,7 +16,8 @@
 //! | [`adam_step`](training::adam_step) | [`AdamState`](training::AdamState), gradient → the state after a step of Adam or AdamW | none |
 //! | [`spectral_conv`] | input `[batch, in, n…]`, weights `[in, out, modes…]` → `[batch, out, n…]` | both |
 //!
-//! The module [`fft`] has Fourier transforms of any length, in the conventions of `torch.fft`.
+//! The module [`fft`] has Fourier transforms of any length, in the conventions of `torch.fft`. The module [`options`] has
+//! the rarer options.
 //!
 //! [`welch_peaks_from_host`](from_host::welch_peaks_from_host) does `welch_peaks` on frames in host memory, chunk by chunk.
 //!
@@ -89,6 +90,15 @@ mod error;
 mod fast_length;
 #[cfg(feature = "cube")]
 mod gpu;
+/// Instruction sets of the CPU kernels.
+#[cfg(any(feature = "flex", feature = "ndarray"))]
+#[cfg_attr(docsrs, doc(cfg(any(feature = "flex", feature = "ndarray"))))]
+pub mod instruction_sets {
+    pub use crate::cpu::instruction_set;
+    #[cfg(feature = "testing")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "testing")))]
+    pub use crate::cpu::{InstructionSet, welch_instruction_set};
+}
 mod mel_filters;
 #[cfg(any(feature = "flex", feature = "ndarray"))]
 #[cfg_attr(docsrs, doc(cfg(any(feature = "flex", feature = "ndarray"))))]
@@ -101,23 +111,14 @@ pub mod rustfft_plans;
 mod sample_type;
 mod sorting_network;
 mod spectral_shape;
-mod twiddles;
+pub mod twiddles;
 
 pub use api::{
-    LocalMaxima, MAX_TOP_K_LENGTH, Peaks, SampleKind, WelchWeights, butterfly, fft, from_host, local_maxima, log_mel,
-    long_conv, mel, mel_filters, power_spectrum, spectral_conv, top_k, training, welch_peaks, welch_psd,
-    welch_psd_complex,
+    LocalMaxima, Peaks, SampleKind, WelchWeights, butterfly, fft, from_host, local_maxima, log_mel, long_conv, mel,
+    power_spectrum, spectral_conv, top_k, training, welch_peaks, welch_psd, welch_psd_complex,
 };
-#[cfg(any(feature = "flex", feature = "ndarray"))]
-#[cfg_attr(docsrs, doc(cfg(any(feature = "flex", feature = "ndarray"))))]
-pub use cpu::instruction_set;
-#[cfg(all(feature = "testing", any(feature = "flex", feature = "ndarray")))]
-#[cfg_attr(docsrs, doc(cfg(all(feature = "testing", any(feature = "flex", feature = "ndarray")))))]
-pub use cpu::{InstructionSet, welch_instruction_set};
 pub use error::ArgumentError;
-pub use op::SpectralOps;
 pub use options::{
-    Band, ConvolveMode, Detrend, Direction, FftOptions, LocalMaximaOptions, MelOptions, Norm, PowerSpectrumOptions,
-    Scaling, StftOptions, WelchOptions, Window, WindowSymmetry,
+    Band, Detrend, Direction, LocalMaximaOptions, MelOptions, Norm, PowerSpectrumOptions, Scaling, StftOptions,
+    WelchOptions, Window, WindowSymmetry,
 };
-pub use twiddles::{exact_twiddle_values, exact_twiddles};

@@ -1,4 +1,4 @@
-//! Exact twiddle factors of the butterfly transform.
+//! Exact twiddle factors of [`butterfly`](crate::butterfly()) transforms.
 
 use std::f64::consts::PI;
 
@@ -10,7 +10,8 @@ use crate::options::{Direction, validate_n_fft};
 /// Values of [`exact_twiddles`] in row-major order, `log2 n · n` of them.
 ///
 /// ```
-/// use firefly_ops::{Direction, exact_twiddle_values};
+/// use firefly_ops::Direction;
+/// use firefly_ops::twiddles::exact_twiddle_values;
 ///
 /// // Stage 1 of 8: 1, −i, 1, −i.
 /// let forward = exact_twiddle_values(8, Direction::Forward);
@@ -38,7 +39,8 @@ pub fn exact_twiddle_values(n: usize, direction: Direction) -> Vec<f64> {
 ///
 /// ```
 /// use burn::tensor::{Device, FloatDType};
-/// use firefly_ops::{Direction, exact_twiddles};
+/// use firefly_ops::Direction;
+/// use firefly_ops::twiddles::exact_twiddles;
 ///
 /// let twiddles = exact_twiddles(16, Direction::Forward, FloatDType::F32, &Device::flex())?;
 /// assert_eq!(twiddles.dims(), [4, 8, 2]);

@@ -18,9 +18,10 @@ use common::tape::{
 use common::weights::{WeightNumbers, every_segment, gained_peaks};
 use common::{integers, noise, relative_error, same, values};
 use firefly_ops::options::MelBands;
+use firefly_ops::twiddles::exact_twiddles;
 use firefly_ops::{
-    Detrend, Direction, MelOptions, Scaling, StftOptions, WelchOptions, butterfly, exact_twiddles, mel, spectral_conv,
-    welch_peaks, welch_psd,
+    Detrend, Direction, MelOptions, Scaling, StftOptions, WelchOptions, butterfly, mel, spectral_conv, welch_peaks,
+    welch_psd,
 };
 
 const ROWS: usize = 3;

@@ -5,8 +5,10 @@ mod common;
 
 use burn::tensor::{DType, Device, FloatDType, Tensor};
 use common::{tensor, values};
-use firefly_ops::options::{LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelScale, SignalPadding, SpectrumKind};
-use firefly_ops::{MelOptions, StftOptions, Window, WindowSymmetry, log_mel, mel, mel_filters};
+use firefly_ops::options::{
+    LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelScale, SignalPadding, SpectrumKind, mel_filters,
+};
+use firefly_ops::{MelOptions, StftOptions, Window, WindowSymmetry, log_mel, mel};
 use serde::Deserialize;
 
 /// A case of `fixtures/mel.json`.

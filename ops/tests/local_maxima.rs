@@ -9,10 +9,8 @@ use burn::tensor::{DType, Device, FloatDType, Tensor};
 use common::devices::{CpuTest, DeviceTest, Trials, computed, is_software, tests};
 use common::maxima_cases::MaximaCase;
 use common::{integers, noise, relative_error, same, tensor, uniform, values};
-use firefly_ops::options::Interpolation;
-use firefly_ops::{
-    LocalMaxima, LocalMaximaOptions, MAX_TOP_K_LENGTH, WelchOptions, Window, WindowSymmetry, local_maxima, welch_psd,
-};
+use firefly_ops::options::{Interpolation, MAX_TOP_K_LENGTH};
+use firefly_ops::{LocalMaxima, LocalMaximaOptions, WelchOptions, Window, WindowSymmetry, local_maxima, welch_psd};
 use firefly_reference::local_maxima::{Conditions, base, local_maxima as definition};
 use rayon::ThreadPoolBuilder;
 

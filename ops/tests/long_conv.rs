@@ -9,7 +9,8 @@ use std::process::ExitCode;
 use burn::tensor::{DType, Device, Tensor};
 use common::devices::{CpuTest, DeviceTest, Trials, computed, is_software, tests};
 use common::{noise, relative_error, same, tensor, transform_tolerance, values, worst_row_error};
-use firefly_ops::{ArgumentError, InstructionSet, long_conv};
+use firefly_ops::instruction_sets::InstructionSet;
+use firefly_ops::{ArgumentError, long_conv};
 use firefly_reference::long_conv::LongConvDefinition;
 
 fn main() -> ExitCode {

@@ -10,10 +10,11 @@ use common::devices::{CpuTest, DeviceTest, Trials, computed, is_software, tests}
 use common::tape::{LeafInput, gradients, input, rows};
 use common::{noise, relative_error, same, tensor, transform_tolerance, values};
 use firefly_ops::fft::stft;
-use firefly_ops::options::{LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelScale, SignalPadding, SpectrumKind};
-use firefly_ops::{
-    ArgumentError, InstructionSet, MelOptions, StftOptions, Window, WindowSymmetry, log_mel, mel, mel_filters,
+use firefly_ops::instruction_sets::InstructionSet;
+use firefly_ops::options::{
+    LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelScale, SignalPadding, SpectrumKind, mel_filters,
 };
+use firefly_ops::{ArgumentError, MelOptions, StftOptions, Window, WindowSymmetry, log_mel, mel};
 use firefly_reference::mel::{Log, MelDefinition, Padding, Scale};
 
 fn main() -> ExitCode {

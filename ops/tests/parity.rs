@@ -16,9 +16,9 @@ use common::{
 use firefly_ops::from_host::{host_chunks, welch_peaks_from_host};
 use firefly_ops::options::SegmentSet;
 use firefly_ops::rustfft_plans::Planned;
+use firefly_ops::twiddles::exact_twiddles;
 use firefly_ops::{
-    Band, Detrend, Direction, Peaks, Scaling, WelchOptions, WelchWeights, butterfly, exact_twiddles, welch_peaks,
-    welch_psd,
+    Band, Detrend, Direction, Peaks, Scaling, WelchOptions, WelchWeights, butterfly, welch_peaks, welch_psd,
 };
 use firefly_reference::peaks::top_k;
 use firefly_reference::welch::{welch_psd as reference_psd, welch_psd_bins};

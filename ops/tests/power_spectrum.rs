@@ -9,9 +9,10 @@ use burn::tensor::{DType, Device, Tensor};
 use common::devices::{CpuTest, DeviceTest, Trials, computed, is_software, tests};
 use common::tape::{frame, gradients, rows, run_psd, welch_inputs};
 use common::{definition, integers, noise, relative_error, tensor, transform_tolerance, values, worst_row_error};
+use firefly_ops::instruction_sets::InstructionSet;
 use firefly_ops::{
-    Detrend, InstructionSet, PowerSpectrumOptions, Scaling, WelchOptions, Window, WindowSymmetry, power_spectrum,
-    top_k, welch_peaks, welch_psd,
+    Detrend, PowerSpectrumOptions, Scaling, WelchOptions, Window, WindowSymmetry, power_spectrum, top_k, welch_peaks,
+    welch_psd,
 };
 use firefly_reference::welch;
 use serde::Deserialize;

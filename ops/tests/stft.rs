@@ -8,9 +8,11 @@ use std::process::ExitCode;
 use burn::tensor::{DType, Device, FloatDType, Tensor, s};
 use common::devices::{CpuTest, DeviceTest, Trials, computed, tests};
 use common::{noise, relative_error, tensor, values};
-use firefly_ops::fft::{ComplexTensor, fft_convolve, istft, istft_complex, next_fast_len, stft, stft_complex};
+use firefly_ops::fft::{
+    ComplexTensor, ConvolveMode, fft_convolve, istft, istft_complex, next_fast_len, stft, stft_complex,
+};
 use firefly_ops::options::SignalPadding;
-use firefly_ops::{ArgumentError, ConvolveMode, StftOptions, Window, WindowSymmetry};
+use firefly_ops::{ArgumentError, StftOptions, Window, WindowSymmetry};
 use serde::Deserialize;
 
 fn main() -> ExitCode {

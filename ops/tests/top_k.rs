@@ -8,7 +8,8 @@ use std::process::ExitCode;
 use burn::tensor::{DType, Device, Tensor};
 use common::devices::{CpuTest, DeviceTest, Trials, computed, tests};
 use common::{integers, noise, same, tensor, uniform, values};
-use firefly_ops::{MAX_TOP_K_LENGTH, Peaks, WelchOptions, top_k, welch_peaks, welch_psd};
+use firefly_ops::options::MAX_TOP_K_LENGTH;
+use firefly_ops::{Peaks, WelchOptions, top_k, welch_peaks, welch_psd};
 use firefly_reference::peaks;
 use rayon::ThreadPoolBuilder;
 

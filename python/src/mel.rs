@@ -112,7 +112,7 @@ pub fn mel<'py>(
 /// Filters `[bands, bins]` of spectra of `n_fft` samples.
 #[pyfunction]
 pub fn mel_filters(py: Python<'_>, n_fft: usize, bands: BandArguments) -> PyResult<Bound<'_, PyAny>> {
-    let filters = firefly_ops::mel_filters(n_fft, &bands.bands()).map_err(value_error)?;
+    let filters = firefly_ops::options::mel_filters(n_fft, &bands.bands()).map_err(value_error)?;
     let shape = [filters.len(), n_fft / 2 + 1];
     own(py, TensorData::new(filters.concat(), shape))
 }

@@ -9,8 +9,7 @@ use burn::remote::CustomOpClient;
 use burn::server::{CustomOpRegistry, EmptyToken, RemoteServer, TokenAuthorizer, WebSocketTransport};
 use burn::signal::register_fft_ops;
 use burn::tensor::{DType, Device, Shape, TensorData, try_read_sync};
-use firefly_ops::SpectralOps;
-use firefly_ops::op::register_spectral_ops;
+use firefly_ops::op::{SpectralOps, register_spectral_ops};
 use thiserror::Error;
 
 use super::token::{FILE, TOKEN, Token};

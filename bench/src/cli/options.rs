@@ -8,7 +8,7 @@ use firefly_app::device::DeviceChoice;
 use firefly_app::files::ensure_writable;
 use firefly_app::host::MAX_THREADS;
 use firefly_app::table::TableLayout;
-use firefly_ops::InstructionSet;
+use firefly_ops::instruction_sets::InstructionSet;
 
 use super::problem_options::named;
 use crate::harness::{

@@ -10,7 +10,7 @@ use burn::tensor::Device;
 use firefly_app::number::duration;
 use firefly_app::table::wrapped;
 use firefly_framework::profile::DeviceProfile;
-use firefly_models::Strategy;
+use firefly_models::auto::Strategy;
 
 use super::ExitStatus;
 use super::comparison::Comparison;

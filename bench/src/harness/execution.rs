@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use firefly_ops::InstructionSet;
+use firefly_ops::instruction_sets::InstructionSet;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 /// Host threads, and the instruction set that Firefly's kernels are forced to use, if any.

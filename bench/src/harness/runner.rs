@@ -3,7 +3,7 @@
 use burn::tensor::Device;
 use firefly_app::device::DeviceName;
 use firefly_app::progress::StepProgress;
-use firefly_ops::InstructionSet;
+use firefly_ops::instruction_sets::InstructionSet;
 
 use super::{
     BenchStrategy, CaseError, CaseOutcome, CaseRecord, ExecutionConfig, Inputs, Iterations, Measured, Percentiles,

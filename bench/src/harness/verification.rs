@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use firefly_framework::graph::GraphError;
-use firefly_ops::{ArgumentError, InstructionSet};
+use firefly_ops::ArgumentError;
+use firefly_ops::instruction_sets::InstructionSet;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;

@@ -8,7 +8,8 @@ use burn::signal::{cfft, irfft as burn_irfft, rfft as burn_rfft};
 use burn::tensor::{FloatDType, Tensor};
 use firefly_framework::graph::AnyTensor;
 use firefly_ops::fft::{ComplexTensor, fft, fftn, ifft, ifftn, irfft, irfftn, rfft, rfftn};
-use firefly_ops::{Direction, InstructionSet, Norm};
+use firefly_ops::instruction_sets::InstructionSet;
+use firefly_ops::{Direction, Norm};
 use firefly_reference::fftn::FftnDefinition;
 
 use super::operation::{Function, Operation, Pass, TensorKind, calls, next};

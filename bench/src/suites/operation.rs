@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use burn::tensor::{Device, FloatDType, Tensor};
 use firefly_framework::graph::AnyTensor;
-use firefly_ops::InstructionSet;
+use firefly_ops::instruction_sets::InstructionSet;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

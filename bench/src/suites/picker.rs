@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use burn::tensor::Device;
 use firefly_framework::profile::DeviceProfile;
-use firefly_models::{AutoWelchPeaks, AutoWelchPeaksConfig, Strategy};
+use firefly_models::auto::Strategy;
+use firefly_models::{AutoWelchPeaks, AutoWelchPeaksConfig};
 use firefly_ops::ArgumentError;
 
 use super::models::PeaksModel;

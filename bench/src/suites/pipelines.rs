@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use burn::tensor::{Tensor, TensorData};
-use firefly_ops::options::{MelBands, MelNorm, MelScale};
-use firefly_ops::{ArgumentError, mel_filters};
+use firefly_ops::ArgumentError;
+use firefly_ops::options::{MelBands, MelNorm, MelScale, mel_filters};
 use firefly_reference::mel::{MelDefinition, Scale};
 
 use crate::harness::{

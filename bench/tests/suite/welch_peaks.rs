@@ -9,7 +9,7 @@ use firefly_bench::harness::{
 };
 use firefly_bench::report::schema::BenchReport;
 use firefly_bench::suites::peaks::{PeaksProblem, check_peaks, expected};
-use firefly_ops::InstructionSet;
+use firefly_ops::instruction_sets::InstructionSet;
 use firefly_reference::peaks::top_k;
 
 use crate::common::{firefly_bench, run, text};

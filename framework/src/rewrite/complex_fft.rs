@@ -1,8 +1,9 @@
 //! Recognition of complex transforms that are put together from transforms of real values.
 
 use burn::tensor::DType;
+use firefly_ops::Direction;
 use firefly_ops::op::OpDescriptor;
-use firefly_ops::{Direction, FftOptions};
+use firefly_ops::options::FftOptions;
 
 use super::Replacement;
 use super::edit::{Edit, only_reader};

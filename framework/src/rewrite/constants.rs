@@ -1,6 +1,7 @@
 //! Evaluation and comparison of constants.
 
-use firefly_ops::{Direction, exact_twiddle_values};
+use firefly_ops::Direction;
+use firefly_ops::twiddles::exact_twiddle_values;
 
 use super::interpretation::Interpretation;
 use crate::graph::{Graph, Operation, Origin, ValueId};

@@ -3,8 +3,8 @@
 use std::f64::consts::LOG10_E;
 
 use firefly_ops::op::OpDescriptor;
-use firefly_ops::options::{LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelScale, SpectrumKind};
-use firefly_ops::{MelOptions, StftOptions, mel_filters};
+use firefly_ops::options::{LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelScale, SpectrumKind, mel_filters};
+use firefly_ops::{MelOptions, StftOptions};
 
 use super::edit::{Edit, only_reader};
 use super::interpretation::{AxisRole, Content, Interpretation, PowerSpectrum, SpectrumPart, Transform};

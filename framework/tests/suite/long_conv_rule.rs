@@ -5,8 +5,8 @@ use burn::tensor::{Device, Tensor, TensorData};
 use firefly_framework::graph::{Arguments, CustomOperations, Graph, Input, Outputs, Replay, capture};
 use firefly_framework::profile::{DeviceProfile, Preset};
 use firefly_framework::rewrite::{Rewriter, Rewritten};
-use firefly_ops::fft::{ComplexTensor, fft_convolve, irfft, rfft};
-use firefly_ops::{ConvolveMode, Norm};
+use firefly_ops::Norm;
+use firefly_ops::fft::{ComplexTensor, ConvolveMode, fft_convolve, irfft, rfft};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 

@@ -5,8 +5,8 @@ use firefly_framework::graph::{Graph, Input, Operation, Outputs, capture};
 use firefly_framework::profile::{DeviceProfile, Preset};
 use firefly_framework::rewrite::{Rewritten, Rule};
 use firefly_ops::fft::{ComplexTensor, fft, rfft, stft};
-use firefly_ops::options::{MelBands, MelNorm, MelScale};
-use firefly_ops::{Norm, StftOptions, Window, WindowSymmetry, mel_filters};
+use firefly_ops::options::{MelBands, MelNorm, MelScale, mel_filters};
+use firefly_ops::{Norm, StftOptions, Window, WindowSymmetry};
 
 use crate::rules::{self, assert_left_alone, assert_same_outputs, names};
 

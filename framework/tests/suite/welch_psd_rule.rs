@@ -5,7 +5,8 @@ use firefly_framework::graph::{Graph, Input, Operation, Outputs, capture};
 use firefly_framework::profile::{DeviceProfile, Preset};
 use firefly_framework::rewrite::{Rewriter, Rewritten, Rule};
 use firefly_ops::fft::{rfft, stft};
-use firefly_ops::{Direction, Norm, StftOptions, Window, WindowSymmetry, butterfly, exact_twiddles};
+use firefly_ops::twiddles::exact_twiddles;
+use firefly_ops::{Direction, Norm, StftOptions, Window, WindowSymmetry, butterfly};
 
 use crate::rules::{self, assert_left_alone, assert_same_outputs, names, run};
 

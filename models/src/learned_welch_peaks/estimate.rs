@@ -3,9 +3,10 @@
 
 use burn::module::{Module, Param};
 use burn::tensor::{Device, FloatDType, Tensor};
+use firefly_ops::twiddles::exact_twiddles;
 use firefly_ops::{
-    ArgumentError, Band, Detrend, Direction, Peaks, Scaling, WelchOptions, WelchWeights, butterfly, exact_twiddles,
-    welch_peaks, welch_psd,
+    ArgumentError, Band, Detrend, Direction, Peaks, Scaling, WelchOptions, WelchWeights, butterfly, welch_peaks,
+    welch_psd,
 };
 
 use crate::ensure;

@@ -6,10 +6,9 @@ use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Tensor, TensorData};
 use firefly_framework::picker::{Crossover, Crossovers};
 use firefly_framework::profile::{DeviceProfile, Preset};
+use firefly_models::auto::Strategy;
 use firefly_models::segments::SEGMENT_NAMES;
-use firefly_models::{
-    AutoWelchPeaksConfig, Band, LearnedWelchPeaks, LearnedWelchPeaksConfig, Peaks, Strategy, WelchPeaksConfig,
-};
+use firefly_models::{AutoWelchPeaksConfig, Band, LearnedWelchPeaks, LearnedWelchPeaksConfig, Peaks, WelchPeaksConfig};
 
 const BATCH: usize = 9;
 /// Without the strongest tone of the frames.

@@ -1,8 +1,10 @@
 //! Exact estimates whose segments are placed in a frame, against the float64 definition.
 
 use burn::tensor::{Device, Int, Tensor};
+use firefly_models::auto::Strategy;
 use firefly_models::testing::{Formulation, StockWelchPeaks};
-use firefly_models::{AutoWelchPeaksConfig, SegmentPlacement, SegmentSet, Strategy, WelchPeaksConfig};
+use firefly_models::{AutoWelchPeaksConfig, WelchPeaksConfig};
+use firefly_ops::options::{SegmentPlacement, SegmentSet};
 use firefly_reference::peaks::top_k;
 use firefly_reference::welch::{PowerScaling, WelchDefinition, welch_psd};
 use firefly_reference::window::{Symmetry, WindowShape, window};

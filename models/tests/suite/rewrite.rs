@@ -8,7 +8,8 @@ use firefly_framework::profile::{DeviceProfile, Preset};
 use firefly_framework::rewrite::{Rewriter, Rewritten, Rule};
 use firefly_models::testing::{ButterflyWelchPeaks, Formulation, StockWelchPeaks, one_sided};
 use firefly_models::{WelchPeaksConfig, Window, WindowSymmetry};
-use firefly_ops::{Direction, Norm, butterfly, exact_twiddles, fft};
+use firefly_ops::twiddles::exact_twiddles;
+use firefly_ops::{Direction, Norm, butterfly, fft};
 
 const ROWS: usize = 5;
 const N_FFT: usize = 64;

@@ -14,9 +14,9 @@ use crate::options::validate_n_fft;
 /// Input in natural order is put in bit-reversed order; then stage `s` (of `log2 n`, `half = 2^s`) joins, for each pair
 /// `p = block·half + j`, the values `a` at `2·block·half + j` and `b` at `half` further on: with twiddle `w` and gate
 /// `g`, `(a, b)` becomes `g·(a + wb, a − wb) + (1 − g)·(a, b)`; a gate of 0 is the identity, also of values that are
-/// not finite. With [exact twiddles](crate::exact_twiddles) and open gates it is the fast Fourier transform of J. W.
-/// Cooley and J. W. Tukey, "An algorithm for the machine calculation of complex Fourier series", Math. Comp. 19 (1965),
-/// unnormalised, output in natural order.
+/// not finite. With [exact twiddles](crate::twiddles::exact_twiddles) and open gates it is the fast Fourier transform of
+/// J. W. Cooley and J. W. Tukey, "An algorithm for the machine calculation of complex Fourier series", Math. Comp. 19
+/// (1965), unnormalised, output in natural order.
 ///
 /// - `re`, `im`: `[.., n]` of the same shape and any rank from 1, `n` a power of two from 8 to 65,536.
 /// - `twiddles`: `[log2 n, n/2, 2]`, real part first.
@@ -26,7 +26,8 @@ use crate::options::validate_n_fft;
 ///
 /// ```
 /// use burn::tensor::{Device, FloatDType, Tensor};
-/// use firefly_ops::{Direction, butterfly, exact_twiddles};
+/// use firefly_ops::twiddles::exact_twiddles;
+/// use firefly_ops::{Direction, butterfly};
 ///
 /// // The transform of a constant is an impulse.
 /// let device = Device::flex();

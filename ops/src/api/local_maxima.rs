@@ -46,7 +46,7 @@ pub struct LocalMaxima<const D: usize> {
 /// kept, and a value that is not finite is no maximum.
 ///
 /// - `power`: `[.., length]`, of any rank from 1 and any sign; `length` from 1 to
-///   [`MAX_TOP_K_LENGTH`](crate::MAX_TOP_K_LENGTH).
+///   [`MAX_TOP_K_LENGTH`](crate::options::MAX_TOP_K_LENGTH).
 /// - `k`: from 1 to `length`.
 /// - returns bins, power, prominence and offsets, `[.., k]`, strongest first, equal ones in the order of their bins;
 ///   f64 for f64, or f32 for any smaller float. Power, prominence and offset are differentiable in `power`.

@@ -91,8 +91,7 @@ pub fn log_mel<const D: usize, const E: usize, K: SampleKind>(
 /// transposed, for an even `n_fft`). A band that is too narrow to hold a bin has weights of 0.
 ///
 /// ```
-/// use firefly_ops::options::{MelBands, MelNorm, MelScale};
-/// use firefly_ops::mel_filters;
+/// use firefly_ops::options::{MelBands, MelNorm, MelScale, mel_filters};
 ///
 /// let bands = MelBands::new(8_000.0, 2).with_scale(MelScale::Htk).with_norm(MelNorm::None);
 /// let filters = mel_filters(8, &bands)?;

@@ -8,7 +8,7 @@ use super::psd::WelchWeights;
 use super::rows::{Leading, SampleKind};
 use crate::error::{ArgumentError, ensure};
 use crate::op::inputs;
-use crate::options::WelchOptions;
+use crate::options::{MAX_TOP_K_LENGTH, WelchOptions};
 
 /// The `k` strongest bins of each row, strongest first.
 ///
@@ -72,9 +72,6 @@ pub fn welch_peaks<const D: usize, K: SampleKind>(
     let (bins, power) = inputs::WelchPeaks { signal, window, gain }.apply::<Dispatch>(*options, k, bins);
     Ok(Peaks::of_rows(&leading, bins, power, k))
 }
-
-/// The longest row that [`top_k`] accepts.
-pub const MAX_TOP_K_LENGTH: usize = 1 << 20;
 
 /// The `k` largest values along the last dimension and their positions, largest first.
 ///

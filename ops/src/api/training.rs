@@ -4,11 +4,11 @@ use burn::backend::Dispatch;
 use burn::tensor::Tensor;
 
 use super::check;
-use super::peaks::{MAX_TOP_K_LENGTH, top_k};
+use super::peaks::top_k;
 use super::rows::Leading;
 use crate::error::{ArgumentError, ensure};
 use crate::op::inputs;
-use crate::options::{AdamOptions, PeakLossOptions};
+use crate::options::{AdamOptions, MAX_TOP_K_LENGTH, PeakLossOptions};
 
 /// Target peaks that the power of rows is compared with, of the same rank as the power.
 #[non_exhaustive]

@@ -122,8 +122,7 @@ impl Norm {
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
-/// use firefly_ops::ConvolveMode;
-/// use firefly_ops::fft::fft_convolve;
+/// use firefly_ops::fft::{ConvolveMode, fft_convolve};
 ///
 /// let device = Device::flex();
 /// let length = |mode| {

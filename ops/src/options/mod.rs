@@ -18,6 +18,7 @@ mod training;
 mod welch;
 mod window;
 
+pub use crate::api::mel_filters;
 pub use fft::{ConvolveMode, Direction, FftOptions, Norm};
 pub use local_maxima::{Interpolation, LocalMaximaOptions};
 pub use mel::{LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelOptions, MelScale, SpectrumKind};
@@ -26,7 +27,9 @@ pub use stft::{SignalPadding, StftOptions};
 #[cfg(any(feature = "flex", feature = "ndarray"))]
 pub(crate) use training::AdamCoefficients;
 pub use training::{AdamOptions, PeakLossOptions, WeightDecay};
-pub use welch::{Band, Detrend, MAX_N_FFT, MIN_N_FFT, PowerSpectrumOptions, Scaling, WelchOptions, validate_n_fft};
+pub use welch::{
+    Band, Detrend, MAX_N_FFT, MAX_TOP_K_LENGTH, MIN_N_FFT, PowerSpectrumOptions, Scaling, WelchOptions, validate_n_fft,
+};
 pub(crate) use welch::{POWER_TAPS, PRODUCT_TAPS};
 #[cfg(feature = "cube")]
 pub(crate) use welch::{gain_taps, has_butterflies};

@@ -13,6 +13,8 @@ use crate::error::{ArgumentError, ensure};
 pub const MIN_N_FFT: usize = 8;
 /// The longest butterfly transform, in values.
 pub const MAX_N_FFT: usize = 65_536;
+/// The longest row that [`top_k`](crate::top_k) and [`local_maxima`](crate::local_maxima()) accept, in values.
+pub const MAX_TOP_K_LENGTH: usize = 1 << 20;
 
 /// Scaling of one-sided power.
 ///

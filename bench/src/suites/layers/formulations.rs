@@ -3,10 +3,9 @@
 use burn::tensor::{DType, Tensor, TensorData};
 use firefly_framework::graph::AnyTensor;
 use firefly_ops::fft::{ComplexTensor, irfft, irfftn, next_fast_len, rfft, rfftn, stft};
-use firefly_ops::options::{LogGuard, LogUnit, Logarithm};
+use firefly_ops::options::{LogGuard, LogUnit, Logarithm, mel_filters};
 use firefly_ops::{
-    Norm, PowerSpectrumOptions, StftOptions, log_mel, long_conv, mel_filters, power_spectrum, spectral_conv, top_k,
-    welch_psd,
+    Norm, PowerSpectrumOptions, StftOptions, log_mel, long_conv, power_spectrum, spectral_conv, top_k, welch_psd,
 };
 
 use super::problem::LayerProblem;

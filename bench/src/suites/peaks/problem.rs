@@ -2,7 +2,8 @@
 
 use burn::tensor::Device;
 use firefly_models::testing::{Formulation, StockWelchPeaks};
-use firefly_models::{SegmentPlacement, WelchPeaks, WelchPeaksConfig};
+use firefly_models::{WelchPeaks, WelchPeaksConfig};
+use firefly_ops::options::SegmentPlacement;
 use firefly_ops::{ArgumentError, WelchOptions, Window, WindowSymmetry};
 
 use crate::harness::{

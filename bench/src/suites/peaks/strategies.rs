@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use burn::tensor::{DType, Int, Tensor, TensorData};
 use firefly_framework::published::PublishedStrategy;
-use firefly_models::{AutoWelchPeaksConfig, Peaks, Strategy, WelchPeaks};
+use firefly_models::auto::Strategy;
+use firefly_models::{AutoWelchPeaksConfig, Peaks, WelchPeaks};
+use firefly_ops::ArgumentError;
 use firefly_ops::from_host::{HostPeaks, host_chunks};
-use firefly_ops::{ArgumentError, InstructionSet, welch_instruction_set};
+use firefly_ops::instruction_sets::{InstructionSet, welch_instruction_set};
 
 use super::expected::{check_peaks, expected, expected_of};
 use super::learned::{LearnedSource, TrainedModels, learned, learned_rows};

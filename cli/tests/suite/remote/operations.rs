@@ -6,9 +6,10 @@ use firefly_app::device::DeviceName;
 use firefly_ops::fft::{self, ComplexTensor};
 use firefly_ops::from_host::{host_chunks, welch_peaks_from_host};
 use firefly_ops::options::{LogUnit, Logarithm, MelBands, SignalPadding};
+use firefly_ops::twiddles::exact_twiddles;
 use firefly_ops::{
     LocalMaximaOptions, MelOptions, Norm, StftOptions, WelchOptions, WelchWeights, Window, WindowSymmetry, butterfly,
-    exact_twiddles, local_maxima, log_mel, long_conv, mel, spectral_conv, top_k, welch_peaks, welch_psd,
+    local_maxima, log_mel, long_conv, mel, spectral_conv, top_k, welch_peaks, welch_psd,
 };
 
 use super::server::ServerProcess;

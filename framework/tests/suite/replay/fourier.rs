@@ -2,10 +2,10 @@
 
 use burn::backend::Dispatch;
 use burn::tensor::{Device, Tensor};
-use firefly_ops::fft::{self, ComplexTensor};
+use firefly_ops::fft::{self, ComplexTensor, ConvolveMode};
 use firefly_ops::op::{Needed, inputs};
-use firefly_ops::options::SignalPadding;
-use firefly_ops::{ConvolveMode, Direction, FftOptions, Norm, StftOptions, long_conv};
+use firefly_ops::options::{FftOptions, SignalPadding};
+use firefly_ops::{Direction, Norm, StftOptions, long_conv};
 
 use super::{OPTIONS, ROWS, check, gradients, noise, parameters};
 

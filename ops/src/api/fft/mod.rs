@@ -45,6 +45,7 @@ mod one_dimension;
 mod stft;
 
 pub use crate::fast_length::next_fast_len;
+pub use crate::options::ConvolveMode;
 pub use complex_tensor::ComplexTensor;
 pub use dimensions::{fft2, fftn, hfft2, hfftn, ifft2, ifftn, ihfft2, ihfftn, irfft2, irfftn, rfft2, rfftn};
 pub use framing::{frames, overlap_add};

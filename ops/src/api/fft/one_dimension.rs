@@ -233,8 +233,7 @@ pub fn idct<const D: usize>(input: Tensor<D>, dim: isize, norm: Norm) -> Result<
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
-/// use firefly_ops::ConvolveMode;
-/// use firefly_ops::fft::fft_convolve;
+/// use firefly_ops::fft::{ConvolveMode, fft_convolve};
 ///
 /// let device = Device::flex();
 /// let signal = Tensor::<1>::from_floats([1.0, 2.0, 3.0], &device);

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 /// Instruction set that a kernel is compiled for. Each includes those before it.
 ///
 /// ```
-/// use firefly_ops::InstructionSet;
+/// use firefly_ops::instruction_sets::InstructionSet;
 ///
 /// let best = InstructionSet::detected();
 /// assert!(InstructionSet::available().any(|set| set == best));

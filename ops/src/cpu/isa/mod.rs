@@ -47,7 +47,7 @@ pub fn welch_instruction_set(n_fft: usize) -> Option<InstructionSet> {
 /// Name of the best instruction set that this processor has kernels for: `portable`, `neon`, `avx2` or `avx512`.
 ///
 /// ```
-/// assert!(["portable", "neon", "avx2", "avx512"].contains(&firefly_ops::instruction_set()));
+/// assert!(["portable", "neon", "avx2", "avx512"].contains(&firefly_ops::instruction_sets::instruction_set()));
 /// ```
 pub fn instruction_set() -> &'static str {
     InstructionSet::detected().name()
