@@ -15,7 +15,7 @@ use firefly_models::{
     AutoWelchPeaks, AutoWelchPeaksConfig, Detrend, LearnedWelchPeaks, LearnedWelchPeaksConfig, Peaks, WelchPeaks,
     Window,
 };
-use firefly_ops::fft::{ComplexTensor, fftshift};
+use firefly_ops::fft::{ComplexTensor, fftshift_with};
 use firefly_ops::{ArgumentError, Band, WelchOptions, WindowSymmetry, top_k, welch_psd_complex};
 use serde::Serialize;
 
@@ -294,7 +294,7 @@ impl ModelRequest {
         let below = n_fft / 2;
         let order = |bin: usize| (bin + n_fft - below) % n_fft;
         if let Some(search) = &self.search {
-            let sorted = fftshift(power, Some(&[1]))?;
+            let sorted = fftshift_with(power, &[1])?;
             let mut values = search.find(sorted, scales, band, k, rate / n_fft as f64)?;
             values.bins.iter_mut().filter(|bin| **bin >= 0).for_each(|bin| *bin = order(*bin as usize) as i32);
             return Ok(values);

@@ -9,7 +9,7 @@ use burn::tensor::{Device, Tensor};
 use firefly_models::zoo::{ZooError, ZooModel};
 use firefly_models::{Butterfly, ButterflyConfig};
 use firefly_ops::Norm;
-use firefly_ops::fft::{ComplexTensor, fft};
+use firefly_ops::fft::{ComplexTensor, fft_with};
 
 /// Steps with a relaxed permutation, and their learning rates at both ends.
 const SEARCH: (usize, [f64; 2]) = (600, [0.1, 0.02]);
@@ -32,7 +32,7 @@ pub struct Recovered {
 pub fn recover(n: usize, starts: usize, tolerance: f64) -> Recovered {
     let device = Device::flex().autodiff();
     let unit = ComplexTensor::from(Tensor::<2>::eye(n, &device));
-    let target = fft(unit, None, 1, Norm::Ortho).expect("the identity has rows of n values");
+    let target = fft_with(unit, None, 1, Norm::Ortho).expect("the identity has rows of n values");
     let mut best: Option<Recovered> = None;
     for start in 1..=starts.max(1) {
         device.seed(start as u64);

@@ -4,8 +4,8 @@ use burn::config::Config;
 use burn::module::{Initializer, Module, Param};
 use burn::tensor::{Device, Tensor};
 use firefly_framework::graph::{AnyTensor, Input};
+use firefly_ops::ArgumentError;
 use firefly_ops::fft::{ComplexTensor, irfft, rfft};
-use firefly_ops::{ArgumentError, Norm};
 
 use crate::ensure;
 use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant, exactly};
@@ -148,7 +148,7 @@ impl Fits {
         let rows = (centred / deviation.clone()).swap_dims(1, 2);
 
         // Lowest bins of each channel, as the rows of one matrix per layer or group.
-        let kept = rfft(rows, None, 2, Norm::Backward)?.map(|part| part.narrow(2, 0, cut_off));
+        let kept = rfft(rows)?.map(|part| part.narrow(2, 0, cut_off));
         let groups = groups(batch, channels);
         let layers = |part: Tensor<3>| -> Tensor<3> {
             if individual { part.swap_dims(0, 1) } else { part.reshape([groups, batch / groups * channels, cut_off]) }
@@ -163,7 +163,7 @@ impl Fits {
 
         // The transform of a longer series has larger values for the same amplitude.
         let samples = self.config.samples();
-        let rows = irfft(interpolated.map(channels_of), Some(samples), 2, Norm::Backward)?;
+        let rows = irfft(interpolated.map(channels_of), samples)?;
         let longer = rows.swap_dims(1, 2) * (samples as f64 / look_back as f64);
         Ok(longer * deviation + mean)
     }

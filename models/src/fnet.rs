@@ -6,7 +6,7 @@ use burn::nn::{Embedding, EmbeddingConfig, LayerNorm, LayerNormConfig, Linear, L
 use burn::tensor::activation::{gelu_approximate, tanh};
 use burn::tensor::{DType, Device, Int, Tensor};
 use firefly_framework::graph::{AnyTensor, Input};
-use firefly_ops::fft::fftn;
+use firefly_ops::fft::fftn_with;
 use firefly_ops::{ArgumentError, Norm};
 
 use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant, exactly};
@@ -169,9 +169,9 @@ impl FNetBlock {
     /// The block on values `[batch, tokens, width]`.
     ///
     /// # Errors
-    /// As [`fftn`].
+    /// As [`fftn`](firefly_ops::fft::fftn).
     pub fn try_forward(&self, values: Tensor<3>) -> Result<Tensor<3>, ArgumentError> {
-        let mixed = fftn(values.clone(), None, Some(&[1, 2]), Norm::Backward)?.re;
+        let mixed = fftn_with(values.clone(), None, &[1, 2], Norm::Backward)?.re;
         let values = self.mixing_norm.forward(values + mixed);
         let hidden = gelu_approximate(self.hidden.forward(values.clone()));
         Ok(self.output_norm.forward(values + self.output.forward(hidden)))

@@ -12,7 +12,7 @@ use burn::tensor::ops::ConvOptions;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use firefly_framework::graph::Input;
 use firefly_ops::fft::rfft;
-use firefly_ops::{ArgumentError, Norm, top_k};
+use firefly_ops::{ArgumentError, top_k};
 
 use crate::dropout::dropped;
 use crate::zoo::{Family, FamilyCard, Measurement, Paper, Signature, Variant};
@@ -123,7 +123,7 @@ pub fn find_periods(series: Tensor<3>, k: usize) -> Result<Periods, ArgumentErro
     let most = samples / 2;
     let expected = format!("from 1 to half the samples, {most}");
     ensure((1..=most).contains(&k), "find_periods", "k", k, expected)?;
-    let squares = rfft(series.swap_dims(1, 2), None, 2, Norm::Backward)?.abs_squared();
+    let squares = rfft(series.swap_dims(1, 2))?.abs_squared();
     let amplitudes: Tensor<2> = (squares + OFFSET).sqrt().mean_dim(1).reshape([batch, most + 1]);
     // Without the mean, at frequency 0.
     let mean = amplitudes.clone().mean_dim(0).narrow(1, 1, most);

@@ -16,8 +16,8 @@
 //! | [`adam_step`](training::adam_step) | [`AdamState`](training::AdamState), gradient → the state after a step of Adam or AdamW | none |
 //! | [`spectral_conv`] | input `[batch, in, n…]`, weights `[in, out, modes…]` → `[batch, out, n…]` | both |
 //!
-//! The module [`fft`] has Fourier transforms of any length, in the conventions of `torch.fft`. The module [`options`] has
-//! the rarer options.
+//! The module [`fft`] has Fourier transforms of any length, in the conventions of `torch.fft`: `fft::rfft(signal)?`.
+//! Complex values are a [`ComplexTensor`](fft::ComplexTensor). The module [`options`] has the rarer options.
 //!
 //! [`welch_peaks_from_host`](from_host::welch_peaks_from_host) does `welch_peaks` on frames in host memory, chunk by chunk.
 //!

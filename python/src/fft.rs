@@ -4,7 +4,7 @@
 use burn::tensor::Tensor;
 use burn::tensor::{DType, Element, TensorData};
 use firefly_ops::Norm;
-use firefly_ops::fft::ComplexTensor;
+use firefly_ops::fft::{ComplexTensor, fft_with, ifft_with, irfft_with, rfft_with};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
@@ -30,7 +30,7 @@ pub fn fft<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let (values, norm) = (Rows::of(values, device)?, norm_of(norm)?);
     let spectrum = values.compute(py, move |rows, memory| {
-        let transform = if inverse { firefly_ops::fft::ifft::<2> } else { firefly_ops::fft::fft::<2> };
+        let transform = if inverse { ifft_with::<2> } else { fft_with::<2> };
         joined(transform(parts(rows)?, Some(n), -1, norm)?, &memory)
     })?;
     spectrum.give(py)
@@ -46,9 +46,8 @@ pub fn rfft<'py>(
     device: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (values, norm) = (Rows::of(values, device)?, norm_of(norm)?);
-    let spectrum = values.compute(py, move |rows, memory| {
-        joined(firefly_ops::fft::rfft(rows.tensor::<2>()?, Some(n), -1, norm)?, &memory)
-    })?;
+    let spectrum =
+        values.compute(py, move |rows, memory| joined(rfft_with(rows.tensor::<2>()?, Some(n), -1, norm)?, &memory))?;
     spectrum.give(py)
 }
 
@@ -62,8 +61,7 @@ pub fn irfft<'py>(
     device: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (values, norm) = (Rows::of(values, device)?, norm_of(norm)?);
-    let signal = values
-        .compute(py, move |rows, memory| memory.float(firefly_ops::fft::irfft(parts(rows)?, Some(n), -1, norm)?))?;
+    let signal = values.compute(py, move |rows, memory| memory.float(irfft_with(parts(rows)?, Some(n), -1, norm)?))?;
     signal.give(py)
 }
 

@@ -1,7 +1,7 @@
 //! Short-time Fourier transforms of rows, in the conventions of SciPy.
 
 use burn::tensor::{Tensor, s};
-use firefly_ops::fft::{irfft, overlap_add, rfft};
+use firefly_ops::fft::{irfft, overlap_add, rfft_with};
 use firefly_ops::{ArgumentError, Norm};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
@@ -77,7 +77,7 @@ pub fn stft<'py>(
         let device = rows.device().clone();
         let frames = arguments.framed(rows.tensor()?, boundary, window.len())?;
         let frames = frames * upload::<1>(vector(window, dtype), &device).unsqueeze();
-        let spectra = rfft(frames, Some(arguments.nfft), -1, Norm::Backward)?;
+        let spectra = rfft_with(frames, Some(arguments.nfft), -1, Norm::Backward)?;
         let [rows, count, bins] = spectra.dims();
         joined(spectra.map(|part| part.swap_dims(1, 2).reshape([rows * bins, count])), &memory)
     })?;
@@ -116,7 +116,7 @@ pub fn istft<'py>(
             return Ok((memory.float(nothing)?, true));
         }
         let spectra = spectra.map(|part| part.reshape([rows / bins, bins, count]).swap_dims(1, 2));
-        let frames = irfft(spectra, Some(nfft), -1, Norm::Backward)?.narrow(2, 0, length);
+        let frames = irfft(spectra, nfft)?.narrow(2, 0, length);
         let frames = frames * on_device(window.iter().map(|value| value / scale).collect()).unsqueeze();
         let signal: Tensor<2> = overlap_add(frames, step)?;
         let is_covered = envelope[kept.clone()].iter().all(|sum| *sum > MIN_ENVELOPE);

@@ -7,7 +7,9 @@ use std::str::FromStr;
 use burn::signal::{cfft, irfft as burn_irfft, rfft as burn_rfft};
 use burn::tensor::{FloatDType, Tensor};
 use firefly_framework::graph::AnyTensor;
-use firefly_ops::fft::{ComplexTensor, fft, fftn, ifft, ifftn, irfft, irfftn, rfft, rfftn};
+use firefly_ops::fft::{
+    ComplexTensor, fft, fftn_with, ifft_with, ifftn_with, irfft_with, irfftn_with, rfft, rfftn_with,
+};
 use firefly_ops::instruction_sets::InstructionSet;
 use firefly_ops::{Direction, Norm};
 use firefly_reference::fftn::FftnDefinition;
@@ -281,30 +283,30 @@ impl Operation for FftProblem {
 /// The transform of a problem along all dimensions but the first, without normalisation in either direction.
 fn transform<const D: usize>(problem: &FftProblem) -> Function {
     let (values, direction, shape) = (problem.values, problem.direction, problem.shape.dims().to_vec());
-    let dims: Vec<isize> = (1..D as isize).collect();
+    let dims: Vec<usize> = (1..D).collect();
     let last = problem.shape.last();
     let is_row = D == 2;
     Box::new(move |parts| {
         let mut parts = parts.into_iter();
         let re = next::<D>(&mut parts)?;
         let im = parts.next().map(floats).transpose()?;
-        let (s, along) = (Some(&shape[..]), Some(&dims[..]));
+        let (s, along) = (Some(&shape[..]), &dims[..]);
         let complex = |re: Tensor<D>| match im {
             Some(im) => ComplexTensor::new(re, im),
             None => re.into(),
         };
         let both = |spectrum: ComplexTensor<D>| vec![spectrum.re.into(), spectrum.im.into()];
         Ok(match (values, direction) {
-            (FftValues::Complex, Direction::Forward) if is_row => both(fft(complex(re), None, 1, Norm::Backward)?),
-            (FftValues::Complex, Direction::Forward) => both(fftn(complex(re), None, along, Norm::Backward)?),
-            (FftValues::Complex, Direction::Inverse) if is_row => both(ifft(complex(re), None, 1, Norm::Forward)?),
-            (FftValues::Complex, Direction::Inverse) => both(ifftn(complex(re), None, along, Norm::Forward)?),
-            (FftValues::Real, Direction::Forward) if is_row => both(rfft(re, None, 1, Norm::Backward)?),
-            (FftValues::Real, Direction::Forward) => both(rfftn(re, None, along, Norm::Backward)?),
+            (FftValues::Complex, Direction::Forward) if is_row => both(fft(complex(re))?),
+            (FftValues::Complex, Direction::Forward) => both(fftn_with(complex(re), None, along, Norm::Backward)?),
+            (FftValues::Complex, Direction::Inverse) if is_row => both(ifft_with(complex(re), None, 1, Norm::Forward)?),
+            (FftValues::Complex, Direction::Inverse) => both(ifftn_with(complex(re), None, along, Norm::Forward)?),
+            (FftValues::Real, Direction::Forward) if is_row => both(rfft(re)?),
+            (FftValues::Real, Direction::Forward) => both(rfftn_with(re, None, along, Norm::Backward)?),
             (FftValues::Real, Direction::Inverse) if is_row => {
-                vec![irfft(complex(re), Some(last), 1, Norm::Forward)?.into()]
+                vec![irfft_with(complex(re), Some(last), 1, Norm::Forward)?.into()]
             }
-            (FftValues::Real, Direction::Inverse) => vec![irfftn(complex(re), s, along, Norm::Forward)?.into()],
+            (FftValues::Real, Direction::Inverse) => vec![irfftn_with(complex(re), s, along, Norm::Forward)?.into()],
         })
     })
 }

@@ -10,8 +10,7 @@ use burn::backend::{TensorMetadata, TensorPrimitive};
 use burn::signal::{SignalOps, register_fft_ops};
 use burn::tensor::{DType, Shape, TensorData, try_read_sync};
 use burn_router::{CustomOpRegistry, TensorInterpreter};
-use firefly_ops::op;
-use firefly_ops::op::{SpectralOps, register_spectral_ops};
+use firefly_ops::op::{self, SpectralOps, register_spectral_ops};
 
 use super::burn_ir::{describe, operations};
 use super::model::Origin;

@@ -6,7 +6,7 @@ use firefly_framework::graph::{Arguments, CustomOperations, Graph, Input, Output
 use firefly_framework::profile::{DeviceProfile, Preset};
 use firefly_framework::rewrite::{Rewriter, Rewritten};
 use firefly_ops::Norm;
-use firefly_ops::fft::{ComplexTensor, ConvolveMode, fft_convolve, irfft, rfft};
+use firefly_ops::fft::{ComplexTensor, ConvolveMode, fft_convolve, irfft, irfft_with, rfft_with};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -66,10 +66,10 @@ type ConvModel = fn(Tensor<3>, Tensor<2>) -> Tensor<3>;
 
 /// The convolution by transforms of `points` points, times `norm`'s factor, before it is cut.
 fn circular(signal: Tensor<3>, kernel: Tensor<2>, points: usize, norm: Norm) -> Tensor<3> {
-    let signal = rfft(signal, Some(points), -1, Norm::Backward).unwrap();
-    let kernel = rfft(kernel, Some(points), -1, Norm::Backward).unwrap();
+    let signal = rfft_with(signal, Some(points), -1, Norm::Backward).unwrap();
+    let kernel = rfft_with(kernel, Some(points), -1, Norm::Backward).unwrap();
     let product = signal * kernel.map(|part| part.unsqueeze::<3>());
-    irfft(product, Some(points), -1, norm).unwrap()
+    irfft_with(product, Some(points), -1, norm).unwrap()
 }
 
 fn causal(signal: Tensor<3>, kernel: Tensor<2>) -> Tensor<3> {
@@ -94,12 +94,16 @@ fn transforms_of_twice_the_length_are_one_operation() {
 #[test]
 fn parts_may_be_multiplied_one_by_one() {
     let graph = record(&[&SIGNAL, &KERNEL], |(signal, kernel): ConvPair, _: &Device| {
-        let signal = rfft(signal, Some(2 * N), 2, Norm::Backward).unwrap();
-        let kernel = rfft(kernel, Some(2 * N), 1, Norm::Backward).unwrap();
+        let signal = rfft_with(signal, Some(2 * N), 2, Norm::Backward).unwrap();
+        let kernel = rfft_with(kernel, Some(2 * N), 1, Norm::Backward).unwrap();
         let kernel = kernel.map(|part| part.reshape([1, CHANNELS, N + 1]).expand([BATCH, CHANNELS, N + 1]));
         let re = kernel.re.clone() * signal.re.clone() - kernel.im.clone() * signal.im.clone();
         let im = signal.im * kernel.re + signal.re * kernel.im;
-        irfft(ComplexTensor::new(re, im), Some(2 * N), 2, Norm::Backward).unwrap().slice([0..BATCH, 0..CHANNELS, 0..N])
+        irfft_with(ComplexTensor::new(re, im), Some(2 * N), 2, Norm::Backward).unwrap().slice([
+            0..BATCH,
+            0..CHANNELS,
+            0..N,
+        ])
     });
     assert_rewritten("parts", &graph);
 }
@@ -145,10 +149,10 @@ fn other_convolutions_are_left_alone() {
         ("another length", |signal, kernel| circular(signal, kernel, 2 * N, Norm::Backward).narrow(2, 0, N + 1)),
         ("scaled", |signal, kernel| circular(signal, kernel, 2 * N, Norm::Forward).narrow(2, 0, N)),
         ("correlation", |signal, kernel| {
-            let signal = rfft(signal, Some(2 * N), -1, Norm::Backward).unwrap();
-            let kernel = rfft(kernel, Some(2 * N), -1, Norm::Backward).unwrap().conj();
+            let signal = rfft_with(signal, Some(2 * N), -1, Norm::Backward).unwrap();
+            let kernel = rfft_with(kernel, Some(2 * N), -1, Norm::Backward).unwrap().conj();
             let product = signal * kernel.map(|part| part.unsqueeze::<3>());
-            irfft(product, Some(2 * N), -1, Norm::Backward).unwrap().narrow(2, 0, N)
+            irfft(product, 2 * N).unwrap().narrow(2, 0, N)
         }),
     ];
     for (label, model) in cases {
@@ -167,10 +171,10 @@ fn other_convolutions_are_left_alone() {
 #[test]
 fn spectra_that_are_read_elsewhere_stay() {
     let graph = record(&[&SIGNAL, &KERNEL], |(signal, kernel): ConvPair, _: &Device| {
-        let spectrum = rfft(signal, Some(2 * N), -1, Norm::Backward).unwrap();
-        let kernel = rfft(kernel, Some(2 * N), -1, Norm::Backward).unwrap();
+        let spectrum = rfft_with(signal, Some(2 * N), -1, Norm::Backward).unwrap();
+        let kernel = rfft_with(kernel, Some(2 * N), -1, Norm::Backward).unwrap();
         let product = spectrum.clone() * kernel.map(|part| part.unsqueeze::<3>());
-        (irfft(product, Some(2 * N), -1, Norm::Backward).unwrap().narrow(2, 0, N), spectrum.re)
+        (irfft(product, 2 * N).unwrap().narrow(2, 0, N), spectrum.re)
     });
     assert_left_alone("a spectrum that is returned", &graph);
 }

@@ -6,7 +6,7 @@ use firefly_framework::profile::{DeviceProfile, Preset};
 use firefly_framework::rewrite::{Rewritten, Rule};
 use firefly_ops::fft::{ComplexTensor, fft, rfft, stft};
 use firefly_ops::options::{MelBands, MelNorm, MelScale, mel_filters};
-use firefly_ops::{Norm, StftOptions, Window, WindowSymmetry};
+use firefly_ops::{StftOptions, Window, WindowSymmetry};
 
 use crate::rules::{self, assert_left_alone, assert_same_outputs, names};
 
@@ -87,7 +87,7 @@ fn equivalent_formulations_are_recognised() {
     let htk = bands().with_scale(MelScale::Htk).with_norm(MelNorm::None);
     let from_the_right = record(|signal, device| {
         let frames: Tensor<3> = signal.unfold(1, N_FFT, HOP);
-        let spectra = rfft(frames * hann(device).reshape([1, 1, N_FFT]), None, -1, Norm::Backward).unwrap();
+        let spectra = rfft(frames * hann(device).reshape([1, 1, N_FFT])).unwrap();
         let power = spectra.re.clone() * spectra.re + spectra.im.clone() * spectra.im;
         power.matmul(filters(&htk, device).transpose().unsqueeze::<3>()).clamp_min(1e-5).log()
     });
@@ -248,7 +248,7 @@ fn both_sides_of_spectra_are_recognised() {
         record(move |signal, device| {
             let frames = signal.unfold::<3, _>(1, N, HOP) * window(device).reshape([1, 1, N]);
             let im = Tensor::full(frames.dims(), imaginary, device);
-            let power = fft(ComplexTensor::new(frames, im), None, -1, Norm::Backward).unwrap().abs_squared();
+            let power = fft(ComplexTensor::new(frames, im)).unwrap().abs_squared();
             power.narrow(2, 0, N / 2 + 1).matmul(filters(device).transpose().unsqueeze::<3>())
         })
     };

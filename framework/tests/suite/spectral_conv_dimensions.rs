@@ -7,7 +7,9 @@ use firefly_framework::graph::{CustomOperations, Graph, Input, Replay, capture};
 use firefly_framework::profile::Preset;
 use firefly_framework::rewrite::Rewriter;
 use firefly_ops::Norm;
-use firefly_ops::fft::{ComplexTensor, fft, ifft, irfft, irfft2, irfftn, rfft, rfft2, rfftn};
+use firefly_ops::fft::{
+    ComplexTensor, fft_with, ifft_with, irfft, irfft2, irfft2_with, irfftn_with, rfft, rfft2, rfft2_with, rfftn_with,
+};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -61,11 +63,11 @@ fn left_alone(name: &str, model: impl Fn(Tensor<4>) -> Tensor<4>) {
 }
 
 fn spectrum(image: Tensor<4>) -> ComplexTensor<4> {
-    rfft2(image, None, [-2, -1], Norm::Backward).unwrap()
+    rfft2(image).unwrap()
 }
 
 fn back(spectrum: ComplexTensor<4>) -> Tensor<4> {
-    irfft2(spectrum, Some([8, 16]), [-2, -1], Norm::Backward).unwrap()
+    irfft2(spectrum, [8, 16]).unwrap()
 }
 
 fn cut<const D: usize>(all: &ComplexTensor<D>, ranges: [std::ops::Range<usize>; 2]) -> ComplexTensor<D> {
@@ -141,10 +143,10 @@ fn layers_of_images_in_several_formulations_are_found() {
         back(assigned([cut(&product, [0..3, 0..5]), cut(&product, [3..6, 0..5])], [0, 5]))
     });
     found("dimension by dimension", IMAGE, |image| {
-        let low = rfft(image, None, 3, Norm::Backward).unwrap().map(|part| part.narrow(3, 0, MODES[1]));
-        let all = fft(low, None, 2, Norm::Backward).unwrap();
-        let rows = ifft(joined(corners(&all, 5)), None, 2, Norm::Backward).unwrap();
-        irfft(rows, Some(16), 3, Norm::Backward).unwrap()
+        let low = rfft(image).unwrap().map(|part| part.narrow(3, 0, MODES[1]));
+        let all = fft_with(low, None, 2, Norm::Backward).unwrap();
+        let rows = ifft_with(joined(corners(&all, 5)), None, 2, Norm::Backward).unwrap();
+        irfft(rows, 16).unwrap()
     });
     found("matrices", IMAGE, |image| {
         let all = spectrum(image);
@@ -164,13 +166,13 @@ fn layers_of_images_in_several_formulations_are_found() {
         back(assigned([low, multiply(cut(&all, [5..8, 0..5]), corner(2, &device))], [0, 5]))
     });
     found("orthonormal", IMAGE, |image| {
-        let all = rfft2(image, None, [2, 3], Norm::Ortho).unwrap();
-        irfft2(assigned(corners(&all, 5), [0, 5]), Some([8, 16]), [2, 3], Norm::Ortho).unwrap()
+        let all = rfft2_with(image, None, [2, 3], Norm::Ortho).unwrap();
+        irfft2_with(assigned(corners(&all, 5), [0, 5]), Some([8, 16]), [2, 3], Norm::Ortho).unwrap()
     });
     found("Burn's transforms of real rows", IMAGE, |image| {
         let (re, im) = burn::signal::rfft(image, 3, None);
-        let all = fft(ComplexTensor::new(re, im), None, 2, Norm::Backward).unwrap();
-        let rows = ifft(assigned(corners(&all, 5), [0, 5]), None, 2, Norm::Backward).unwrap();
+        let all = fft_with(ComplexTensor::new(re, im), None, 2, Norm::Backward).unwrap();
+        let rows = ifft_with(assigned(corners(&all, 5), [0, 5]), None, 2, Norm::Backward).unwrap();
         burn::signal::irfft(rows.re, rows.im, 3, Some(16))
     });
     // The inverse transform of columns as the conjugate of that of the conjugate.
@@ -217,7 +219,7 @@ fn layers_of_other_shapes_are_found() {
 
 /// A layer of volumes: four corners times `weights`, assigned into zeros.
 fn volume_layer(volume: Tensor<5>) -> Tensor<5> {
-    let all = rfftn(volume, None, Some(&[2, 3, 4]), Norm::Forward).unwrap();
+    let all = rfftn_with(volume, None, &[2, 3, 4], Norm::Forward).unwrap();
     let device = all.re.device();
     let places = [[0..2, 0..2], [4..6, 0..2], [0..2, 3..5], [4..6, 3..5]];
     let [mut re, mut im] = [0, 1].map(|_| Tensor::<5>::zeros([BATCH, OUTPUTS, 6, 5, 5], &device));
@@ -227,14 +229,14 @@ fn volume_layer(volume: Tensor<5>) -> Tensor<5> {
         let product = product::<5, 6>(kept, weights([INPUTS, OUTPUTS, 2, 2, 3], seed as u64, &device));
         (re, im) = (re.slice_assign(place(OUTPUTS), product.re), im.slice_assign(place(OUTPUTS), product.im));
     }
-    irfftn(ComplexTensor::new(re, im), Some(&[6, 5, 8]), Some(&[2, 3, 4]), Norm::Forward).unwrap()
+    irfftn_with(ComplexTensor::new(re, im), Some(&[6, 5, 8]), &[2, 3, 4], Norm::Forward).unwrap()
 }
 
 #[test]
 fn layers_of_volumes_are_found() {
     found("a tensor of weights per corner", VOLUME, volume_layer);
     found("one tensor of weights", VOLUME, |volume| {
-        let all = rfftn(volume, None, Some(&[2, 3, 4]), Norm::Backward).unwrap();
+        let all = rfftn_with(volume, None, &[2, 3, 4], Norm::Backward).unwrap();
         let around = |part: Tensor<5>, dim, low, high| {
             let rest = part.dims()[dim] - high;
             Tensor::cat(vec![part.clone().narrow(dim, 0, low), part.narrow(dim, rest, high)], dim)
@@ -249,7 +251,7 @@ fn layers_of_volumes_are_found() {
             Tensor::cat(vec![low, Tensor::zeros(zeros, &device), high], dim)
         };
         let whole = product.map(|part| apart(apart(part, 3, 1, 5), 2, 2, 6));
-        irfftn(whole, Some(&[6, 5, 8]), Some(&[2, 3, 4]), Norm::Backward).unwrap()
+        irfftn_with(whole, Some(&[6, 5, 8]), &[2, 3, 4], Norm::Backward).unwrap()
     });
 }
 
@@ -292,15 +294,15 @@ fn near_misses_of_images_are_left_alone() {
     });
     left_alone("another norm", |image| {
         let product = assigned(corners(&spectrum(image), 5), [0, 5]);
-        irfft2(product, Some([8, 16]), [-2, -1], Norm::Forward).unwrap()
+        irfft2_with(product, Some([8, 16]), [-2, -1], Norm::Forward).unwrap()
     });
     left_alone("other points", |image| {
         let product = assigned(corners(&spectrum(image), 5), [0, 5]);
-        irfft2(product, Some([8, 14]), [-2, -1], Norm::Backward).unwrap()
+        irfft2(product, [8, 14]).unwrap()
     });
     left_alone("more rows", |image| {
         let product = assigned(corners(&spectrum(image), 5), [0, 5]);
-        irfft2(product, Some([16, 16]), [-2, -1], Norm::Backward).unwrap()
+        irfft2(product, [16, 16]).unwrap()
     });
     left_alone("a factor for one corner", |image| {
         let [low, high] = corners(&spectrum(image), 5);
@@ -311,11 +313,11 @@ fn near_misses_of_images_are_left_alone() {
         back(assigned([low, high.conj()], [0, 5]))
     });
     left_alone("no inverse along the first dimension", |image| {
-        irfft(assigned(corners(&spectrum(image), 5), [0, 5]), Some(16), 3, Norm::Backward).unwrap()
+        irfft(assigned(corners(&spectrum(image), 5), [0, 5]), 16).unwrap()
     });
     left_alone("a forward transform in place of the inverse one", |image| {
         let product = assigned(corners(&spectrum(image), 5), [0, 5]);
-        irfft(fft(product, None, 2, Norm::Forward).unwrap(), Some(16), 3, Norm::Backward).unwrap()
+        irfft(fft_with(product, None, 2, Norm::Forward).unwrap(), 16).unwrap()
     });
     left_alone("another reader of the spectrum", |image| {
         let all = spectrum(image);

@@ -5,7 +5,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use firefly_framework::graph::{CustomOperations, Graph, Input, Replay, capture};
 use firefly_framework::profile::Preset;
 use firefly_framework::rewrite::Rewriter;
-use firefly_ops::fft::{ComplexTensor, irfft, rfft};
+use firefly_ops::fft::{ComplexTensor, irfft, irfft_with, rfft, rfft_with};
 use firefly_ops::{Norm, spectral_conv};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -57,7 +57,7 @@ fn left_alone(name: &str, model: impl Fn(Tensor<3>, ComplexTensor<3>) -> Tensor<
 }
 
 fn spectrum(signal: Tensor<3>) -> ComplexTensor<3> {
-    rfft(signal, None, -1, Norm::Backward).unwrap()
+    rfft(signal).unwrap()
 }
 
 fn lowest(signal: Tensor<3>) -> ComplexTensor<3> {
@@ -65,7 +65,7 @@ fn lowest(signal: Tensor<3>) -> ComplexTensor<3> {
 }
 
 fn back(product: ComplexTensor<3>) -> Tensor<3> {
-    irfft(product, Some(N), -1, Norm::Backward).unwrap()
+    irfft(product, N).unwrap()
 }
 
 /// The product element by element, `[batch, in, out, modes]`, then summed.
@@ -109,8 +109,8 @@ fn layers_in_several_formulations_are_found() {
     });
     found("conjugate weights", |signal, weights| back(by_elements(lowest(signal), weights.conj())));
     found("orthonormal", |signal, weights| {
-        let low = rfft(signal, None, 2, Norm::Ortho).unwrap().map(|part| part.narrow(2, 0, MODES));
-        irfft(by_elements(low, weights), Some(N), 2, Norm::Ortho).unwrap()
+        let low = rfft_with(signal, None, 2, Norm::Ortho).unwrap().map(|part| part.narrow(2, 0, MODES));
+        irfft_with(by_elements(low, weights), Some(N), 2, Norm::Ortho).unwrap()
     });
     found("Burn's transforms", |signal, weights| {
         let (re, im) = burn::signal::rfft(signal, 2, None);
@@ -135,11 +135,9 @@ fn layers_among_other_operations_are_found() {
 fn near_misses_are_left_alone() {
     left_alone("the conjugate of the product", |signal, weights| back(by_elements(lowest(signal), weights).conj()));
     left_alone("another norm", |signal, weights| {
-        irfft(by_elements(lowest(signal), weights), Some(N), -1, Norm::Forward).unwrap()
+        irfft_with(by_elements(lowest(signal), weights), Some(N), -1, Norm::Forward).unwrap()
     });
-    left_alone("another length", |signal, weights| {
-        irfft(by_elements(lowest(signal), weights), Some(2 * N), -1, Norm::Backward).unwrap()
-    });
+    left_alone("another length", |signal, weights| irfft(by_elements(lowest(signal), weights), 2 * N).unwrap());
     left_alone("bins from the second on", |signal, weights| {
         back(by_elements(spectrum(signal).map(|part| part.narrow(2, 1, MODES)), weights))
     });
@@ -159,8 +157,8 @@ fn near_misses_are_left_alone() {
         back(product.map(|part| part.sum_dim(1).squeeze_dim::<3>(1)))
     });
     left_alone("a cut signal", |signal, weights| {
-        let low = rfft(signal, Some(N - 1), -1, Norm::Backward).unwrap().map(|part| part.narrow(2, 0, MODES));
-        irfft(by_elements(low, weights), Some(N - 1), -1, Norm::Backward).unwrap()
+        let low = rfft_with(signal, Some(N - 1), -1, Norm::Backward).unwrap().map(|part| part.narrow(2, 0, MODES));
+        irfft(by_elements(low, weights), N - 1).unwrap()
     });
     left_alone("another reader of the spectrum", |signal, weights| {
         let all = spectrum(signal);

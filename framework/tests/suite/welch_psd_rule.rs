@@ -4,7 +4,7 @@ use burn::tensor::{DType, Device, FloatDType, Tensor};
 use firefly_framework::graph::{Graph, Input, Operation, Outputs, capture};
 use firefly_framework::profile::{DeviceProfile, Preset};
 use firefly_framework::rewrite::{Rewriter, Rewritten, Rule};
-use firefly_ops::fft::{rfft, stft};
+use firefly_ops::fft::{rfft, rfft_with, stft};
 use firefly_ops::twiddles::exact_twiddles;
 use firefly_ops::{Direction, Norm, StftOptions, Window, WindowSymmetry, butterfly};
 
@@ -56,7 +56,7 @@ fn windowed_segments(signal: Tensor<2>, n: usize, device: &Device) -> Tensor<3> 
 
 /// Two-sided power `[rows, segments, bins]`.
 fn power(signal: Tensor<2>, n: usize, device: &Device) -> Tensor<3> {
-    rfft(windowed_segments(signal, n, device), None, -1, Norm::Backward).unwrap().abs_squared()
+    rfft(windowed_segments(signal, n, device)).unwrap().abs_squared()
 }
 
 /// Welch power `[rows, bins]`.
@@ -76,7 +76,7 @@ fn segments_of_any_length_are_one_operation() {
     for n in [2, 3, 20, 45, 60, 64, 97, 256] {
         becomes(&format!("unfolded, n {n}"), &record(|signal, device| welch(signal, n, device)), 0);
         let row = record(|signal, device| {
-            let spectra = rfft(signal.narrow(1, 7, n), None, 1, Norm::Backward).unwrap();
+            let spectra = rfft(signal.narrow(1, 7, n)).unwrap();
             spectra.abs_squared() * sides(n, device).unsqueeze::<2>()
         });
         becomes(&format!("a power spectrum of {n} samples without a window"), &row, 0);
@@ -167,7 +167,7 @@ fn constant_factors_become_scalings() {
     let model = |factor: f64| {
         let graph = capture(&inputs, |(signal, window): (Tensor<2>, Tensor<1>), device: &Device| {
             let segment = signal.narrow(1, 5, N_FFT) * window.unsqueeze();
-            let power = rfft(segment, None, 1, Norm::Backward).unwrap().abs_squared();
+            let power = rfft(segment).unwrap().abs_squared();
             power * sides(N_FFT, device).unsqueeze::<2>() * factor
         });
         graph.unwrap()
@@ -254,12 +254,12 @@ fn near_misses_are_left_alone() {
         let frames: Tensor<3> = signal.unfold(1, N_FFT, HOP);
         let windows = Tensor::<1>::from_data([1.0, 2.0, 3.0], device).reshape([ROWS, 1, 1]);
         let windows = windows * hann(N_FFT, device).reshape([1, 1, N_FFT]);
-        let power = rfft(frames * windows, None, -1, Norm::Backward).unwrap().abs_squared();
+        let power = rfft(frames * windows).unwrap().abs_squared();
         power.mean_dim(1) * sides(N_FFT, device).reshape([1, 1, N_FFT / 2 + 1])
     });
     cube("segments without their mean", |signal, device| {
         let frames: Tensor<3> = signal.unfold(1, N_FFT, HOP);
-        let power = rfft(frames.clone() - frames.mean_dim(2), None, -1, Norm::Backward).unwrap().abs_squared();
+        let power = rfft(frames.clone() - frames.mean_dim(2)).unwrap().abs_squared();
         power.mean_dim(1) * sides(N_FFT, device).reshape([1, 1, N_FFT / 2 + 1])
     });
 }
@@ -268,28 +268,28 @@ fn near_misses_are_left_alone() {
 fn near_misses_of_the_spectra_are_left_alone() {
     let miss = |label: &str, model: fn(Tensor<2>, &Device) -> Tensor<2>| stays(label, &record(model));
     miss("normalised transforms", |signal, device| {
-        let spectra = rfft(signal.narrow(1, 0, N_FFT), None, 1, Norm::Ortho).unwrap();
+        let spectra = rfft_with(signal.narrow(1, 0, N_FFT), None, 1, Norm::Ortho).unwrap();
         spectra.abs_squared() * sides(N_FFT, device).unsqueeze()
     });
     miss("samples padded with zeros", |signal, device| {
-        let spectra = rfft(signal.narrow(1, 0, N_FFT / 2), Some(N_FFT), 1, Norm::Backward).unwrap();
+        let spectra = rfft_with(signal.narrow(1, 0, N_FFT / 2), Some(N_FFT), 1, Norm::Backward).unwrap();
         spectra.abs_squared() * sides(N_FFT, device).unsqueeze()
     });
     miss("the real part alone", |signal, device| {
-        let spectra = rfft(signal.narrow(1, 0, N_FFT), None, 1, Norm::Backward).unwrap();
+        let spectra = rfft(signal.narrow(1, 0, N_FFT)).unwrap();
         spectra.re.square() * sides(N_FFT, device).unsqueeze()
     });
     miss("a sum of parts, squared", |signal, device| {
-        let spectra = rfft(signal.narrow(1, 0, N_FFT), None, 1, Norm::Backward).unwrap();
+        let spectra = rfft(signal.narrow(1, 0, N_FFT)).unwrap();
         (spectra.re + spectra.im).square() * sides(N_FFT, device).unsqueeze()
     });
     miss("parts of different segments", |signal, device| {
-        let spectra = |start| rfft(signal.clone().narrow(1, start, N_FFT), None, 1, Norm::Backward).unwrap();
+        let spectra = |start| rfft(signal.clone().narrow(1, start, N_FFT)).unwrap();
         (spectra(0).re.square() + spectra(1).im.square()) * sides(N_FFT, device).unsqueeze()
     });
     miss("magnitude", |signal, device| one_segment(signal, 0, device).sqrt() * sides(N_FFT, device).unsqueeze());
     miss("spectra that something else reads", |signal, device| {
-        let spectra = rfft(signal.narrow(1, 0, N_FFT), None, 1, Norm::Backward).unwrap();
+        let spectra = rfft(signal.narrow(1, 0, N_FFT)).unwrap();
         spectra.clone().abs_squared() * sides(N_FFT, device).unsqueeze() + spectra.re
     });
     stays(
@@ -322,7 +322,7 @@ fn wide_floats_keep_their_type() {
     let inputs = [Input::new("signal", [ROWS, N_FFT]).with_dtype(DType::F64)];
     let graph = capture(&inputs, |signal: Tensor<2>, device: &Device| {
         let sides = sides(N_FFT, device).cast(DType::F64).unsqueeze::<2>();
-        rfft(signal, None, 1, Norm::Backward).unwrap().abs_squared() * sides
+        rfft(signal).unwrap().abs_squared() * sides
     });
     let rewritten = rewrite(&graph.unwrap(), &Preset::Cpu.profile());
     assert_eq!((rewritten.applied(), rewritten.graph.get(rewritten.graph.outputs()[0]).dtype), (1, DType::F64));

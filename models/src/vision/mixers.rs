@@ -3,7 +3,7 @@
 use burn::module::{Initializer, Module, Param};
 use burn::tensor::activation::{relu, soft_shrink};
 use burn::tensor::{Device, Tensor};
-use firefly_ops::fft::{ComplexTensor, irfft2, rfft2};
+use firefly_ops::fft::{ComplexTensor, irfft2_with, rfft2_with};
 use firefly_ops::{ArgumentError, Norm};
 
 /// Filters, weights and biases at first.
@@ -44,12 +44,12 @@ impl GlobalFilter {
     /// The filters applied to `patches` `[batch, rows, columns, channels]`.
     ///
     /// # Errors
-    /// As [`rfft2`].
+    /// As [`rfft2`](firefly_ops::fft::rfft2).
     pub fn try_forward(&self, patches: Tensor<4>) -> Result<Tensor<4>, ArgumentError> {
         let [_, rows, columns, _] = patches.dims();
-        let spectrum = rfft2(patches, None, [1, 2], Norm::Ortho)?;
+        let spectrum = rfft2_with(patches, None, [1, 2], Norm::Ortho)?;
         let filter = ComplexTensor::new(self.re.val(), self.im.val()).map(|part| part.unsqueeze());
-        irfft2(spectrum * filter, Some([rows, columns]), [1, 2], Norm::Ortho)
+        irfft2_with(spectrum * filter, Some([rows, columns]), [1, 2], Norm::Ortho)
     }
 }
 
@@ -121,17 +121,17 @@ impl AfnoMixer {
     /// The mixer on `patches` `[batch, rows, columns, channels]`, plus the patches.
     ///
     /// # Errors
-    /// As [`rfft2`].
+    /// As [`rfft2`](firefly_ops::fft::rfft2).
     pub fn try_forward(&self, patches: Tensor<4>) -> Result<Tensor<4>, ArgumentError> {
         let [batch, rows, columns, channels] = patches.dims();
         let blocks = self.layers[0].weight_re.val().dims()[0];
-        let spectrum = rfft2(patches.clone(), None, [1, 2], Norm::Ortho)?;
+        let spectrum = rfft2_with(patches.clone(), None, [1, 2], Norm::Ortho)?;
         let bins = columns / 2 + 1;
         let count = batch * rows * bins;
         let split = |part: Tensor<4>| -> Tensor<3> { part.reshape([count, blocks, channels / blocks]).swap_dims(0, 1) };
         let hidden = self.layers[0].forward(spectrum.map(split)).map(relu);
         let mixed = self.layers[1].forward(hidden).map(|part| soft_shrink(part, self.threshold));
         let spectrum = mixed.map(|part| part.swap_dims(0, 1).reshape([batch, rows, bins, channels]));
-        Ok(irfft2(spectrum, Some([rows, columns]), [1, 2], Norm::Ortho)? + patches)
+        Ok(irfft2_with(spectrum, Some([rows, columns]), [1, 2], Norm::Ortho)? + patches)
     }
 }

@@ -8,7 +8,7 @@ use super::fft::{ComplexTensor, fft, frames};
 use super::rows::{Leading, SampleKind};
 use crate::error::{ArgumentError, ensure};
 use crate::op::inputs;
-use crate::options::{Detrend, Norm, POWER_TAPS, PRODUCT_TAPS, PowerSpectrumOptions, Scaling, WelchOptions};
+use crate::options::{Detrend, POWER_TAPS, PRODUCT_TAPS, PowerSpectrumOptions, Scaling, WelchOptions};
 
 /// Averaged one-sided power of each row, after P. D. Welch, "The use of fast Fourier transform for the estimation of
 /// power spectra", IEEE Trans. Audio Electroacoust. 15 (1967).
@@ -95,7 +95,7 @@ pub fn welch_psd_complex<const D: usize>(
         Ok(part * window.clone().reshape([1, 1, n_fft]))
     };
     let parts = ComplexTensor { re: windowed(inputs.first(signal.re))?, im: windowed(im)? };
-    let spectra = fft(parts, None, 2, Norm::Backward)?;
+    let spectra = fft(parts)?;
     let power: Tensor<2> = (spectra.re.square() + spectra.im.square()).mean_dim(1).reshape([rows, n_fft]);
     let factor = match scaling {
         Scaling::Power => None,

@@ -84,12 +84,12 @@ impl Direction {
 /// ```
 /// use burn::tensor::{Device, Tensor};
 /// use firefly_ops::Norm;
-/// use firefly_ops::fft::rfft;
+/// use firefly_ops::fft::rfft_with;
 ///
 /// // Bin 0 of four ones.
 /// let device = Device::flex();
 /// let bin = |norm| {
-///     let spectrum = rfft(Tensor::<1>::ones([4], &device), None, 0, norm)?;
+///     let spectrum = rfft_with(Tensor::<1>::ones([4], &device), None, 0, norm)?;
 ///     Ok::<f32, firefly_ops::ArgumentError>(spectrum.re.narrow(0, 0, 1).into_scalar())
 /// };
 /// assert_eq!((bin(Norm::Backward)?, bin(Norm::Ortho)?, bin(Norm::Forward)?), (4.0, 2.0, 1.0));

@@ -2,8 +2,8 @@
 
 use burn::tensor::{DType, Device, Tensor};
 use firefly_ops::fft::{
-    ComplexTensor, dct, fft, fft2, fftshift, hfft, hfftn, idct, ifft, ifftshift, ihfft, ihfftn, irfft, irfftn, rfft,
-    rfft2,
+    ComplexTensor, dct_with, fft_with, fft2_with, fftshift, hfft_with, hfftn_with, idct_with, ifft_with,
+    ifftshift_with, ihfft_with, ihfftn_with, irfft_with, irfftn_with, rfft_with, rfft2_with,
 };
 use firefly_ops::{ArgumentError, Norm};
 
@@ -21,29 +21,29 @@ fn parts<const D: usize>(spectrum: ComplexTensor<D>) -> Vec<Tensor<D>> {
 }
 
 const SUBJECTS: &[TransformSubject] = &[
-    TransformSubject { name: "fft", run: |x| fft(x, None, 1, Norm::Backward).map(parts) },
-    TransformSubject { name: "padded fft", run: |x| fft(x, Some(9), 2, Norm::Ortho).map(parts) },
-    TransformSubject { name: "ifft", run: |x| ifft(x, None, 0, Norm::Backward).map(parts) },
-    TransformSubject { name: "cut ifft", run: |x| ifft(x, Some(3), 1, Norm::Forward).map(parts) },
-    TransformSubject { name: "fft of real", run: |x| fft(x.re, None, 1, Norm::Backward).map(parts) },
-    TransformSubject { name: "rfft", run: |x| rfft(x.re, None, 1, Norm::Ortho).map(parts) },
-    TransformSubject { name: "padded rfft", run: |x| rfft(x.re, Some(8), 1, Norm::Ortho).map(parts) },
-    TransformSubject { name: "cut rfft", run: |x| rfft(x.re, Some(4), 2, Norm::Forward).map(parts) },
-    TransformSubject { name: "irfft", run: |x| irfft(x, None, 1, Norm::Ortho).map(|x| vec![x]) },
-    TransformSubject { name: "odd irfft", run: |x| irfft(x, Some(7), 0, Norm::Backward).map(|x| vec![x]) },
-    TransformSubject { name: "padded irfft", run: |x| irfft(x, Some(20), 1, Norm::Backward).map(|x| vec![x]) },
-    TransformSubject { name: "cut irfft", run: |x| irfft(x, Some(4), 2, Norm::Backward).map(|x| vec![x]) },
-    TransformSubject { name: "irfft of one", run: |x| irfft(x, Some(1), 2, Norm::Backward).map(|x| vec![x]) },
-    TransformSubject { name: "hfft", run: |x| hfft(x, None, 2, Norm::Backward).map(|x| vec![x]) },
-    TransformSubject { name: "ihfft", run: |x| ihfft(x.re, None, 2, Norm::Backward).map(parts) },
-    TransformSubject { name: "fft2", run: |x| fft2(x, Some([6, 4]), [0, 2], Norm::Backward).map(parts) },
-    TransformSubject { name: "rfft2", run: |x| rfft2(x.re, None, [-2, -1], Norm::Backward).map(parts) },
-    TransformSubject { name: "irfftn", run: |x| irfftn(x, None, None, Norm::Ortho).map(|x| vec![x]) },
-    TransformSubject { name: "hfftn", run: |x| hfftn(x, None, None, Norm::Ortho).map(|x| vec![x]) },
-    TransformSubject { name: "ihfftn", run: |x| ihfftn(x.re, None, None, Norm::Ortho).map(parts) },
-    TransformSubject { name: "dct", run: |x| dct(x.re, 1, Norm::Backward).map(|x| vec![x]) },
-    TransformSubject { name: "idct", run: |x| idct(x.re, 2, Norm::Ortho).map(|x| vec![x]) },
-    TransformSubject { name: "shifts", run: |x| Ok(vec![fftshift(x.re, None)?, ifftshift(x.im, Some(&[1]))?]) },
+    TransformSubject { name: "fft", run: |x| fft_with(x, None, 1, Norm::Backward).map(parts) },
+    TransformSubject { name: "padded fft", run: |x| fft_with(x, Some(9), 2, Norm::Ortho).map(parts) },
+    TransformSubject { name: "ifft", run: |x| ifft_with(x, None, 0, Norm::Backward).map(parts) },
+    TransformSubject { name: "cut ifft", run: |x| ifft_with(x, Some(3), 1, Norm::Forward).map(parts) },
+    TransformSubject { name: "fft of real", run: |x| fft_with(x.re, None, 1, Norm::Backward).map(parts) },
+    TransformSubject { name: "rfft", run: |x| rfft_with(x.re, None, 1, Norm::Ortho).map(parts) },
+    TransformSubject { name: "padded rfft", run: |x| rfft_with(x.re, Some(8), 1, Norm::Ortho).map(parts) },
+    TransformSubject { name: "cut rfft", run: |x| rfft_with(x.re, Some(4), 2, Norm::Forward).map(parts) },
+    TransformSubject { name: "irfft", run: |x| irfft_with(x, None, 1, Norm::Ortho).map(|x| vec![x]) },
+    TransformSubject { name: "odd irfft", run: |x| irfft_with(x, Some(7), 0, Norm::Backward).map(|x| vec![x]) },
+    TransformSubject { name: "padded irfft", run: |x| irfft_with(x, Some(20), 1, Norm::Backward).map(|x| vec![x]) },
+    TransformSubject { name: "cut irfft", run: |x| irfft_with(x, Some(4), 2, Norm::Backward).map(|x| vec![x]) },
+    TransformSubject { name: "irfft of one", run: |x| irfft_with(x, Some(1), 2, Norm::Backward).map(|x| vec![x]) },
+    TransformSubject { name: "hfft", run: |x| hfft_with(x, None, 2, Norm::Backward).map(|x| vec![x]) },
+    TransformSubject { name: "ihfft", run: |x| ihfft_with(x.re, None, 2, Norm::Backward).map(parts) },
+    TransformSubject { name: "fft2", run: |x| fft2_with(x, Some([6, 4]), [0, 2], Norm::Backward).map(parts) },
+    TransformSubject { name: "rfft2", run: |x| rfft2_with(x.re, None, [-2, -1], Norm::Backward).map(parts) },
+    TransformSubject { name: "irfftn", run: |x| irfftn_with(x, None, &[0, 1, 2], Norm::Ortho).map(|x| vec![x]) },
+    TransformSubject { name: "hfftn", run: |x| hfftn_with(x, None, &[0, 1, 2], Norm::Ortho).map(|x| vec![x]) },
+    TransformSubject { name: "ihfftn", run: |x| ihfftn_with(x.re, None, &[0, 1, 2], Norm::Ortho).map(parts) },
+    TransformSubject { name: "dct", run: |x| dct_with(x.re, 1, Norm::Backward).map(|x| vec![x]) },
+    TransformSubject { name: "idct", run: |x| idct_with(x.re, 2, Norm::Ortho).map(|x| vec![x]) },
+    TransformSubject { name: "shifts", run: |x| Ok(vec![fftshift(x.re), ifftshift_with(x.im, &[1])?]) },
 ];
 
 const SHAPE: [usize; 3] = [4, 5, 6];
@@ -123,11 +123,11 @@ const LONG_ON_SOFTWARE: [usize; 2] = [456, 8192];
 
 /// The transforms of long rows, of real and imaginary parts `[2, n]`.
 const OF_ROWS: &[(&str, OfRows)] = &[
-    ("fft", |x, _| parts(fft(x, None, 1, Norm::Backward).unwrap())),
-    ("rfft", |x, _| parts(rfft(x.re, None, 1, Norm::Backward).unwrap())),
+    ("fft", |x, _| parts(fft_with(x, None, 1, Norm::Backward).unwrap())),
+    ("rfft", |x, _| parts(rfft_with(x.re, None, 1, Norm::Backward).unwrap())),
     ("irfft", |x, n| {
         let bins = x.map(|part| part.narrow(1, 0, n / 2 + 1));
-        vec![irfft(bins, Some(n), 1, Norm::Forward).unwrap()]
+        vec![irfft_with(bins, Some(n), 1, Norm::Forward).unwrap()]
     }),
 ];
 type OfRows = fn(ComplexTensor<2>, usize) -> Vec<Tensor<2>>;

@@ -2,7 +2,7 @@
 
 use burn::tensor::{DType, Device, Tensor};
 use firefly_ops::Norm;
-use firefly_ops::fft::{ComplexTensor, fft, ifft, irfft, rfft};
+use firefly_ops::fft::{ComplexTensor, fft_with, ifft_with, irfft_with, rfft_with};
 use serde::Deserialize;
 
 use crate::common::{tensor, values};
@@ -73,10 +73,10 @@ impl Case {
             outputs.check(&format!("{name} of {n} in {dtype:?}"), count, parts, tolerance(n, dtype));
         };
         let norm = Norm::Backward;
-        check("fft", &self.fft, n, &parts(fft(signal.clone(), None, 0, norm).unwrap()));
-        check("ifft", &self.ifft, n, &parts(ifft(signal.clone(), None, 0, norm).unwrap()));
-        check("rfft", &self.rfft, n / 2 + 1, &parts(rfft(signal.re, None, 0, norm).unwrap()));
-        check("irfft", &self.irfft, n, &[values(irfft(half, Some(n), 0, norm).unwrap())]);
+        check("fft", &self.fft, n, &parts(fft_with(signal.clone(), None, 0, norm).unwrap()));
+        check("ifft", &self.ifft, n, &parts(ifft_with(signal.clone(), None, 0, norm).unwrap()));
+        check("rfft", &self.rfft, n / 2 + 1, &parts(rfft_with(signal.re, None, 0, norm).unwrap()));
+        check("irfft", &self.irfft, n, &[values(irfft_with(half, Some(n), 0, norm).unwrap())]);
     }
 }
 

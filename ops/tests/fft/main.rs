@@ -15,7 +15,8 @@ use std::process::ExitCode;
 use common::devices::{CpuTest, DeviceTest, Trials, tests};
 use conventions::{
     conventions_are_those_of_scipy_numpy_and_pytorch, frequencies_are_those_of_scipy,
-    shifts_put_frequency_0_in_the_middle, wrong_arguments_are_refused_by_name,
+    shifts_put_frequency_0_in_the_middle, short_forms_are_those_of_the_last_dimensions,
+    wrong_arguments_are_refused_by_name,
 };
 use cosine::{columns_have_the_cosines_of_rows, cosine_transforms_match_the_definition};
 use gradients::{
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         transposed_input_is_the_same,
         no_rows_give_no_rows,
         frequencies_are_those_of_scipy,
+        short_forms_are_those_of_the_last_dimensions,
         shifts_put_frequency_0_in_the_middle,
         wrong_arguments_are_refused_by_name,
     ];

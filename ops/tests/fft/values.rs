@@ -2,7 +2,7 @@
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use firefly_ops::Norm;
-use firefly_ops::fft::{ComplexTensor, fft, ifft, irfft, rfft};
+use firefly_ops::fft::{ComplexTensor, fft, fft_with, ifft, ifft_with, irfft, irfft_with, rfft, rfft_with};
 use firefly_ops::rustfft_plans::Planned;
 use firefly_reference::Complex;
 use firefly_reference::dft::dft_bins;
@@ -21,10 +21,10 @@ fn check_kinds(device: &Device, dtype: DType, rows: usize, n: usize, checked: &[
         |forward| FftDefinition { n, forward, scale: if forward { 1.0 } else { 1.0 / n as f64 }, interior: 1.0 };
     let tolerance = tolerance(n, dtype);
     let input = full.tensor(device, dtype);
-    let forward = both(fft(input.clone(), None, 1, Norm::Backward).unwrap());
-    let inverse = both(ifft(input.clone(), None, 1, Norm::Backward).unwrap());
-    let real = both(rfft(input.re.clone(), None, 1, Norm::Backward).unwrap());
-    let inverse_real = irfft(half.tensor(device, dtype), Some(n), 1, Norm::Backward).unwrap();
+    let forward = both(fft(input.clone()).unwrap());
+    let inverse = both(ifft(input.clone()).unwrap());
+    let real = both(rfft(input.re.clone()).unwrap());
+    let inverse_real = irfft(half.tensor(device, dtype), n).unwrap();
     assert_eq!(inverse_real.dtype(), dtype);
     let inverse_real = vec![values(inverse_real)];
     for &row in checked {
@@ -55,8 +55,11 @@ pub fn an_input_that_is_kept_stays_as_it_is(device: &Device) {
                 let kept = input.tensor(device, dtype);
                 for forward in [true, false] {
                     let spectrum = |input: ComplexTensor<2>| {
-                        let transformed =
-                            if forward { fft(input, None, 1, Norm::Ortho) } else { ifft(input, None, 1, Norm::Ortho) };
+                        let transformed = if forward {
+                            fft_with(input, None, 1, Norm::Ortho)
+                        } else {
+                            ifft_with(input, None, 1, Norm::Ortho)
+                        };
                         both(transformed.unwrap()).concat()
                     };
                     let (of_kept, of_given) = (spectrum(kept.clone()), spectrum(input.tensor(device, dtype)));
@@ -159,13 +162,13 @@ impl LongRow {
         let tolerance = tolerance(n, dtype);
         let label = |kind: &str| format!("{kind} of {n} in {dtype:?}");
         let input = self.full.tensor(device, dtype);
-        let forward = both(fft(input.clone(), None, 1, Norm::Backward).unwrap());
+        let forward = both(fft(input.clone()).unwrap());
         check(&label("fft"), &forward, row, &flat(&self.forward), tolerance);
-        let inverse = both(ifft(input.clone(), None, 1, Norm::Backward).unwrap());
+        let inverse = both(ifft(input.clone()).unwrap());
         check(&label("ifft"), &inverse, row, &flat(&self.inverse()), tolerance);
-        let real = both(rfft(input.re, None, 1, Norm::Backward).unwrap());
+        let real = both(rfft(input.re).unwrap());
         check(&label("rfft"), &real, row, &flat(&self.real()), tolerance);
-        let inverse_real = vec![values(irfft(self.half.tensor(device, dtype), Some(n), 1, Norm::Backward).unwrap())];
+        let inverse_real = vec![values(irfft(self.half.tensor(device, dtype), n).unwrap())];
         check(&label("irfft"), &inverse_real, row, &self.inverse_real, tolerance);
     }
 }
@@ -179,9 +182,9 @@ pub fn rows_are_cut_and_padded(device: &Device) {
             let input = FftRows::noise(rows, width);
             let definition = |forward| FftDefinition { n, forward, scale: 1.0, interior: 1.0 };
             let tensor = input.tensor(device, dtype);
-            let spectrum = both(fft(tensor.clone(), Some(n), -1, Norm::Backward).unwrap());
-            let real = both(rfft(tensor.re.clone(), Some(n), -1, Norm::Backward).unwrap());
-            let inverse = vec![values(irfft(tensor, Some(n), -1, Norm::Forward).unwrap())];
+            let spectrum = both(fft_with(tensor.clone(), Some(n), -1, Norm::Backward).unwrap());
+            let real = both(rfft_with(tensor.re.clone(), Some(n), -1, Norm::Backward).unwrap());
+            let inverse = vec![values(irfft_with(tensor, Some(n), -1, Norm::Forward).unwrap())];
             for row in [0, rows - 1] {
                 let label = format!("{width} values as {n}");
                 let tolerance = tolerance(n, dtype);
@@ -198,16 +201,14 @@ pub fn small_floats_compute_in_f32(device: &Device) {
     for dtype in [DType::F16, DType::BF16].into_iter().filter(|&dtype| device.supports_dtype(dtype)) {
         let small = rows.tensor(device, dtype);
         let wide = small.clone().map(|part| part.cast(DType::F32));
-        let (a, b) =
-            (fft(small.clone(), None, 1, Norm::Backward).unwrap(), fft(wide.clone(), None, 1, Norm::Backward).unwrap());
+        let (a, b) = (fft(small.clone()).unwrap(), fft(wide.clone()).unwrap());
         assert_eq!((a.re.dtype(), a.im.dtype()), (DType::F32, DType::F32));
         assert!(same(&both(a).concat(), &both(b).concat()), "{dtype:?}");
-        let (a, b) =
-            (rfft(small.re, None, 1, Norm::Backward).unwrap(), rfft(wide.re, None, 1, Norm::Backward).unwrap());
+        let (a, b) = (rfft(small.re).unwrap(), rfft(wide.re).unwrap());
         assert!(same(&both(a).concat(), &both(b).concat()), "{dtype:?}");
         // Values that both types have.
         let exact = TensorData::new(vec![0.5f32; 4], [4]);
-        let spectrum = rfft(Tensor::<1>::from_data(exact, (device, dtype)), None, 0, Norm::Backward).unwrap();
+        let spectrum = rfft_with(Tensor::<1>::from_data(exact, (device, dtype)), None, 0, Norm::Backward).unwrap();
         assert_eq!(values(spectrum.re), [2.0, 0.0, 0.0], "{dtype:?}");
     }
 }
@@ -222,9 +223,9 @@ pub fn a_row_that_is_not_finite_changes_no_other() {
             let run = |rows: &FftRows| {
                 let input = rows.tensor(&Device::flex(), DType::F32);
                 let half = input.clone().map(|part| part.narrow(1, 0, n / 2 + 1));
-                let mut all = both(fft(input.clone(), None, 1, Norm::Backward).unwrap());
-                all.extend(both(rfft(input.re, None, 1, Norm::Backward).unwrap()));
-                all.push(values(irfft(half, Some(n), 1, Norm::Backward).unwrap()));
+                let mut all = both(fft(input.clone()).unwrap());
+                all.extend(both(rfft(input.re).unwrap()));
+                all.push(values(irfft(half, n).unwrap()));
                 all
             };
             for (clean, spoilt) in run(&clean).iter().zip(run(&spoilt)) {
@@ -242,17 +243,17 @@ pub fn a_row_that_is_not_finite_changes_no_other() {
 pub fn transposed_input_is_the_same() {
     let rows = FftRows::noise(20, 36);
     let input = rows.tensor(&Device::flex(), DType::F32);
-    let expected = both(fft(input.clone(), None, 1, Norm::Backward).unwrap());
+    let expected = both(fft(input.clone()).unwrap());
     let turned = input.map(|part| part.swap_dims(0, 1));
-    let along_0 = fft(turned.clone(), None, 0, Norm::Backward).unwrap().map(|part| part.swap_dims(0, 1));
+    let along_0 = fft_with(turned.clone(), None, 0, Norm::Backward).unwrap().map(|part| part.swap_dims(0, 1));
     assert!(same(&both(along_0).concat(), &expected.concat()));
-    let view = fft(turned.map(|part| part.swap_dims(0, 1)), None, 1, Norm::Backward).unwrap();
+    let view = fft(turned.map(|part| part.swap_dims(0, 1))).unwrap();
     assert!(same(&both(view).concat(), &expected.concat()));
 }
 
 pub fn no_rows_give_no_rows() {
     let none = Tensor::<2>::zeros([0, 12], &Device::flex());
-    assert_eq!(rfft(none.clone(), None, 1, Norm::Backward).unwrap().dims(), [0, 7]);
-    assert_eq!(fft(none.clone(), Some(5), 1, Norm::Backward).unwrap().dims(), [0, 5]);
-    assert_eq!(irfft(none.into(), Some(9), 1, Norm::Backward).unwrap().dims(), [0, 9]);
+    assert_eq!(rfft(none.clone()).unwrap().dims(), [0, 7]);
+    assert_eq!(fft_with(none.clone(), Some(5), 1, Norm::Backward).unwrap().dims(), [0, 5]);
+    assert_eq!(irfft(none.into(), 9).unwrap().dims(), [0, 9]);
 }

@@ -2,7 +2,7 @@
 
 use burn::tensor::{DType, Tensor, TensorData};
 use firefly_framework::graph::AnyTensor;
-use firefly_ops::fft::{ComplexTensor, irfft, irfftn, next_fast_len, rfft, rfftn, stft};
+use firefly_ops::fft::{ComplexTensor, irfft, irfftn_with, next_fast_len, rfft, rfft_with, rfftn_with, stft};
 use firefly_ops::options::{LogGuard, LogUnit, Logarithm, mel_filters};
 use firefly_ops::{
     Norm, PowerSpectrumOptions, StftOptions, log_mel, long_conv, power_spectrum, spectral_conv, top_k, welch_psd,
@@ -40,9 +40,9 @@ impl LayerProblem {
                 return Ok(vec![long_conv(signal, kernel, gate)?.into()]);
             }
             let points = next_fast_len(2 * n - 1);
-            let spectrum = rfft(signal, Some(points), -1, Norm::Backward)?;
-            let response = rfft(kernel.unsqueeze::<3>(), Some(points), -1, Norm::Backward)?;
-            let result = irfft(spectrum * response, Some(points), -1, Norm::Backward)?.narrow(2, 0, n);
+            let spectrum = rfft_with(signal, Some(points), -1, Norm::Backward)?;
+            let response = rfft_with(kernel.unsqueeze::<3>(), Some(points), -1, Norm::Backward)?;
+            let result = irfft(spectrum * response, points)?.narrow(2, 0, n);
             let gated = match gate {
                 Some(gate) => result * gate,
                 None => result,
@@ -74,7 +74,7 @@ impl LayerProblem {
             if formulation == Formulation::Fused {
                 return Ok(vec![power_spectrum(signal, Some(window), &PowerSpectrumOptions::new())?.into()]);
             }
-            let spectrum = rfft(signal * window.unsqueeze(), None, -1, Norm::Backward)?;
+            let spectrum = rfft(signal * window.unsqueeze())?;
             Ok(vec![(spectrum.abs_squared() * factors.clone().unsqueeze()).into()])
         })
     }
@@ -139,10 +139,10 @@ fn separate_spectral_conv<const D: usize>(
     kept: &[usize],
     points: &[usize],
 ) -> Result<Tensor<D>, RoutineError> {
-    let dims: Vec<isize> = (2..D as isize).collect();
+    let dims: Vec<usize> = (2..D).collect();
     let [batch, channels] = [input.dims()[0], input.dims()[1]];
     // Keep the modes of the spectrum, and make the product per mode one batch of matrix products.
-    let mut spectrum = rfftn(input, None, Some(&dims), Norm::Backward)?;
+    let mut spectrum = rfftn_with(input, None, &dims, Norm::Backward)?;
     for (at, &modes) in kept.iter().enumerate() {
         spectrum = spectrum.map(|part| lowest(part, at + 2, modes, at + 1 == kept.len()));
     }
@@ -161,7 +161,7 @@ fn separate_spectral_conv<const D: usize>(
         let is_last = at + 1 == points.len();
         spectrum = spectrum.map(|part| among_zeros(part, at + 2, if is_last { n / 2 + 1 } else { n }, is_last));
     }
-    Ok(irfftn(spectrum, Some(points), Some(&dims), Norm::Backward)?)
+    Ok(irfftn_with(spectrum, Some(points), &dims, Norm::Backward)?)
 }
 
 /// The lowest `modes` frequencies along `dim`: of a half spectrum the first ones, else half of them from either end.

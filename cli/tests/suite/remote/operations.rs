@@ -149,13 +149,13 @@ fn convolutions(device: &Device, results: &mut Results) {
 fn transforms(device: &Device, results: &mut Results) {
     let signal = input([3, 60], device);
     let leaves = || [("signal", Leaf::Two(signal.clone()))];
-    let spectrum = fft::rfft(signal.clone(), None, -1, Norm::Backward).unwrap();
+    let spectrum = fft::rfft(signal.clone()).unwrap();
     results.add("rfft, imaginary", spectrum.im.clone().inner());
     results.add_with_gradients("rfft", spectrum.re.clone(), &leaves());
-    let spectrum = fft::rfft(signal.clone(), None, -1, Norm::Backward).unwrap();
-    let back = fft::irfft(spectrum, None, -1, Norm::Backward).unwrap();
+    let spectrum = fft::rfft(signal.clone()).unwrap();
+    let back = fft::irfft(spectrum, None).unwrap();
     results.add_with_gradients("irfft", back, &leaves());
-    let spectrum = fft::fft(signal.clone(), Some(64), -1, Norm::Ortho).unwrap();
+    let spectrum = fft::fft_with(signal.clone(), Some(64), -1, Norm::Ortho).unwrap();
     results.add_with_gradients("fft", spectrum.re, &leaves());
 
     let window = Tensor::ones([N], device);

@@ -68,16 +68,16 @@ fn functions_of_torch_fft_replay() {
     for (n, norm) in LENGTHS.into_iter().zip([Norm::Backward, Norm::Ortho, Norm::Forward, Norm::Ortho]) {
         check(&["firefly::complex_fft", "firefly::complex_fft"], |signal, device| {
             let im = imaginary(&signal, device);
-            let spectrum = fft::fft(ComplexTensor::new(signal, im), Some(n), 1, norm).unwrap();
-            let ComplexTensor { re, im } = fft::ifft(spectrum.conj(), None, -1, norm).unwrap();
+            let spectrum = fft::fft_with(ComplexTensor::new(signal, im), Some(n), 1, norm).unwrap();
+            let ComplexTensor { re, im } = fft::ifft_with(spectrum.conj(), None, -1, norm).unwrap();
             (re, im)
         });
         check(&["firefly::real_fft", "firefly::inverse_real_fft"], |signal, _| {
-            let spectrum = fft::rfft(signal, Some(n), 1, norm).unwrap();
-            fft::irfft(spectrum, Some(n), 1, norm).unwrap()
+            let spectrum = fft::rfft_with(signal, Some(n), 1, norm).unwrap();
+            fft::irfft_with(spectrum, Some(n), 1, norm).unwrap()
         });
         check(&["firefly::dct", "firefly::dct"], |signal, _| {
-            fft::idct(fft::dct(signal, 0, norm).unwrap() * 2.0, 1, norm).unwrap()
+            fft::idct_with(fft::dct_with(signal, 0, norm).unwrap() * 2.0, 1, norm).unwrap()
         });
     }
 }

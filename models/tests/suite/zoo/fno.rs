@@ -7,7 +7,7 @@ use firefly_models::channel_linear::ChannelLinear;
 use firefly_models::fno::{FnoKind, FnoLayer};
 use firefly_models::{ArgumentError, Fno1d, Fno2d, FnoConfig};
 use firefly_ops::Norm;
-use firefly_ops::fft::{ComplexTensor, irfft2, rfft2};
+use firefly_ops::fft::{ComplexTensor, irfft2_with, rfft2_with};
 
 use crate::common::{assert_equal, random};
 
@@ -32,7 +32,7 @@ fn an_operator_is_what_its_definition_says() {
     let mut hidden = linear(&model.lifting[0], Tensor::cat(vec![field.clone(), rows, columns], 1));
     for (index, layer) in model.layers.iter().enumerate() {
         let FnoLayer::Dense(layer) = layer else { panic!("layers are dense") };
-        let spectrum = rfft2(hidden.clone(), None, [2, 3], Norm::Backward).unwrap();
+        let spectrum = rfft2_with(hidden.clone(), None, [2, 3], Norm::Backward).unwrap();
         let weights = ComplexTensor::new(layer.spectral.re.val(), layer.spectral.im.val());
         let mut whole = ComplexTensor::from(Tensor::<4>::zeros([2, 3, 8, 4], &Device::flex()));
         for (row, of_weights) in [(0, 0), (1, 1), (6, 2), (7, 3)] {
@@ -43,7 +43,7 @@ fn an_operator_is_what_its_definition_says() {
             whole.re = whole.re.slice_assign(place.clone(), product.re);
             whole.im = whole.im.slice_assign(place, product.im);
         }
-        let convolved = irfft2(whole, Some([8, 6]), [2, 3], Norm::Backward).unwrap();
+        let convolved = irfft2_with(whole, Some([8, 6]), [2, 3], Norm::Backward).unwrap();
         hidden = convolved + linear(&layer.linear, hidden);
         if index == 0 {
             hidden = gelu(hidden);

@@ -7,7 +7,7 @@ use burn::tensor::Device;
 use firefly_models::vision::{AfnoMixer, GlobalFilter};
 use firefly_models::{AfnoConfig, FNetConfig, GfNetConfig};
 use firefly_ops::Norm;
-use firefly_ops::fft::{ComplexTensor, irfft2, rfft2};
+use firefly_ops::fft::{ComplexTensor, irfft2_with, rfft2_with};
 
 use crate::common::{assert_equal, random, tensor, values};
 
@@ -40,7 +40,7 @@ fn fnet_mixes_by_the_real_part_of_a_transform() {
 fn a_global_filter_is_a_circular_convolution() {
     let mut filter = GlobalFilter::new(4, 2, &Device::flex());
     let (kernel, patches) = (random([4, 4, 2]), random([1, 4, 4, 2]));
-    let spectrum = rfft2(kernel.clone(), None, [0, 1], Norm::Backward).unwrap();
+    let spectrum = rfft2_with(kernel.clone(), None, [0, 1], Norm::Backward).unwrap();
     (filter.re, filter.im) = (Param::from_tensor(spectrum.re), Param::from_tensor(spectrum.im));
     let (kernel, input) = (values(kernel), values(patches.clone()));
     let at = |row: usize, column: usize, channel: usize| (row % 4 * 4 + column % 4) * 2 + channel;
@@ -62,7 +62,7 @@ fn an_adaptive_operator_mixes_the_channels_of_each_bin() {
     let (channels, blocks, threshold) = (4, 2, 0.01);
     let mixer = AfnoMixer::new(channels, blocks, threshold, &Device::flex());
     let patches = random([1, 3, 4, channels]);
-    let spectrum = rfft2(patches.clone(), None, [1, 2], Norm::Ortho).unwrap();
+    let spectrum = rfft2_with(patches.clone(), None, [1, 2], Norm::Ortho).unwrap();
     let (re, im) = (values(spectrum.re), values(spectrum.im));
     let parameters = |layer: usize| {
         let layer = &mixer.layers[layer];
@@ -95,7 +95,7 @@ fn an_adaptive_operator_mixes_the_channels_of_each_bin() {
         tensor(&values, [1, 3, 3, channels], &Device::flex())
     };
     let mixed = ComplexTensor::new(part(|value| value.0), part(|value| value.1));
-    let expected = irfft2(mixed, Some([3, 4]), [1, 2], Norm::Ortho).unwrap() + patches.clone();
+    let expected = irfft2_with(mixed, Some([3, 4]), [1, 2], Norm::Ortho).unwrap() + patches.clone();
     assert_equal("mixer", mixer.try_forward(patches).unwrap(), expected);
 }
 

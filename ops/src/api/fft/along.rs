@@ -2,7 +2,7 @@
 
 use burn::backend::Dispatch;
 use burn::backend::ops::FloatTensorOps;
-use burn::tensor::{Shape, Tensor};
+use burn::tensor::{AsIndex, Shape, Tensor};
 
 use super::ComplexTensor;
 use crate::api::check;
@@ -22,7 +22,8 @@ pub(super) struct FftCall {
 
 impl FftCall {
     /// The dimension that `dim` names in a tensor of `rank` dimensions.
-    pub fn dim(&self, dim: isize, rank: usize) -> Result<usize, ArgumentError> {
+    pub fn dim(&self, dim: impl AsIndex, rank: usize) -> Result<usize, ArgumentError> {
+        let dim = dim.as_index();
         let named = if dim < 0 { dim.checked_add_unsigned(rank) } else { Some(dim) };
         let named = named.and_then(|dim| usize::try_from(dim).ok()).filter(|&dim| dim < rank);
         let expected = format_args!("from -{rank} to {} for a tensor of {rank} dimensions", rank as isize - 1);
@@ -98,7 +99,7 @@ impl FftCall {
     }
 
     /// Real to the coefficients of as many cosines, or back.
-    pub fn cosine<const D: usize>(&self, input: Tensor<D>, dim: isize) -> Result<Tensor<D>, ArgumentError> {
+    pub fn cosine<const D: usize>(&self, input: Tensor<D>, dim: impl AsIndex) -> Result<Tensor<D>, ArgumentError> {
         let dim = self.dim(dim, D)?;
         let n = input.dims()[dim];
         // The cosines are those of a transform of twice the length; the inverse takes half of the first coefficient.

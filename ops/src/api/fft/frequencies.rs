@@ -1,6 +1,6 @@
 //! Frequencies of bins, and spectra with frequency 0 in the middle.
 
-use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
+use burn::tensor::{AsIndex, DType, Device, FloatDType, Tensor, TensorData};
 
 use super::along::FftCall;
 use crate::error::{ArgumentError, ensure};
@@ -57,7 +57,7 @@ fn frequencies(
     Ok(Tensor::from_data(TensorData::new(values, [count]), (device, DType::from(dtype))))
 }
 
-/// Bins moved along each of `dims`, or all dimensions, so that frequency 0 is in the middle, at index n/2.
+/// Bins moved along all dimensions so that frequency 0 is in the middle, at index n/2.
 ///
 /// For a complex spectrum: `spectrum.map(..)` of it.
 ///
@@ -65,15 +65,29 @@ fn frequencies(
 /// use burn::tensor::{Device, FloatDType};
 /// use firefly_ops::fft::{fftfreq, fftshift};
 ///
-/// let frequencies = fftshift(fftfreq(4, 0.25, FloatDType::F32, &Device::flex())?, None)?;
+/// let frequencies = fftshift(fftfreq(4, 0.25, FloatDType::F32, &Device::flex())?);
 /// assert_eq!(frequencies.into_data().iter::<f32>().collect::<Vec<_>>(), [-2.0, -1.0, 0.0, 1.0]);
+/// # Ok::<(), firefly_ops::ArgumentError>(())
+/// ```
+pub fn fftshift<const D: usize>(tensor: Tensor<D>) -> Tensor<D> {
+    shifted(tensor, 0..D, |n| n / 2)
+}
+
+/// [`fftshift`] along `dims` alone, of which negative ones count from the end.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_ops::fft::fftshift_with;
+///
+/// let spectra = Tensor::<2>::from_floats([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], &Device::flex());
+/// fftshift_with(spectra, &[-1])?.into_data().assert_eq(&[[3.0, 1.0, 2.0], [6.0, 4.0, 5.0]].into(), false);
 /// # Ok::<(), firefly_ops::ArgumentError>(())
 /// ```
 ///
 /// # Errors
 /// [`ArgumentError`] for a dimension that is not there.
-pub fn fftshift<const D: usize>(tensor: Tensor<D>, dims: Option<&[isize]>) -> Result<Tensor<D>, ArgumentError> {
-    shifted("fftshift", tensor, dims, |n| n / 2)
+pub fn fftshift_with<const D: usize>(tensor: Tensor<D>, dims: &[impl AsIndex]) -> Result<Tensor<D>, ArgumentError> {
+    Ok(shifted(tensor, dims_of("fftshift", dims, D)?, |n| n / 2))
 }
 
 /// Inverse of [`fftshift`].
@@ -83,28 +97,28 @@ pub fn fftshift<const D: usize>(tensor: Tensor<D>, dims: Option<&[isize]>) -> Re
 /// use firefly_ops::fft::{fftshift, ifftshift};
 ///
 /// let spectrum = Tensor::<1>::from_floats([1.0, 2.0, 3.0, 4.0, 5.0], &Device::flex());
-/// let again = ifftshift(fftshift(spectrum, None)?, None)?;
+/// let again = ifftshift(fftshift(spectrum));
 /// assert_eq!(again.into_data().iter::<f32>().collect::<Vec<_>>(), [1.0, 2.0, 3.0, 4.0, 5.0]);
-/// # Ok::<(), firefly_ops::ArgumentError>(())
 /// ```
-///
-/// # Errors
-/// As [`fftshift`].
-pub fn ifftshift<const D: usize>(tensor: Tensor<D>, dims: Option<&[isize]>) -> Result<Tensor<D>, ArgumentError> {
-    shifted("ifftshift", tensor, dims, |n| n.div_ceil(2))
+pub fn ifftshift<const D: usize>(tensor: Tensor<D>) -> Tensor<D> {
+    shifted(tensor, 0..D, |n| n.div_ceil(2))
+}
+
+/// Inverse of [`fftshift_with`], with its arguments and errors.
+pub fn ifftshift_with<const D: usize>(tensor: Tensor<D>, dims: &[impl AsIndex]) -> Result<Tensor<D>, ArgumentError> {
+    Ok(shifted(tensor, dims_of("ifftshift", dims, D)?, |n| n.div_ceil(2)))
+}
+
+fn dims_of(operation: &'static str, dims: &[impl AsIndex], rank: usize) -> Result<Vec<usize>, ArgumentError> {
+    let call = FftCall { operation, forward: true, norm: Norm::Backward };
+    dims.iter().map(|&dim| call.dim(dim, rank)).collect()
 }
 
 fn shifted<const D: usize>(
-    operation: &'static str,
     tensor: Tensor<D>,
-    dims: Option<&[isize]>,
+    dims: impl IntoIterator<Item = usize>,
     places: impl Fn(usize) -> usize,
-) -> Result<Tensor<D>, ArgumentError> {
-    let call = FftCall { operation, forward: true, norm: Norm::Backward };
-    let dims = match dims {
-        Some(dims) => dims.iter().map(|&dim| call.dim(dim, D)).collect::<Result<Vec<_>, _>>()?,
-        None => (0..D).collect(),
-    };
+) -> Tensor<D> {
     let shape = tensor.dims();
-    Ok(dims.into_iter().fold(tensor, |tensor, dim| tensor.roll_dim(places(shape[dim]) as isize, dim)))
+    dims.into_iter().fold(tensor, |tensor, dim| tensor.roll_dim(places(shape[dim]) as isize, dim))
 }

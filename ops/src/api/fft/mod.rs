@@ -6,7 +6,7 @@
 //! | [`fft()`], [`ifft`] | complex or real `[n]` → complex `[n]` |
 //! | [`rfft`], [`ihfft`] | real `[n]` → complex `[n/2 + 1]` |
 //! | [`irfft`], [`hfft`] | complex `[n/2 + 1]` → real `[n]` |
-//! | `…2`, `…n` | the same along two or any dimensions |
+//! | `…2`, `…n` | the same along the last two or all dimensions |
 //! | [`stft`], [`istft`] | real `[samples]` → complex `[bins, frames]`, and back |
 //! | [`stft_complex`], [`istft_complex`] | complex `[samples]` → complex `[n_fft, frames]`, and back |
 //! | [`frames`], [`overlap_add`] | `[samples]` → `[frames, length]`, and their sum |
@@ -14,6 +14,9 @@
 //! | [`fft_convolve`] | real `[n]` and `[k]` → their convolution |
 //! | [`fftfreq`], [`rfftfreq`], [`fftshift`], [`ifftshift`] | frequencies of bins, and their order |
 //!
+//! - **Arguments**: `rfft(signal)` is along the last dimension, in [`Norm::Backward`](crate::Norm). Each transform has
+//!   a form with all arguments, such as [`rfft_with`]. Dimensions are of any integer type, as in Burn; negative ones
+//!   count from the end. What returns real values takes their number, as `irfft(spectrum, 1000)`; `None` is an even one.
 //! - **Length**: any n of at least 1, also a prime; an n-point transform is never that of a longer, padded signal.
 //! - **Complex values** are a [`ComplexTensor`]: a real and an imaginary part.
 //! - **Normalisation** is [`Norm`](crate::Norm)'s.
@@ -24,17 +27,51 @@
 //!
 //! ```
 //! use burn::tensor::{Device, Tensor};
-//! use firefly_ops::Norm;
 //! use firefly_ops::fft::{irfft, rfft};
 //!
 //! // A low-pass filter: the lowest 100 bins of 1,000 samples.
 //! let signal = Tensor::<2>::ones([8, 1000], &Device::flex());
-//! let spectrum = rfft(signal, None, -1, Norm::Backward)?;
-//! let low = spectrum.map(|part| part.narrow(1, 0, 100));
-//! let filtered = irfft(low, Some(1000), -1, Norm::Backward)?;
+//! let low = rfft(signal)?.map(|part| part.narrow(1, 0, 100));
+//! let filtered = irfft(low, 1000)?;
 //! assert_eq!(filtered.dims(), [8, 1000]);
 //! # Ok::<(), firefly_ops::ArgumentError>(())
 //! ```
+
+/// Declares transforms in two forms: one along the last dimensions in `Norm::Backward`, which takes a length where the
+/// default is ambiguous, and one with all arguments.
+macro_rules! transforms {
+    (
+        $length:ident: $short:ty, $long:ty as $lengths:expr;
+        $along:ident: $dims:ty as $given:expr, $last:expr;
+        $arguments:literal;
+        $(
+            $(#[$doc:meta])*
+            $name:ident($input:ty $(, $optional:ident)?) -> $output:ty, $with:ident = $method:ident($forward:expr);
+        )*
+    ) => {$(
+        $(#[$doc])*
+        pub fn $name<const D: usize>(
+            input: $input
+            $(, $optional: impl Into<Option<$short>>)?
+        ) -> Result<$output, crate::ArgumentError> {
+            let $length: Option<$short> = None$(.or($optional.into()))?;
+            let call = FftCall { operation: stringify!($name), forward: $forward, norm: crate::Norm::Backward };
+            call.$method(input, $lengths, $last)
+        }
+
+        #[doc = concat!("[`", stringify!($name), "`] with all arguments. See there for an example, and for errors.\n")]
+        #[doc = $arguments]
+        /// - `norm`: the factor of the transform.
+        pub fn $with<const D: usize>(
+            input: $input,
+            $length: $long,
+            $along: $dims,
+            norm: crate::Norm,
+        ) -> Result<$output, crate::ArgumentError> {
+            FftCall { operation: stringify!($name), forward: $forward, norm }.$method(input, $lengths, $given)
+        }
+    )*};
+}
 
 mod along;
 mod complex_tensor;
@@ -47,9 +84,16 @@ mod stft;
 pub use crate::fast_length::next_fast_len;
 pub use crate::options::ConvolveMode;
 pub use complex_tensor::ComplexTensor;
-pub use dimensions::{fft2, fftn, hfft2, hfftn, ifft2, ifftn, ihfft2, ihfftn, irfft2, irfftn, rfft2, rfftn};
+pub use dimensions::{
+    fft2, fft2_with, fftn, fftn_with, hfft2, hfft2_with, hfftn, hfftn_with, ifft2, ifft2_with, ifftn, ifftn_with,
+    ihfft2, ihfft2_with, ihfftn, ihfftn_with, irfft2, irfft2_with, irfftn, irfftn_with, rfft2, rfft2_with, rfftn,
+    rfftn_with,
+};
 pub use framing::{frames, overlap_add};
-pub use frequencies::{fftfreq, fftshift, ifftshift, rfftfreq};
-pub use one_dimension::{dct, fft, fft_convolve, hfft, idct, ifft, ihfft, irfft, rfft};
+pub use frequencies::{fftfreq, fftshift, fftshift_with, ifftshift, ifftshift_with, rfftfreq};
+pub use one_dimension::{
+    dct, dct_with, fft, fft_convolve, fft_with, hfft, hfft_with, idct, idct_with, ifft, ifft_with, ihfft, ihfft_with,
+    irfft, irfft_with, rfft, rfft_with,
+};
 pub(super) use stft::full_window;
 pub use stft::{istft, istft_complex, stft, stft_complex};

@@ -1,6 +1,6 @@
 //! Transforms along one dimension: Fourier and discrete cosine transforms, and convolution by them.
 
-use burn::tensor::Tensor;
+use burn::tensor::{AsIndex, Tensor};
 
 use super::ComplexTensor;
 use super::along::FftCall;
@@ -9,217 +9,182 @@ use crate::error::{ArgumentError, ensure};
 use crate::fast_length::next_fast_len;
 use crate::options::{ConvolveMode, Norm};
 
-/// Discrete Fourier transform along `dim`: X_k = Σ_j x_j exp(−2πi jk/n).
-///
-/// - `input`: complex, or real; of any shape.
-/// - `n`: points of the transform; longer input is cut, shorter input is padded with zeros. As long as the input by
-///   default.
-/// - `dim`: the dimension; negative ones count from the end.
-/// - returns the spectrum, `n` values along `dim`; bin k is (k/n) of the sampling rate, from n/2 on less than zero.
-///
-/// ```
-/// use burn::tensor::{Device, Tensor};
-/// use firefly_ops::Norm;
-/// use firefly_ops::fft::fft;
-///
-/// let signal = Tensor::<1>::from_floats([1.0, 0.0, -1.0], &Device::flex());
-/// let spectrum = fft(signal, None, -1, Norm::Backward)?;
-/// let re: Vec<f32> = spectrum.re.into_data().iter().collect();
-/// assert!(re.iter().zip([0.0, 1.5, 1.5]).all(|(got, expected)| (got - expected).abs() < 1e-6));
-/// # Ok::<(), firefly_ops::ArgumentError>(())
-/// ```
-///
-/// # Errors
-/// [`ArgumentError`] for an `n` of 0, a dimension that is not there or has no values, parts of different shapes, or a
-/// device without kernels.
-pub fn fft<const D: usize>(
-    input: impl Into<ComplexTensor<D>>,
-    n: Option<usize>,
-    dim: isize,
-    norm: Norm,
-) -> Result<ComplexTensor<D>, ArgumentError> {
-    let call = FftCall { operation: "fft", forward: true, norm };
-    call.complex(input.into(), n, call.dim(dim, D)?)
+transforms! {
+    n: usize, Option<usize> as n.map(|n| [n]);
+    dim: impl AsIndex as &[dim], &[-1];
+    "- `n`: points of the transform; longer input is cut, shorter input is padded with zeros. If `None`, as many as \
+        the input has, or 2 (m − 1) for m bins of a lower half.\n- `dim`: the dimension; negative ones count from \
+        the end.";
+
+    /// Discrete Fourier transform along the last dimension: X_k = Σ_j x_j exp(−2πi jk/n).
+    ///
+    /// - `input`: complex, or real; of any shape.
+    /// - returns the spectrum, of the same shape; bin k is (k/n) of the sampling rate, from n/2 on less than zero.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_ops::fft::fft;
+    ///
+    /// let signal = Tensor::<1>::from_floats([1.0, 0.0, -1.0], &Device::flex());
+    /// let re: Vec<f32> = fft(signal)?.re.into_data().iter().collect();
+    /// assert!(re.iter().zip([0.0, 1.5, 1.5]).all(|(got, expected)| (got - expected).abs() < 1e-6));
+    /// # Ok::<(), firefly_ops::ArgumentError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ArgumentError`] for an `n` of 0, a dimension that is not there or has no values, parts of different shapes, or
+    /// a device without kernels.
+    fft(impl Into<ComplexTensor<D>>) -> ComplexTensor<D>, fft_with = complex_n(true);
+
+    /// Inverse of [`fft`]: x_j = 1/n Σ_k X_k exp(2πi jk/n).
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_ops::Norm;
+    /// use firefly_ops::fft::{fft, fft_with, ifft, ifft_with};
+    ///
+    /// let signal = Tensor::<2>::from_floats([[1.0, 2.0, 4.0], [0.0, 8.0, -1.0]], &Device::flex());
+    /// let columns = ifft_with(fft_with(signal.clone(), None, 0, Norm::Ortho)?, None, 0, Norm::Ortho)?;
+    /// for again in [ifft(fft(signal.clone())?)?, columns] {
+    ///     assert!((again.re - signal.clone()).abs().max().into_scalar::<f32>() < 1e-6);
+    /// }
+    /// # Ok::<(), firefly_ops::ArgumentError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`fft`].
+    ifft(impl Into<ComplexTensor<D>>) -> ComplexTensor<D>, ifft_with = complex_n(false);
+
+    /// The lower n/2 + 1 bins of [`fft`] of real values; the others are their conjugates.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_ops::Norm;
+    /// use firefly_ops::fft::{rfft, rfft_with};
+    ///
+    /// let signal = Tensor::<2>::ones([2, 15], &Device::flex());
+    /// assert_eq!(rfft(signal.clone())?.dims(), [2, 8]);
+    /// assert_eq!(rfft_with(signal, Some(20), 1, Norm::Ortho)?.dims(), [2, 11]);
+    /// # Ok::<(), firefly_ops::ArgumentError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`fft`].
+    rfft(Tensor<D>) -> ComplexTensor<D>, rfft_with = real_n(true);
+
+    /// Inverse of [`rfft`]: `n` real values from the lower half of a spectrum.
+    ///
+    /// - `n`: 2 (m − 1) for m bins by default. What gave an odd number of samples needs it. Bins past n/2 are cut,
+    ///   missing ones are 0.
+    /// - The imaginary parts of bin 0 and, with an even `n`, of bin n/2 do not count.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_ops::Norm;
+    /// use firefly_ops::fft::{irfft, irfft_with, rfft};
+    ///
+    /// let signal = Tensor::<1>::from_floats([1.0, 2.0, 4.0], &Device::flex());
+    /// let spectrum = rfft(signal.clone())?;
+    /// let error = (irfft(spectrum.clone(), 3)? - signal).abs().max();
+    /// assert!(error.into_scalar::<f32>() < 1e-6);
+    /// assert_eq!(irfft_with(spectrum, None, 0, Norm::Forward)?.dims(), [2]);
+    /// # Ok::<(), firefly_ops::ArgumentError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`fft`]; a spectrum of one bin needs an `n`.
+    irfft(ComplexTensor<D>, n) -> Tensor<D>, irfft_with = inverse_real_n(false);
+
+    /// The real spectrum, of `n` values, of a signal with Hermitian symmetry, of which `input` is the lower half.
+    ///
+    /// `n` is 2 (m − 1) for m values by default.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_ops::fft::{ComplexTensor, hfft};
+    ///
+    /// // The signal 1, 2, 3, 2.
+    /// let half = Tensor::<1>::from_floats([1.0, 2.0, 3.0], &Device::flex());
+    /// let spectrum = hfft(ComplexTensor::from(half), 4)?;
+    /// assert_eq!(spectrum.into_data().iter::<f32>().collect::<Vec<_>>(), [8.0, -2.0, 0.0, -2.0]);
+    /// # Ok::<(), firefly_ops::ArgumentError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`irfft`].
+    hfft(ComplexTensor<D>, n) -> Tensor<D>, hfft_with = inverse_real_n(true);
+
+    /// Inverse of [`hfft`]: the lower n/2 + 1 values of a Hermitian signal from its real spectrum.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_ops::fft::ihfft;
+    ///
+    /// let spectrum = Tensor::<1>::from_floats([8.0, -2.0, 0.0, -2.0], &Device::flex());
+    /// let half = ihfft(spectrum)?;
+    /// assert_eq!(half.re.into_data().iter::<f32>().collect::<Vec<_>>(), [1.0, 2.0, 3.0]);
+    /// # Ok::<(), firefly_ops::ArgumentError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`fft`].
+    ihfft(Tensor<D>) -> ComplexTensor<D>, ihfft_with = real_n(false);
 }
 
-/// Inverse of [`fft`], with its arguments: x_j = 1/n Σ_k X_k exp(2πi jk/n).
+/// Discrete cosine transform of type II along the last dimension, as `scipy.fft.dct`:
+/// y_k = 2 Σ_j x_j cos(πk(2j + 1)/2n).
+///
+/// - `input`: real, of any shape and any length.
+/// - returns the coefficients, as many as there are values.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
-/// use firefly_ops::Norm;
-/// use firefly_ops::fft::{fft, ifft};
-///
-/// let signal = Tensor::<2>::from_floats([[1.0, 2.0, 4.0], [0.0, 8.0, -1.0]], &Device::flex());
-/// let spectrum = fft(signal.clone(), None, 1, Norm::Ortho)?;
-/// let error = (ifft(spectrum, None, 1, Norm::Ortho)?.re - signal).abs().max();
-/// assert!(error.into_scalar::<f32>() < 1e-6);
-/// # Ok::<(), firefly_ops::ArgumentError>(())
-/// ```
-///
-/// # Errors
-/// As [`fft`].
-pub fn ifft<const D: usize>(
-    input: impl Into<ComplexTensor<D>>,
-    n: Option<usize>,
-    dim: isize,
-    norm: Norm,
-) -> Result<ComplexTensor<D>, ArgumentError> {
-    let call = FftCall { operation: "ifft", forward: false, norm };
-    call.complex(input.into(), n, call.dim(dim, D)?)
-}
-
-/// The lower n/2 + 1 bins of [`fft`] of real values; the others are their conjugates.
-///
-/// ```
-/// use burn::tensor::{Device, Tensor};
-/// use firefly_ops::Norm;
-/// use firefly_ops::fft::rfft;
-///
-/// let signal = Tensor::<2>::ones([2, 15], &Device::flex());
-/// assert_eq!(rfft(signal.clone(), None, -1, Norm::Backward)?.dims(), [2, 8]);
-/// assert_eq!(rfft(signal, Some(20), -1, Norm::Backward)?.dims(), [2, 11]);
-/// # Ok::<(), firefly_ops::ArgumentError>(())
-/// ```
-///
-/// # Errors
-/// As [`fft`].
-pub fn rfft<const D: usize>(
-    input: Tensor<D>,
-    n: Option<usize>,
-    dim: isize,
-    norm: Norm,
-) -> Result<ComplexTensor<D>, ArgumentError> {
-    let call = FftCall { operation: "rfft", forward: true, norm };
-    call.real(input, n, call.dim(dim, D)?)
-}
-
-/// Inverse of [`rfft`]: real values from the lower half of a spectrum.
-///
-/// - `n`: values along `dim`, 2 (m − 1) for m bins by default. What gave an odd number of samples needs it. Bins past
-///   n/2 are cut, missing ones are 0.
-/// - The imaginary parts of bin 0 and, with an even `n`, of bin n/2 do not count.
-///
-/// ```
-/// use burn::tensor::{Device, Tensor};
-/// use firefly_ops::Norm;
-/// use firefly_ops::fft::{irfft, rfft};
-///
-/// let signal = Tensor::<1>::from_floats([1.0, 2.0, 4.0], &Device::flex());
-/// let spectrum = rfft(signal.clone(), None, 0, Norm::Backward)?;
-/// let error = (irfft(spectrum, Some(3), 0, Norm::Backward)? - signal).abs().max();
-/// assert!(error.into_scalar::<f32>() < 1e-6);
-/// # Ok::<(), firefly_ops::ArgumentError>(())
-/// ```
-///
-/// # Errors
-/// As [`fft`]; a spectrum of one bin needs an `n`.
-pub fn irfft<const D: usize>(
-    input: ComplexTensor<D>,
-    n: Option<usize>,
-    dim: isize,
-    norm: Norm,
-) -> Result<Tensor<D>, ArgumentError> {
-    let call = FftCall { operation: "irfft", forward: false, norm };
-    call.inverse_real(input, n, call.dim(dim, D)?)
-}
-
-/// The real spectrum, `n` values along `dim`, of a signal with Hermitian symmetry, of which `input` is the lower half.
-///
-/// `n` is 2 (m − 1) for m values by default.
-///
-/// ```
-/// use burn::tensor::{Device, Tensor};
-/// use firefly_ops::Norm;
-/// use firefly_ops::fft::{ComplexTensor, hfft};
-///
-/// // The signal 1, 2, 3, 2.
-/// let half = Tensor::<1>::from_floats([1.0, 2.0, 3.0], &Device::flex());
-/// let spectrum = hfft(ComplexTensor::from(half), None, 0, Norm::Backward)?;
-/// assert_eq!(spectrum.into_data().iter::<f32>().collect::<Vec<_>>(), [8.0, -2.0, 0.0, -2.0]);
-/// # Ok::<(), firefly_ops::ArgumentError>(())
-/// ```
-///
-/// # Errors
-/// As [`irfft`].
-pub fn hfft<const D: usize>(
-    input: ComplexTensor<D>,
-    n: Option<usize>,
-    dim: isize,
-    norm: Norm,
-) -> Result<Tensor<D>, ArgumentError> {
-    let call = FftCall { operation: "hfft", forward: true, norm };
-    call.inverse_real(input, n, call.dim(dim, D)?)
-}
-
-/// Inverse of [`hfft`]: the lower n/2 + 1 values of a Hermitian signal from its real spectrum.
-///
-/// ```
-/// use burn::tensor::{Device, Tensor};
-/// use firefly_ops::Norm;
-/// use firefly_ops::fft::ihfft;
-///
-/// let spectrum = Tensor::<1>::from_floats([8.0, -2.0, 0.0, -2.0], &Device::flex());
-/// let half = ihfft(spectrum, None, 0, Norm::Backward)?;
-/// assert_eq!(half.re.into_data().iter::<f32>().collect::<Vec<_>>(), [1.0, 2.0, 3.0]);
-/// # Ok::<(), firefly_ops::ArgumentError>(())
-/// ```
-///
-/// # Errors
-/// As [`fft`].
-pub fn ihfft<const D: usize>(
-    input: Tensor<D>,
-    n: Option<usize>,
-    dim: isize,
-    norm: Norm,
-) -> Result<ComplexTensor<D>, ArgumentError> {
-    let call = FftCall { operation: "ihfft", forward: false, norm };
-    call.real(input, n, call.dim(dim, D)?)
-}
-
-/// Discrete cosine transform of type II along `dim`, as `scipy.fft.dct`: y_k = 2 Σ_j x_j cos(πk(2j + 1)/2n), all of it
-/// divided by 2n in [`Norm::Forward`], and by √(2n) in [`Norm::Ortho`], in which y_0 is also divided by √2.
-///
-/// - `input`: real, of any shape and any length n along `dim`.
-/// - `dim`: the dimension; negative ones count from the end.
-/// - returns the `n` coefficients along `dim`.
-///
-/// ```
-/// use burn::tensor::{Device, Tensor};
-/// use firefly_ops::Norm;
 /// use firefly_ops::fft::{dct, idct};
 ///
 /// let signal = Tensor::<1>::from_floats([1.0, 2.0, 3.0, 4.0], &Device::flex());
-/// let spectrum = dct(signal.clone(), -1, Norm::Backward)?;
+/// let spectrum = dct(signal.clone())?;
 /// let expected = Tensor::from_floats([20.0, -6.308644, 0.0, -0.44834152], &Device::flex());
 /// assert!((spectrum.clone() - expected).abs().max().into_scalar::<f32>() < 1e-5);
-/// let error = (idct(spectrum, -1, Norm::Backward)? - signal).abs().max();
-/// assert!(error.into_scalar::<f32>() < 1e-5);
+/// assert!((idct(spectrum)? - signal).abs().max().into_scalar::<f32>() < 1e-5);
 /// # Ok::<(), firefly_ops::ArgumentError>(())
 /// ```
 ///
 /// # Errors
 /// [`ArgumentError`] for a dimension that is not there or has no values, or a device without kernels.
-pub fn dct<const D: usize>(input: Tensor<D>, dim: isize, norm: Norm) -> Result<Tensor<D>, ArgumentError> {
+pub fn dct<const D: usize>(input: Tensor<D>) -> Result<Tensor<D>, ArgumentError> {
+    dct_with(input, -1, Norm::Backward)
+}
+
+/// [`dct`] along `dim`, of which negative ones count from the end, divided by 2n in [`Norm::Forward`], and by √(2n) in
+/// [`Norm::Ortho`], in which y_0 is also divided by √2. Errors are those of [`dct`].
+pub fn dct_with<const D: usize>(input: Tensor<D>, dim: impl AsIndex, norm: Norm) -> Result<Tensor<D>, ArgumentError> {
     FftCall { operation: "dct", forward: true, norm }.cosine(input, dim)
 }
 
-/// Inverse of [`dct`], with its arguments: the discrete cosine transform of type III, scaled, as `scipy.fft.idct`.
+/// Inverse of [`dct`]: the discrete cosine transform of type III, scaled, as `scipy.fft.idct`.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
 /// use firefly_ops::Norm;
-/// use firefly_ops::fft::idct;
+/// use firefly_ops::fft::{dct_with, idct, idct_with};
 ///
 /// // The mean, and a half-period of a cosine.
-/// let signal = idct(Tensor::<1>::from_floats([4.0, 4.0], &Device::flex()), 0, Norm::Backward)?;
+/// let signal = idct(Tensor::<1>::from_floats([4.0, 4.0], &Device::flex()))?;
 /// let expected = Tensor::from_floats([1.0 + 0.5f32.sqrt() * 2.0, 1.0 - 0.5f32.sqrt() * 2.0], &Device::flex());
-/// assert!((signal - expected).abs().max().into_scalar::<f32>() < 1e-6);
+/// assert!((signal.clone() - expected).abs().max().into_scalar::<f32>() < 1e-6);
+/// let again = idct_with(dct_with(signal.clone(), 0, Norm::Ortho)?, 0, Norm::Ortho)?;
+/// assert!((again - signal).abs().max().into_scalar::<f32>() < 1e-6);
 /// # Ok::<(), firefly_ops::ArgumentError>(())
 /// ```
 ///
 /// # Errors
 /// As [`dct`].
-pub fn idct<const D: usize>(input: Tensor<D>, dim: isize, norm: Norm) -> Result<Tensor<D>, ArgumentError> {
+pub fn idct<const D: usize>(input: Tensor<D>) -> Result<Tensor<D>, ArgumentError> {
+    idct_with(input, -1, Norm::Backward)
+}
+
+/// Inverse of [`dct_with`], with its arguments. Errors are those of [`dct`].
+pub fn idct_with<const D: usize>(input: Tensor<D>, dim: impl AsIndex, norm: Norm) -> Result<Tensor<D>, ArgumentError> {
     FftCall { operation: "idct", forward: false, norm }.cosine(input, dim)
 }
 
