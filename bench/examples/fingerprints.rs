@@ -13,6 +13,7 @@
 use anyhow::{Context, Result};
 use burn::tensor::{DType, Device, FloatDType, Int, Tensor, TensorData};
 use firefly_app::device::DeviceName;
+use firefly_ops::fft::ComplexTensor;
 use firefly_ops::instruction_sets::InstructionSet;
 use firefly_ops::options::SegmentSet;
 use firefly_ops::twiddles::exact_twiddles;
@@ -193,11 +194,12 @@ impl Suite<'_> {
             let [re, im] = parts.clone().map(Tensor::require_grad);
             let twiddles = twiddles.detach().require_grad();
             let gates = gates.map(|gates| gates.detach().require_grad());
-            let (out_re, out_im) = butterfly(re.clone(), im.clone(), twiddles.clone(), gates.clone())?;
-            let gradients = (out_re.clone() * parts[1].clone() + out_im.clone() * 0.5).sum().backward();
+            let rows = ComplexTensor::new(re.clone(), im.clone());
+            let out = butterfly(rows, twiddles.clone(), gates.clone())?;
+            let gradients = (out.re.clone() * parts[1].clone() + out.im.clone() * 0.5).sum().backward();
             let hash = Hash::new()
-                .float(out_re)
-                .float(out_im)
+                .float(out.re)
+                .float(out.im)
                 .gradient(re.grad(&gradients))
                 .gradient(im.grad(&gradients))
                 .gradient(twiddles.grad(&gradients))

@@ -21,7 +21,7 @@
 //! Models of frames, recordings and rows take tensors of any rank and work along the last dimension. Models of peaks
 //! map frames `[.., frame]` to [`Peaks`] `[.., k]`. A frame of S segments has `n_fft + (S − 1) · hop` samples; further
 //! samples are ignored. Power is in the signal's unit squared, one-sided, and scaled as [`Scaling`] says.
-//! [`SpectrumLayout`] joins the parts of complex spectra in one tensor.
+//! Complex values are a [`ComplexTensor`](firefly_ops::fft::ComplexTensor), whose parts [`SpectrumLayout`] joins.
 //!
 //! ```
 //! use burn::tensor::{Device, Tensor};

@@ -4,6 +4,7 @@
 
 use burn::signal::rfft;
 use burn::tensor::{Device, FloatDType, Int, Tensor};
+use firefly_ops::fft::ComplexTensor;
 use firefly_ops::twiddles::exact_twiddles;
 use firefly_ops::{ArgumentError, Detrend, Direction, Peaks, Scaling, WelchOptions, butterfly};
 
@@ -39,7 +40,7 @@ pub fn one_sided(n_fft: usize, device: &Device) -> Tensor<1> {
 /// let device = Device::flex();
 /// let model = ButterflyWelchPeaks::new(&WelchPeaksConfig::new().with_n_fft(64).with_k(3), &device)?;
 /// let spectra = model.spectra(Tensor::ones([5, 96], &device))?; // two segments per frame
-/// assert_eq!(spectra.0.dims(), [10, 64]);
+/// assert_eq!(spectra.dims(), [10, 64]);
 /// assert_eq!(model.peaks(spectra).bins.dims(), [5, 3]);
 /// # Ok::<(), firefly_models::ArgumentError>(())
 /// ```
@@ -73,25 +74,24 @@ impl ButterflyWelchPeaks {
         })
     }
 
-    /// Complex spectrum of every segment: frames `[batch, frame]`, exactly as long as the segments need, to real and
-    /// imaginary parts `[batch · segments, n_fft]`.
+    /// Complex spectrum of every segment: frames `[batch, frame]`, exactly as long as the segments need, to
+    /// `[batch · segments, n_fft]`.
     ///
     /// # Errors
     /// As [`butterfly`].
-    pub fn spectra(&self, signal: Tensor<2>) -> Result<(Tensor<2>, Tensor<2>), ArgumentError> {
+    pub fn spectra(&self, signal: Tensor<2>) -> Result<ComplexTensor<2>, ArgumentError> {
         let WelchOptions { n_fft, hop, segments, .. } = self.options;
         let [batch, _] = signal.dims();
         let cut: Tensor<3> = signal.unfold(1, n_fft, hop);
         let samples = (cut * self.window.clone()).reshape([batch * segments, n_fft]);
-        let zeros = Tensor::zeros(samples.dims(), &samples.device());
-        butterfly(samples, zeros, self.twiddles.clone(), None)
+        butterfly(samples, self.twiddles.clone(), None)
     }
 
     /// Peaks of [`spectra`](Self::spectra): bins and power `[batch, k]`.
-    pub fn peaks(&self, (re, im): (Tensor<2>, Tensor<2>)) -> Peaks<2> {
+    pub fn peaks(&self, spectra: ComplexTensor<2>) -> Peaks<2> {
         let (bins, segments) = (self.options.bins(), self.options.segments);
-        let [rows, _] = re.dims();
-        let [re, im] = [re, im].map(|part| part.narrow(1, 0, bins));
+        let [rows, _] = spectra.dims();
+        let ComplexTensor { re, im } = spectra.map(|part| part.narrow(1, 0, bins));
         let power = (re.powi_scalar(2) + im.powi_scalar(2)).reshape([rows / segments, segments, bins]);
         let power: Tensor<2> = power.mean_dim(1).squeeze_dim(1);
         let (power, bins): (_, Tensor<2, Int>) = (power * self.one_sided.clone()).topk_with_indices(self.k, 1);

@@ -10,14 +10,14 @@
 //! | [`mel`], [`log_mel`] | signal `[.., samples]`, window → bands `[.., bands, frames]` | signal, window |
 //! | [`top_k`] | values `[.., length]` → positions (int) and values `[.., k]` | values |
 //! | [`local_maxima`] | power `[.., length]` → bins (int), power, prominence and offset `[.., k]` | power |
-//! | [`butterfly`] | re, im `[.., n]`, twiddles, gates → re, im `[.., n]` | all of them |
+//! | [`butterfly`] | complex or real `[.., n]`, twiddles, gates → complex `[.., n]` | all of them |
 //! | [`long_conv`] | signal `[batch, channels, n]`, kernel `[channels, k]`, gate → the signal's shape | all of them |
 //! | [`peak_loss`](training::peak_loss) | power `[.., bins]`, [`PeakTargets`](training::PeakTargets) → losses of ranks and power `[.., 2]` | power |
 //! | [`adam_step`](training::adam_step) | [`AdamState`](training::AdamState), gradient → the state after a step of Adam or AdamW | none |
 //! | [`spectral_conv`] | input `[batch, in, n…]`, weights `[in, out, modes…]` → `[batch, out, n…]` | both |
 //!
 //! The module [`fft`] has Fourier transforms of any length, in the conventions of `torch.fft`: `fft::rfft(signal)?`.
-//! Complex values are a [`ComplexTensor`](fft::ComplexTensor). The module [`options`] has the rarer options.
+//! Complex values are a [`ComplexTensor`](fft::ComplexTensor) everywhere. The module [`options`] has the rarer options.
 //!
 //! [`welch_peaks_from_host`](from_host::welch_peaks_from_host) does `welch_peaks` on frames in host memory, chunk by chunk.
 //!

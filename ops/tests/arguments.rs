@@ -5,6 +5,7 @@ mod common;
 
 use burn::tensor::{DType, Device, Tensor};
 use common::weights::{WeightNumbers, gained_peaks, gained_psd};
+use firefly_ops::fft::ComplexTensor;
 use firefly_ops::options::SegmentSet;
 use firefly_ops::{ArgumentError, Scaling, WelchOptions, WelchWeights, butterfly, welch_peaks, welch_psd};
 
@@ -100,14 +101,14 @@ fn parameters_of_another_shape_are_refused_by_name() {
 
     let part = |rows: usize, n: usize| Tensor::<2>::zeros([rows, n], &device);
     let good = good();
-    let run = |re, im, twiddles, gates| butterfly(re, im, twiddles, gates);
+    let run = |re, im, twiddles, gates| butterfly(ComplexTensor::new(re, im), twiddles, gates);
     let (twiddle, gate) = (good.twiddles, good.gates);
     let sizes = "a power of two from 8 to 65536";
-    assert_refused(run(part(2, 12), part(2, 12), twiddle.clone(), None), "butterfly", "re", "12", sizes);
-    assert_refused(run(part(2, 0), part(2, 0), twiddle.clone(), None), "butterfly", "re", "0", sizes);
+    assert_refused(run(part(2, 12), part(2, 12), twiddle.clone(), None), "butterfly", "input", "12", sizes);
+    assert_refused(run(part(2, 0), part(2, 0), twiddle.clone(), None), "butterfly", "input", "0", sizes);
     for im in [[2, 8], [3, 16], [1, 16]] {
         let result = run(part(2, 16), part(im[0], im[1]), twiddle.clone(), None);
-        assert_refused(result, "butterfly", "im", &format!("{im:?}"), "[2, 16]");
+        assert_refused(result, "butterfly", "input.im", &format!("{im:?}"), "[2, 16]");
     }
     let result = run(part(2, 16), part(2, 16), twiddles, None);
     assert_refused(result, "butterfly", "twiddles", "[4, 2, 8]", "[4, 8, 2]");

@@ -8,6 +8,7 @@ use common::case::{Case, Output};
 use common::samples::check_samples;
 use common::weights::gained_psd;
 use common::{integers, same, tensor, uniform, values};
+use firefly_ops::fft::ComplexTensor;
 use firefly_ops::{Band, Detrend, Peaks, Scaling, WelchOptions, butterfly, welch_peaks, welch_psd};
 use firefly_reference::peaks::top_k;
 use proptest::prelude::*;
@@ -336,7 +337,8 @@ fn on_threads(threads: usize, options: WelchOptions, rows: usize) -> Vec<Vec<f64
         let (window, twiddles, gates) =
             (parameters.window.clone(), parameters.twiddles.clone(), parameters.gates.clone());
         let re = signal.clone().narrow(1, 0, options.n_fft);
-        let (re, im) = butterfly(re.clone(), re, twiddles.clone(), Some(gates.clone())).unwrap();
+        let rows = ComplexTensor::new(re.clone(), re);
+        let ComplexTensor { re, im } = butterfly(rows, twiddles.clone(), Some(gates.clone())).unwrap();
         let exact = welch_psd(signal.clone(), window.clone(), &options).unwrap();
         let gained = gained_psd(signal.clone(), &parameters, &options).unwrap();
         for loss in [re.sum() + im.sum(), exact.sum(), gained.log().sum()] {

@@ -6,6 +6,7 @@ mod common;
 use burn::tensor::{DType, Device, Tensor};
 use common::weights::{WeightNumbers, WeightTensors, gained_peaks, gained_psd};
 use common::{integers, noise, same, tensor, values};
+use firefly_ops::fft::ComplexTensor;
 use firefly_ops::{WelchOptions, butterfly, welch_peaks, welch_psd};
 
 const N: usize = 64;
@@ -23,11 +24,11 @@ fn results(signal: &Tensor<2>, parameters: &WeightTensors, options: &WelchOption
     let part = signal.clone().slice([0..signal.dims()[0], 0..N]).autodiff();
     let [re, im] = [part.clone().require_grad(), (part * 0.5).detach().require_grad()];
     let twiddles = parameters.twiddles.clone().autodiff();
-    let (out_re, out_im) = butterfly(re.clone(), im.clone(), twiddles, None).unwrap();
+    let rows = ComplexTensor::new(re.clone(), im.clone());
+    let out = butterfly(rows.clone(), twiddles, None).unwrap();
     let gates = parameters.gates.clone();
-    let (gated, _) =
-        butterfly(re.clone().inner(), im.clone().inner(), parameters.twiddles.clone(), Some(gates)).unwrap();
-    let gradients = (out_re.clone() * out_im.clone()).sum().backward();
+    let gated = butterfly(rows.map(Tensor::inner), parameters.twiddles.clone(), Some(gates)).unwrap().re;
+    let gradients = (out.re.clone() * out.im.clone()).sum().backward();
     let of_re = re.grad(&gradients).unwrap();
     let of_im = im.grad(&gradients).unwrap();
     let floats = |tensor: Tensor<2>| values(tensor);
@@ -38,8 +39,8 @@ fn results(signal: &Tensor<2>, parameters: &WeightTensors, options: &WelchOption
         floats(gained.power),
         integers(exact.bins).into_iter().map(|bin| bin as f64).collect(),
         integers(gained.bins).into_iter().map(|bin| bin as f64).collect(),
-        floats(out_re.inner()),
-        floats(out_im.inner()),
+        floats(out.re.inner()),
+        floats(out.im.inner()),
         floats(gated),
         floats(of_re),
         floats(of_im),

@@ -8,6 +8,7 @@ mod common;
 use burn::tensor::{DType, Device};
 use common::weights::{WeightNumbers, gained_peaks, gained_psd};
 use common::{integers, noise, relative_error, tensor, values};
+use firefly_ops::fft::ComplexTensor;
 use firefly_ops::{
     Detrend, LocalMaximaOptions, Scaling, WelchOptions, WelchWeights, butterfly, local_maxima, welch_peaks, welch_psd,
 };
@@ -37,8 +38,9 @@ fn forward(device: &Device) -> (Vec<Vec<f64>>, Vec<Vec<i64>>) {
     // A transposed input, to go through a layout with gaps.
     let part = signal.narrow(1, 0, 64).reshape([64, ROWS]).transpose();
     for gates in [None, Some(parameters.gates)] {
-        let (re, im) = butterfly(part.clone(), part.clone(), parameters.twiddles.clone(), gates).unwrap();
-        outputs.extend([re, im]);
+        let rows = ComplexTensor::new(part.clone(), part.clone());
+        let out = butterfly(rows, parameters.twiddles.clone(), gates).unwrap();
+        outputs.extend([out.re, out.im]);
     }
     (
         outputs.into_iter().map(values).collect(),

@@ -13,6 +13,7 @@ use common::weights::{WeightNumbers, every_segment, gained_peaks, gained_psd};
 use common::{
     definition, integers, noise, relative_error, rounded, same, tensor, transform_tolerance, values, worst_row_error,
 };
+use firefly_ops::fft::ComplexTensor;
 use firefly_ops::from_host::{host_chunks, welch_peaks_from_host};
 use firefly_ops::options::SegmentSet;
 use firefly_ops::rustfft_plans::Planned;
@@ -93,7 +94,8 @@ fn the_exact_butterfly_equals_rustfft(device: &Device) {
             let n = 1 << stages;
             let tolerance = if dtype == DType::F32 { transform_tolerance(n) } else { 1e-14 };
             let (re, im) = (noise(ROWS * n, n as u64), noise(ROWS * n, n as u64 + 1));
-            let input = || (tensor(&re, [ROWS, n], device, dtype), tensor(&im, [ROWS, n], device, dtype));
+            let input =
+                || ComplexTensor::new(tensor(&re, [ROWS, n], device, dtype), tensor(&im, [ROWS, n], device, dtype));
             let expected = transformed(&re, &im, n, FftDirection::Forward);
             let mut check = |what: &str, re: &[f64], im: &[f64], expected: &[Complex<f64>]| {
                 let error = complex_error(re, im, expected, n);
@@ -104,20 +106,18 @@ fn the_exact_butterfly_equals_rustfft(device: &Device) {
             let inverse = exact_twiddles(n, Direction::Inverse, dtype.into(), device).unwrap();
             let open = tensor(&vec![1.0; stages * n / 2], [stages, n / 2], device, dtype);
             for gates in [None, Some(open)] {
-                let ((input_re, input_im), name) = (input(), if gates.is_some() { "gates of 1" } else { "no gates" });
-                let (out_re, out_im) = butterfly(input_re, input_im, twiddles.clone(), gates.clone()).unwrap();
-                check(name, &values(out_re.clone()), &values(out_im.clone()), &expected);
+                let name = if gates.is_some() { "gates of 1" } else { "no gates" };
+                let out = butterfly(input(), twiddles.clone(), gates.clone()).unwrap();
+                check(name, &values(out.re.clone()), &values(out.im.clone()), &expected);
 
-                let (back_re, back_im) =
-                    butterfly(out_re / n as f64, out_im / n as f64, inverse.clone(), gates).unwrap();
+                let back = butterfly(out.map(|part| part / n as f64), inverse.clone(), gates).unwrap();
                 let original: Vec<_> = re.iter().zip(&im).map(|(&re, &im)| Complex { re, im }).collect();
-                check("round trip", &values(back_re), &values(back_im), &original);
+                check("round trip", &values(back.re), &values(back.im), &original);
             }
-            let (input_re, input_im) = input();
-            let (out_re, out_im) = butterfly(input_re, input_im, inverse, None).unwrap();
+            let out = butterfly(input(), inverse, None).unwrap().map(|part| part / n as f64);
             let expected: Vec<_> =
                 transformed(&re, &im, n, FftDirection::Inverse).iter().map(|z| z / n as f64).collect();
-            check("inverse", &values(out_re / n as f64), &values(out_im / n as f64), &expected);
+            check("inverse", &values(out.re), &values(out.im), &expected);
         }
         println!("{dtype:?}: at worst {:.2} of the tolerance, at n {}", worst.0, worst.1);
     }
@@ -339,8 +339,9 @@ fn gradients_that_are_needed_equal_those_in_double_precision(device: &Device) {
     assert_gradients(device, "butterfly", &inputs, &[noise(ROWS * n, 9), noise(ROWS * n, 10)], |leaves| {
         let [re, im] = [0, 1].map(|part: usize| leaves[part].clone().reshape([ROWS, n]));
         let twiddles = leaves[2].clone().reshape([stages, n / 2, 2]);
-        let (re, im) = butterfly(re, im, twiddles, Some(leaves[3].clone().reshape([stages, n / 2]))).unwrap();
-        vec![re, im]
+        let gates = leaves[3].clone().reshape([stages, n / 2]);
+        let out = butterfly(ComplexTensor::new(re, im), twiddles, Some(gates)).unwrap();
+        vec![out.re, out.im]
     });
 }
 

@@ -6,6 +6,7 @@ mod common;
 use burn::tensor::{DType, Device, Tensor};
 use common::weights::{WeightNumbers, WeightTensors, gained_peaks, gained_psd};
 use common::{integers, noise, same, tensor, values};
+use firefly_ops::fft::ComplexTensor;
 use firefly_ops::{LocalMaximaOptions, WelchOptions, butterfly, local_maxima, top_k, welch_peaks, welch_psd};
 
 const K: usize = 5;
@@ -22,7 +23,8 @@ fn outputs<const D: usize>(signal: Tensor<D>, parameters: &WeightTensors) -> Vec
     let largest = top_k(signal.clone(), K).unwrap();
     let maxima = local_maxima(signal.clone(), &LocalMaximaOptions::new(), K).unwrap();
     let part = signal.clone().narrow(D - 1, 0, n);
-    let (re, im) = butterfly(part.clone(), part, parameters.twiddles.clone(), Some(parameters.gates.clone())).unwrap();
+    let rows = ComplexTensor::new(part.clone(), part);
+    let out = butterfly(rows, parameters.twiddles.clone(), Some(parameters.gates.clone())).unwrap();
     let floats = [
         welch_psd(signal.clone(), parameters.window.clone(), &options).unwrap(),
         gained_psd(signal, parameters, &options).unwrap(),
@@ -32,8 +34,8 @@ fn outputs<const D: usize>(signal: Tensor<D>, parameters: &WeightTensors) -> Vec
         maxima.power,
         maxima.prominence,
         maxima.offset,
-        re,
-        im,
+        out.re,
+        out.im,
     ];
     let bins = [exact.bins, gained.bins, largest.bins, maxima.bins];
     let floats = floats.into_iter().map(|tensor| (tensor.dims().to_vec(), values(tensor)));

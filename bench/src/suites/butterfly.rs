@@ -3,6 +3,7 @@
 use burn::signal::cfft;
 use burn::tensor::{Device, Tensor, TensorData};
 use firefly_framework::graph::AnyTensor;
+use firefly_ops::fft::ComplexTensor;
 use firefly_ops::options::{MAX_N_FFT, MIN_N_FFT};
 use firefly_ops::{Direction, butterfly};
 use firefly_reference::butterfly::{exact_twiddles, gated_butterfly};
@@ -170,9 +171,9 @@ impl Operation for ButterflyProblem {
     fn function(&self, _form: Coefficients, _kind: &TensorKind) -> Function {
         Box::new(|operands| {
             let mut operands = operands.into_iter();
-            let (re, im) = (next::<2>(&mut operands)?, next(&mut operands)?);
+            let rows = ComplexTensor::new(next::<2>(&mut operands)?, next(&mut operands)?);
             let (twiddles, gates) = (next(&mut operands)?, operands.next().map(floats).transpose()?);
-            let (re, im) = butterfly(re, im, twiddles, gates)?;
+            let ComplexTensor { re, im } = butterfly(rows, twiddles, gates)?;
             Ok(vec![re.into(), im.into()])
         })
     }
@@ -243,7 +244,7 @@ fn from_host() -> BenchStrategy<ButterflyProblem> {
             let (twiddles, _) = problem.coefficients(inputs).tensors(Coefficients::Exact, inputs.device());
             let transform = move |set| {
                 let [re, im] = two(&inputs.uploaded(set))?;
-                let (re, im) = butterfly(re, im, twiddles.clone(), None)?;
+                let ComplexTensor { re, im } = butterfly(ComplexTensor::new(re, im), twiddles.clone(), None)?;
                 Ok(vec![re, im])
             };
             let routine = TensorRoutine::new(inputs.device(), Ok, transform).reading_back();

@@ -80,11 +80,11 @@ impl Phase {
         }
         let model = ButterflyWelchPeaks::new(&problem.config(), device)?;
         Ok(Box::new(move |signal| {
-            let (re, im) = model.spectra(signal)?;
-            let spectra = || vec![AnyTensor::from(re.clone()), im.clone().into()];
-            let peaks = || outputs(model.peaks((re.clone(), im.clone())));
+            let found = model.spectra(signal)?;
+            let spectra = || vec![AnyTensor::from(found.re.clone()), found.im.clone().into()];
+            let peaks = || outputs(model.peaks(found.clone()));
             Ok(match self {
-                Self::Baseline => vec![SpectrumLayout::Interleaved.join(re, im)?.into()],
+                Self::Baseline => vec![SpectrumLayout::Interleaved.join(found)?.into()],
                 Self::Blocks => spectra(),
                 Self::DevicePeaks | Self::Native => peaks(),
                 Self::Compiled => [spectra(), peaks()].concat(),

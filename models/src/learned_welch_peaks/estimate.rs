@@ -3,6 +3,7 @@
 
 use burn::module::{Module, Param};
 use burn::tensor::{Device, FloatDType, Tensor};
+use firefly_ops::fft::ComplexTensor;
 use firefly_ops::twiddles::exact_twiddles;
 use firefly_ops::{
     ArgumentError, Band, Detrend, Direction, Peaks, Scaling, WelchOptions, WelchWeights, butterfly, welch_peaks,
@@ -109,10 +110,9 @@ impl LearnedEstimate {
             samples = samples.clone() - samples.mean_dim(1);
         }
         let samples = samples * weights.window.clone().unsqueeze::<2>();
-        let zeros = Tensor::zeros(samples.dims(), (&samples.device(), samples.dtype()));
         let Butterflies { twiddles, gates } = butterflies.clone();
-        let (re, im) = butterfly(samples, zeros, twiddles, Some(gates))?;
-        let [re, im] = [re, im].map(|part| part.narrow(1, 0, bins));
+        let spectra = butterfly(samples, twiddles, Some(gates))?;
+        let ComplexTensor { re, im } = spectra.map(|part| part.narrow(1, 0, bins));
         // The weighted sum over segments, scaled.
         let scale = scale_of(&weights.window, options.scaling);
         let sum = |terms: Tensor<2>| -> Tensor<2> {

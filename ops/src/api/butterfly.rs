@@ -4,6 +4,7 @@ use burn::backend::Dispatch;
 use burn::tensor::Tensor;
 
 use super::check;
+use super::fft::ComplexTensor;
 use super::rows::Leading;
 use crate::error::ArgumentError;
 use crate::op::inputs;
@@ -18,11 +19,11 @@ use crate::options::validate_n_fft;
 /// J. W. Cooley and J. W. Tukey, "An algorithm for the machine calculation of complex Fourier series", Math. Comp. 19
 /// (1965), unnormalised, output in natural order.
 ///
-/// - `re`, `im`: `[.., n]` of the same shape and any rank from 1, `n` a power of two from 8 to 65,536.
+/// - `input`: complex, or real; `[.., n]` of any rank from 1, `n` a power of two from 8 to 65,536.
 /// - `twiddles`: `[log2 n, n/2, 2]`, real part first.
 /// - `gates`: `[log2 n, n/2]`, usually in `[0, 1]`; `None` is all open.
-/// - all of them compute in the type of `re`: f64, or f32 for any smaller float.
-/// - returns real and imaginary parts `[.., n]`.
+/// - all of them compute in the type of the input: f64, or f32 for any smaller float.
+/// - returns `[.., n]`.
 ///
 /// ```
 /// use burn::tensor::{Device, FloatDType, Tensor};
@@ -32,31 +33,30 @@ use crate::options::validate_n_fft;
 /// // The transform of a constant is an impulse.
 /// let device = Device::flex();
 /// let twiddles = exact_twiddles(8, Direction::Forward, FloatDType::F32, &device)?;
-/// let (re, im) = (Tensor::<1>::ones([8], &device), Tensor::zeros([8], &device));
-/// let (re, _) = butterfly(re, im, twiddles, None)?;
-/// assert_eq!(re.into_data().iter::<f32>().collect::<Vec<_>>(), [8.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+/// let spectrum = butterfly(Tensor::<1>::ones([8], &device), twiddles, None)?;
+/// assert_eq!(spectrum.re.into_data().iter::<f32>().collect::<Vec<_>>(), [8.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
 /// # Ok::<(), firefly_ops::ArgumentError>(())
 /// ```
 ///
 /// # Errors
 /// [`ArgumentError`] for shapes that don't fit, tensors on different devices, or rows beyond the limits of the device.
 pub fn butterfly<const D: usize>(
-    re: Tensor<D>,
-    im: Tensor<D>,
+    input: impl Into<ComplexTensor<D>>,
     twiddles: Tensor<3>,
     gates: Option<Tensor<2>>,
-) -> Result<(Tensor<D>, Tensor<D>), ArgumentError> {
+) -> Result<ComplexTensor<D>, ArgumentError> {
     const NAME: &str = "butterfly";
+    let ComplexTensor { re, im } = input.into();
     let (leading, n) = Leading::of(&re);
-    validate_n_fft(NAME, "re", n)?;
-    let mut inputs = check::InputCheck::of(NAME, "re", &re)?;
-    inputs.transforms(["re", "re"], &re, [n, 1], Some(gates.is_some()))?;
+    validate_n_fft(NAME, "input", n)?;
+    let mut inputs = check::InputCheck::of(NAME, "input.re", &re)?;
+    inputs.transforms(["input.re", "input.re"], &re, [n, 1], Some(gates.is_some()))?;
     let stages = n.trailing_zeros() as usize;
-    let im = leading.flatten(inputs.next("im", im, re.dims())?);
+    let im = leading.flatten(inputs.next("input.im", im, re.dims())?);
     let twiddles = inputs.next("twiddles", twiddles, [stages, n / 2, 2])?.into_dispatch();
     let gates = gates.map(|gates| inputs.next("gates", gates, [stages, n / 2])).transpose()?;
     let re = leading.flatten(inputs.first(re));
     let gates = gates.map(Tensor::into_dispatch);
     let [re, im] = inputs::Butterfly { re, im, twiddles, gates }.apply::<Dispatch>();
-    Ok((leading.unflatten(re, n), leading.unflatten(im, n)))
+    Ok(ComplexTensor { re: leading.unflatten(re, n), im: leading.unflatten(im, n) })
 }

@@ -1,6 +1,7 @@
 //! Every operation at one setting on one signal.
 
 use burn::tensor::{DType, Device, Tensor};
+use firefly_ops::fft::ComplexTensor;
 use firefly_ops::{WelchOptions, butterfly, welch_peaks, welch_psd};
 
 use super::weights::{WeightNumbers, gained_peaks, gained_psd};
@@ -76,12 +77,11 @@ impl Case {
         float("power of welch_peaks", exact.power, 2);
         let gained = gained_peaks(signal.clone(), &parameters, options, k).expect("the arguments fit");
         float("power of gained_peaks", gained.power, 2);
-        let (re, im) = (signal.clone().narrow(1, 0, n), signal.narrow(1, frame - self.extra - n, n));
+        let rows = ComplexTensor::new(signal.clone().narrow(1, 0, n), signal.narrow(1, frame - self.extra - n, n));
         for gates in [None, Some(parameters.gates)] {
-            let (re, im) =
-                butterfly(re.clone(), im.clone(), parameters.twiddles.clone(), gates).expect("the arguments fit");
-            float("re of butterfly", re, 1);
-            float("im of butterfly", im, 1);
+            let out = butterfly(rows.clone(), parameters.twiddles.clone(), gates).expect("the arguments fit");
+            float("re of butterfly", out.re, 1);
+            float("im of butterfly", out.im, 1);
         }
         for (name, bins) in [("bins of welch_peaks", exact.bins), ("bins of gained_peaks", gained.bins)] {
             let (dtype, [_, length]) = (bins.dtype(), bins.dims());

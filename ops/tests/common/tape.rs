@@ -1,6 +1,7 @@
 //! Operations on flat leaves, as gradient tests take them: each input is a leaf of its own, reshaped on the tape.
 
 use burn::tensor::{DType, Device, Tensor};
+use firefly_ops::fft::ComplexTensor;
 use firefly_ops::{WelchOptions, WelchWeights, butterfly, welch_psd};
 use firefly_reference::butterfly::exact_twiddles;
 use firefly_reference::window::{Symmetry, WindowShape, window};
@@ -108,8 +109,9 @@ pub fn run_butterfly(leaves: &[Tensor<1>], n: usize) -> Vec<Tensor<2>> {
     let stages = n.ilog2() as usize;
     let twiddles = leaves[2].clone().reshape([stages, n / 2, 2]);
     let gates = leaves.get(3).map(|gates| gates.clone().reshape([stages, n / 2]));
-    let (re, im) = butterfly(rows(&leaves[0], n), rows(&leaves[1], n), twiddles, gates).expect("the arguments fit");
-    vec![re, im]
+    let input = ComplexTensor::new(rows(&leaves[0], n), rows(&leaves[1], n));
+    let out = butterfly(input, twiddles, gates).expect("the arguments fit");
+    vec![out.re, out.im]
 }
 
 /// No gates, gates in (0, 1), gates of 1, and gates of 0 and 1.

@@ -129,7 +129,7 @@ fn gained(device: &Device, results: &mut Results) {
     let (re, im) = (input([5, N], device), input([5, N], device));
     let twiddles = exact_twiddles(N, firefly_ops::Direction::Forward, FloatDType::F32, &tracked).unwrap();
     let twiddles = twiddles.detach().require_grad();
-    let (out, _) = butterfly(re.clone(), im.clone(), twiddles.clone(), None).unwrap();
+    let out = butterfly(ComplexTensor::new(re.clone(), im.clone()), twiddles.clone(), None).unwrap().re;
     let leaves = [("re", Leaf::Two(re)), ("im", Leaf::Two(im)), ("twiddles", Leaf::Three(twiddles))];
     results.add_with_gradients("butterfly", out, &leaves);
 }
