@@ -5,8 +5,10 @@
 //! | --- | --- | --- |
 //! | [`welch_psd`] | signal `[.., frame]`, window `[n]` or [`WelchWeights`] → power `[.., bins]` | signal, window, gain |
 //! | [`welch_psd_complex`] | complex signal `[.., frame]`, window `[n]` → two-sided power `[.., n]` | signal, window |
-//! | [`welch_peaks`] | the same → bins (int) and power `[.., k]` | signal, window, gain (through power) |
+//! | [`welch_peaks`] | the inputs of `welch_psd` → bins (int) and power `[.., k]` | signal, window, gain (through power) |
+//! | [`welch_peaks_complex`] | those of `welch_psd_complex` → bins (int) and power `[.., k]` | signal, window (through power) |
 //! | [`power_spectrum`] | signal `[.., n]` → power `[.., bins]` | signal, window |
+//! | [`power_spectrum_complex`] | complex signal `[.., n]` → two-sided power `[.., n]` | signal, window |
 //! | [`mel`], [`log_mel`] | signal `[.., samples]`, window → bands `[.., bands, frames]` | signal, window |
 //! | [`top_k`] | values `[.., length]` → positions (int) and values `[.., k]` | values |
 //! | [`local_maxima`] | power `[.., length]` → bins (int), power, prominence and offset `[.., k]` | power |
@@ -42,10 +44,11 @@
 //!   [`long_conv`] takes a batch of channels, rank 3, and [`spectral_conv`] a batch of channels of one to three
 //!   dimensions, ranks 3 to 5, which it transforms along all of them.
 //! - **Sizes**: `n_fft` is any number from 1 (of butterflies a power of two from 8 to 65,536),
-//!   `k` from 1 to `n_fft / 2 + 1`; a frame shorter than its segments need is an error. [`top_k`] and [`local_maxima`]
-//!   take any length up to 1,048,576.
+//!   `k` from 1 to `n_fft / 2 + 1`, or to `n_fft` of a complex signal; a frame shorter than its segments need is an
+//!   error. [`top_k`], [`local_maxima`] and [`welch_peaks_complex`] take any length up to 1,048,576.
 //! - **Power** is one-sided: |X|² of the unnormalised forward transform, interior bins doubled (neither DC nor
-//!   Nyquist), averaged over segments, then [scaled](Scaling).
+//!   Nyquist), averaged over segments, then [scaled](Scaling). Of complex signals it is two-sided, in the order of
+//!   [`fftfreq`](fft::fftfreq), and no bin is doubled.
 //! - **Order**: peaks come strongest first; among equals the lower bin is first. Power that is not finite never
 //!   outranks power that is: a row with fewer than `k` finite bins ends in (bin −1, power NaN). No row disturbs
 //!   another.
@@ -115,7 +118,8 @@ pub mod twiddles;
 
 pub use api::{
     LocalMaxima, Peaks, SampleKind, WelchWeights, butterfly, fft, from_host, local_maxima, log_mel, long_conv, mel,
-    power_spectrum, spectral_conv, top_k, training, welch_peaks, welch_psd, welch_psd_complex,
+    power_spectrum, power_spectrum_complex, spectral_conv, top_k, training, welch_peaks, welch_peaks_complex,
+    welch_psd, welch_psd_complex,
 };
 pub use error::ArgumentError;
 pub use options::{

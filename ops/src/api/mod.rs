@@ -21,6 +21,6 @@ pub use local_maxima::{LocalMaxima, local_maxima};
 pub use mel::{log_mel, mel, mel_filters};
 #[cfg(any(feature = "fusion", feature = "router"))]
 pub(crate) use peaks::validate_selection;
-pub use peaks::{Peaks, top_k, welch_peaks};
-pub use psd::{WelchWeights, power_spectrum, welch_psd, welch_psd_complex};
+pub use peaks::{Peaks, top_k, welch_peaks, welch_peaks_complex};
+pub use psd::{WelchWeights, power_spectrum, power_spectrum_complex, welch_psd, welch_psd_complex};
 pub use rows::SampleKind;

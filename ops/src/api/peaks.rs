@@ -1,10 +1,11 @@
 //! The strongest lines of a Welch spectrum, and the largest values of rows.
 
 use burn::backend::{Dispatch, DispatchTensor};
-use burn::tensor::{Int, Tensor};
+use burn::tensor::{Int, Tensor, TensorData};
 
 use super::check;
-use super::psd::WelchWeights;
+use super::fft::ComplexTensor;
+use super::psd::{WelchWeights, welch_psd_complex_of};
 use super::rows::{Leading, SampleKind};
 use crate::error::{ArgumentError, ensure};
 use crate::op::inputs;
@@ -71,6 +72,57 @@ pub fn welch_peaks<const D: usize, K: SampleKind>(
     options.validate_k("welch_peaks", k)?;
     let (bins, power) = inputs::WelchPeaks { signal, window, gain }.apply::<Dispatch>(*options, k, bins);
     Ok(Peaks::of_rows(&leading, bins, power, k))
+}
+
+/// The `k` strongest bins of [`welch_psd_complex`](crate::welch_psd_complex), of all bins or of those of the options'
+/// band.
+///
+/// - `signal`: `[.., frame]`, as there; `window`: `[n_fft]`, `n_fft` up to [`MAX_TOP_K_LENGTH`]; `k`: from 1 to the number
+///   of bins searched.
+/// - a band counts bins by rising frequency, as [`fftshift`](crate::fft::fftshift) orders them: its bin b is the frequency
+///   `b − n_fft / 2`, with the division rounded down.
+/// - returns bins, from 0 to `n_fft − 1` in the order of [`fftfreq`](crate::fft::fftfreq), and power, `[.., k]`. Among
+///   equals the lower of these bins is first: the frequency 0 and those above it come before those below.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_ops::fft::ComplexTensor;
+/// use firefly_ops::{Band, WelchOptions, welch_peaks_complex};
+///
+/// // An impulse, whose power is 1 at every frequency, at the frequencies from −2 to 1.
+/// let device = Device::flex();
+/// let impulse = || ComplexTensor::from(Tensor::<1>::from_floats([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], &device));
+/// let options = WelchOptions::new(8, 1).with_band(Some(Band::new(4 - 2..4 + 2)));
+/// let peaks = welch_peaks_complex(impulse(), Tensor::ones([8], &device), &options, 4)?;
+/// assert_eq!(peaks.bins.into_data().iter::<i64>().collect::<Vec<_>>(), [0, 1, 6, 7]);
+/// # Ok::<(), firefly_ops::ArgumentError>(())
+/// ```
+///
+/// # Errors
+/// As [`welch_psd_complex`](crate::welch_psd_complex), and for a longer `n_fft` or `k` out of range.
+pub fn welch_peaks_complex<const D: usize>(
+    signal: impl Into<ComplexTensor<D>>,
+    window: Tensor<1>,
+    options: &WelchOptions,
+    k: usize,
+) -> Result<Peaks<D>, ArgumentError> {
+    const NAME: &str = "welch_peaks_complex";
+    let n = options.n_fft;
+    ensure(n <= MAX_TOP_K_LENGTH, NAME, "n_fft", n, format_args!("at most {MAX_TOP_K_LENGTH}"))?;
+    let mut power = welch_psd_complex_of(NAME, signal, Some(window), options)?;
+    let searched = options.band.map_or(n, |band| band.end - band.first);
+    let expected = format_args!("from 1 to the number of bins that are searched, {searched}");
+    ensure((1..=searched).contains(&k), NAME, "k", k, expected)?;
+    if let Some(band) = options.band {
+        // Power that is not a number is no peak.
+        let is_searched = |bin: usize| (band.first..band.end).contains(&((bin + n / 2) % n));
+        let mask: Vec<f32> = (0..n).map(|bin| if is_searched(bin) { 0.0 } else { f32::NAN }).collect();
+        let mut shape = [1; D];
+        shape[D - 1] = n;
+        let mask = Tensor::from_data(TensorData::new(mask, shape), (&power.device(), power.dtype()));
+        power = power + mask;
+    }
+    top_k(power, k)
 }
 
 /// The `k` largest values along the last dimension and their positions, largest first.

@@ -44,7 +44,8 @@ pub fn welch_psd<const D: usize, K: SampleKind>(
 
 /// Averaged two-sided power of each row of a complex signal, by Welch's method.
 ///
-/// - `signal`: `[.., frame]`, in any unit; `frame` at least [`options.frame()`](WelchOptions::frame).
+/// - `signal`: `[.., frame]`, of any rank from 1, in any unit, also as a real and an imaginary part of integers; `frame` at
+///   least [`options.frame()`](WelchOptions::frame).
 /// - `window`: `[n_fft]`.
 /// - returns power `[.., n_fft]` in the order of [`fftfreq`](crate::fft::fftfreq), in the unit squared (per hertz with
 ///   density scaling): no bin is doubled, as no two of them are the same frequency.
@@ -67,23 +68,34 @@ pub fn welch_psd<const D: usize, K: SampleKind>(
 /// [`ArgumentError`] for options out of range, a frame that is too short, a window of another shape, or parts of
 /// different shapes or devices.
 pub fn welch_psd_complex<const D: usize>(
-    signal: ComplexTensor<D>,
+    signal: impl Into<ComplexTensor<D>>,
     window: Tensor<1>,
     options: &WelchOptions,
 ) -> Result<Tensor<D>, ArgumentError> {
-    const NAME: &str = "welch_psd_complex";
-    options.validate(NAME)?;
+    welch_psd_complex_of("welch_psd_complex", signal, Some(window), options)
+}
+
+/// [`welch_psd_complex`] for `operation`, which errors name; with a window of ones if there is none.
+pub(super) fn welch_psd_complex_of<const D: usize>(
+    operation: &'static str,
+    signal: impl Into<ComplexTensor<D>>,
+    window: Option<Tensor<1>>,
+    options: &WelchOptions,
+) -> Result<Tensor<D>, ArgumentError> {
     let &WelchOptions { n_fft, hop, segments, scaling, detrend, .. } = options;
-    let dims = signal.dims();
-    let (frame, needed) = (dims[D - 1], options.frame());
-    ensure(frame >= needed, NAME, "signal", format_args!("{frame} samples"), format_args!("at least {needed}"))?;
-    let mut inputs = InputCheck::of(NAME, "signal.re", &signal.re)?;
-    let im = inputs.next("signal.im", signal.im, dims)?;
-    let window = inputs.next("window", window, [n_fft])?;
-    let rows = dims[..D - 1].iter().product();
+    let ComplexTensor { re, im } = signal.into();
+    check::signal(operation, &re, &options.with_band(None))?;
+    options.band.map_or(Ok(()), |band| band.validate(operation, n_fft))?;
+    let mut inputs = InputCheck::of(operation, "signal.re", &re)?;
+    let im = inputs.next("signal.im", im, re.dims())?;
+    let window = match window {
+        Some(window) => inputs.next("window", window, [n_fft])?,
+        None => inputs.ones([n_fft]),
+    };
+    let (leading, _) = Leading::of(&re);
     let windowed = |part: Tensor<D>| -> Result<Tensor<3>, ArgumentError> {
-        let part: Tensor<2> = part.reshape([rows, frame]).slice([0..rows, 0..needed]);
-        let mut part: Tensor<3> = frames(part, n_fft, hop)?;
+        let rows: Tensor<2> = Tensor::from_dispatch(leading.flatten(part));
+        let mut part: Tensor<3> = frames(rows.narrow(1, 0, options.frame()), n_fft, hop)?;
         if let Some(chosen) = options.chosen {
             let indices: Vec<i64> =
                 chosen.indices().filter(|index| *index < segments).map(|index| index as i64).collect();
@@ -94,9 +106,14 @@ pub fn welch_psd_complex<const D: usize>(
         }
         Ok(part * window.clone().reshape([1, 1, n_fft]))
     };
-    let parts = ComplexTensor { re: windowed(inputs.first(signal.re))?, im: windowed(im)? };
-    let spectra = fft(parts)?;
-    let power: Tensor<2> = (spectra.re.square() + spectra.im.square()).mean_dim(1).reshape([rows, n_fft]);
+    let parts = ComplexTensor { re: windowed(inputs.first(re))?, im: windowed(im)? };
+    // Only a device's limits are left that a transform may not fit.
+    let spectra = fft(parts).map_err(|error| ArgumentError {
+        operation,
+        argument: if error.argument == "n" { "n_fft" } else { "signal" },
+        ..error
+    })?;
+    let power: Tensor<2> = (spectra.re.square() + spectra.im.square()).mean_dim(1).squeeze_dim(1);
     let factor = match scaling {
         Scaling::Power => None,
         Scaling::Spectrum => Some(window.sum().square()),
@@ -106,9 +123,7 @@ pub fn welch_psd_complex<const D: usize>(
         Some(factor) => power / factor.reshape([1, 1]),
         None => power,
     };
-    let mut shape = dims;
-    shape[D - 1] = n_fft;
-    Ok(power.reshape(shape))
+    Ok(leading.unflatten(power.into_dispatch(), n_fft))
 }
 
 /// [`welch_psd`] for `operation`, which errors name.
@@ -162,6 +177,47 @@ pub fn power_spectrum<const D: usize, K: SampleKind>(
         None => check::InputCheck::of(NAME, "signal", &signal)?.ones([n]),
     };
     welch_psd_of(NAME, signal, WelchWeights::new(window), &welch)
+}
+
+/// Two-sided power |X|² of the transform of each row of a complex signal, of any length: a
+/// [`welch_psd_complex`](crate::welch_psd_complex) of one segment that is the whole row, and `scipy.signal.periodogram`
+/// with its scalings.
+///
+/// - `signal`: `[.., n]`, of any rank from 1, with n from 1 on, also as a real and an imaginary part of integers.
+/// - `window`: `[n]`; ones if `None`.
+/// - returns power `[.., n]` in the order of [`fftfreq`](crate::fft::fftfreq).
+///
+/// Differentiable in the signal and in the window.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_ops::fft::ComplexTensor;
+/// use firefly_ops::{PowerSpectrumOptions, Scaling, power_spectrum_complex};
+///
+/// // Amplitude 2 at the frequency −1 of 4, which is bin 3.
+/// let device = Device::flex();
+/// let (re, im) = ([2.0, 0.0, -2.0, 0.0], [0.0, -2.0, 0.0, 2.0]);
+/// let signal = ComplexTensor::<1>::new(Tensor::from_floats(re, &device), Tensor::from_floats(im, &device));
+/// let options = PowerSpectrumOptions::new().with_scaling(Scaling::Spectrum);
+/// let power: Vec<f32> = power_spectrum_complex(signal, None, &options)?.into_data().iter().collect();
+/// assert!(power.iter().zip([0.0, 0.0, 0.0, 4.0]).all(|(got, expected)| (got - expected).abs() < 1e-6));
+/// # Ok::<(), firefly_ops::ArgumentError>(())
+/// ```
+///
+/// # Errors
+/// [`ArgumentError`] for rows without samples, a window of another length, a sample rate that is not positive, or parts
+/// of different shapes or devices.
+pub fn power_spectrum_complex<const D: usize>(
+    signal: impl Into<ComplexTensor<D>>,
+    window: Option<Tensor<1>>,
+    options: &PowerSpectrumOptions,
+) -> Result<Tensor<D>, ArgumentError> {
+    const NAME: &str = "power_spectrum_complex";
+    let signal = signal.into();
+    let (_, n) = Leading::of(&signal.re);
+    ensure(n >= 1, NAME, "signal", format_args!("{n} samples per row"), "at least 1")?;
+    let welch = WelchOptions::new(n, 1).with_hop(n).with_scaling(options.scaling).with_detrend(options.detrend);
+    welch_psd_complex_of(NAME, signal, window, &welch)
 }
 
 /// Window of a Welch estimate, and perhaps a gain of its bins. A window alone converts to one without a gain.
@@ -238,83 +294,5 @@ impl WelchWeights {
 impl From<Tensor<1>> for WelchWeights {
     fn from(window: Tensor<1>) -> Self {
         Self::new(window)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use burn::tensor::{Device, FloatDType};
-
-    use super::*;
-    use crate::options::{SegmentSet, Window, WindowSymmetry};
-
-    /// Signal of row `row`, from a congruential generator.
-    fn sample(row: usize, time: usize, part: usize) -> f64 {
-        let state = ((row * 1_009 + time * 17 + part * 7) as u32).wrapping_mul(2_654_435_761) >> 8;
-        f64::from(state) / f64::from(1 << 23) - 1.0
-    }
-
-    #[test]
-    fn two_sided_power_is_that_of_its_definition() {
-        let device = Device::flex();
-        for (n, hop, scaling, detrend, chosen) in [
-            (16, 8, Scaling::Power, Detrend::None, None),
-            (15, 4, Scaling::Spectrum, Detrend::Constant, None),
-            (16, 16, Scaling::Density { sample_rate: 2.5 }, Detrend::Constant, Some(vec![0, 2])),
-        ] {
-            let mut options = WelchOptions::new(n, 3).with_hop(hop).with_scaling(scaling).with_detrend(detrend);
-            options.chosen = chosen.clone().map(|chosen| SegmentSet::new(chosen).unwrap());
-            let frame = options.frame() + 3;
-            let part = |part: usize| {
-                let values: Vec<f32> = (0..2 * frame).map(|i| sample(i / frame, i % frame, part) as f32).collect();
-                Tensor::<1>::from_floats(&values[..], &device).reshape([1, 2, frame])
-            };
-            let window = Window::Hann.tensor(n, WindowSymmetry::Periodic, FloatDType::F32, &device);
-            let power = welch_psd_complex(ComplexTensor::new(part(0), part(1)), window, &options).unwrap();
-            assert_eq!(power.dims(), [1, 2, n]);
-            let found: Vec<f32> = power.into_data().iter().collect();
-            let weights = Window::Hann.coefficients(n, WindowSymmetry::Periodic);
-            let factor = match scaling {
-                Scaling::Power => 1.0,
-                Scaling::Spectrum => weights.iter().sum::<f64>().powi(2),
-                Scaling::Density { sample_rate } => weights.iter().map(|w| w * w).sum::<f64>() * sample_rate,
-            };
-            let used = chosen.unwrap_or_else(|| vec![0, 1, 2]);
-            for row in 0..2 {
-                for bin in 0..n {
-                    let mut expected = 0.0;
-                    for segment in &used {
-                        let value = |time: usize, part| f64::from(sample(row, segment * hop + time, part) as f32);
-                        let mean = |part| match detrend {
-                            Detrend::Constant => (0..n).map(|time| value(time, part)).sum::<f64>() / n as f64,
-                            Detrend::None => 0.0,
-                        };
-                        let (means, mut sum) = ([mean(0), mean(1)], [0.0; 2]);
-                        for (time, weight) in weights.iter().enumerate() {
-                            let (re, im) = (value(time, 0) - means[0], value(time, 1) - means[1]);
-                            let (sin, cos) = (-std::f64::consts::TAU * (bin * time % n) as f64 / n as f64).sin_cos();
-                            sum[0] += weight * (re * cos - im * sin);
-                            sum[1] += weight * (re * sin + im * cos);
-                        }
-                        expected += sum[0] * sum[0] + sum[1] * sum[1];
-                    }
-                    expected /= used.len() as f64 * factor;
-                    let error = (f64::from(found[row * n + bin]) - expected).abs();
-                    assert!(error <= 1e-5 * (expected + 1.0 / factor), "n {n}, bin {bin}: {error} of {expected}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn signals_that_are_too_short_are_refused() {
-        let device = Device::flex();
-        let part = || Tensor::<1>::ones([15], &device);
-        let error = welch_psd_complex(
-            ComplexTensor::new(part(), part()),
-            Tensor::ones([16], &device),
-            &WelchOptions::new(16, 1),
-        );
-        assert!(error.unwrap_err().to_string().contains("at least 16"));
     }
 }

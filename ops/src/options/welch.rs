@@ -120,7 +120,8 @@ pub struct WelchOptions {
     pub scaling: Scaling,
     /// Trend that is subtracted from each segment before it is windowed.
     pub detrend: Detrend,
-    /// Bins among which peaks are searched; all if `None`. Operations that return the power of every bin ignore it.
+    /// Bins among which peaks are searched; all if `None`. Of complex signals they are counted by rising frequency, from
+    /// −n_fft / 2 on. Operations that return the power of every bin ignore it.
     #[serde(default)]
     pub band: Option<Band>,
     /// Segments whose power is averaged, by their indices; all if `None`. Samples of the others are not read.

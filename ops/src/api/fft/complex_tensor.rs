@@ -2,7 +2,7 @@
 
 use std::ops::{Add, Mul, Neg, Sub};
 
-use burn::tensor::Tensor;
+use burn::tensor::{FloatDType, Int, Tensor};
 
 /// Complex tensor: a real and an imaginary part of the same shape, type and device.
 ///
@@ -140,6 +140,14 @@ impl<const D: usize> ComplexTensor<D> {
 impl<const D: usize> From<Tensor<D>> for ComplexTensor<D> {
     fn from(re: Tensor<D>) -> Self {
         Self { im: re.zeros_like(), re }
+    }
+}
+
+/// A real and an imaginary part of integers, which count as the numbers that they are, in f32.
+impl<const D: usize> From<[Tensor<D, Int>; 2]> for ComplexTensor<D> {
+    fn from(parts: [Tensor<D, Int>; 2]) -> Self {
+        let [re, im] = parts.map(|part| part.cast(FloatDType::F32));
+        Self { re, im }
     }
 }
 
