@@ -55,7 +55,8 @@ pub fn complete(journal: Option<Journal>, computed: Result<()>, commit: impl FnO
 impl<'a> Job<'a> {
     /// A job of the frames of a request, one every `step` samples; `options` are those that its values depend on.
     pub fn new(sources: &'a Sources, request: &'a ModelRequest, step: usize, options: Value, quiet: bool) -> Self {
-        let framing = Framing { is_centred: request.is_centred, ..Framing::new(request.frame, step) };
+        let (is_centred, keeps_digits) = (request.is_centred, request.exact_segments().is_ok());
+        let framing = Framing { is_centred, keeps_digits, ..Framing::new(request.frame, step) };
         Self { sources, request, framing, options, quiet, labels: LabelBook::default() }
     }
 
@@ -106,6 +107,7 @@ impl<'a> Job<'a> {
             "frame": self.framing.length,
             "step": self.framing.step,
             "centred": self.framing.is_centred,
+            "digits": self.framing.keeps_digits,
             "reading": self.sources.options,
             "raw": self.sources.raw().map(|(numbers, channels)| format!("{numbers}, {channels} channels")),
             "part": self.sources.part.map(|part| part.to_string()),

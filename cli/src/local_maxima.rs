@@ -9,7 +9,7 @@ use firefly_ops::options::Interpolation;
 use firefly_ops::{Band, LocalMaximaOptions, local_maxima};
 use serde::Serialize;
 
-use crate::peak_values::{LeastPower, MaximumValues, PeakValues, read};
+use crate::peak_values::{LeastPower, MaximumValues, PeakValues, read, read_power};
 use crate::row_scales::RowScales;
 
 /// Greatest prominence in decibels that a difference of two powers in single precision shows to a quarter of a decibel.
@@ -109,11 +109,13 @@ impl LocalMaximaSearch {
         let reads_all = band.is_some() || least != LeastPower::default();
         let searched = if reads_all { (bins.saturating_sub(1) / 2).max(1) } else { k };
         let found = local_maxima(power, &options, searched)?;
-        let scaled = |power| Ok::<_, anyhow::Error>(scales.applied(&read::<f32, _>(power)?));
         let values = PeakValues {
             bins: read(found.bins)?,
-            power: scaled(found.power)?,
-            maxima: Some(MaximumValues { prominence: scaled(found.prominence)?, offset: read(found.offset)? }),
+            power: read_power(found.power, scales)?,
+            maxima: Some(MaximumValues {
+                prominence: read_power(found.prominence, scales)?,
+                offset: read(found.offset)?,
+            }),
         };
         Ok(if reads_all { values.strongest_of(searched, band, least, k) } else { values })
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use burn::tensor::{Device, FloatDType, Tensor, TensorData};
+use burn::tensor::{DType, Device, Tensor, TensorData};
 use firefly_models::learned_welch_peaks::LearnedEstimate;
 use firefly_models::segments::{SEGMENT_NAMES, segments_named};
 use firefly_models::zoo::{self, ZooModel};
@@ -16,12 +16,15 @@ use firefly_models::{
     Window,
 };
 use firefly_ops::fft::{ComplexTensor, fftshift_with};
-use firefly_ops::{ArgumentError, Band, WelchOptions, WindowSymmetry, top_k, welch_psd_complex};
+use firefly_ops::{
+    ArgumentError, Band, WelchOptions, WindowSymmetry, welch_peaks, welch_peaks_complex, welch_psd, welch_psd_complex,
+};
+use firefly_recordings::FrameSamples;
 use serde::Serialize;
 
 use crate::local_maxima::LocalMaximaSearch;
 use crate::options::{EstimateOptions, ScalingName};
-use crate::peak_values::{PeakValues, read};
+use crate::peak_values::{PeakValues, read, read_power, replace_rows};
 use crate::pipeline::OpenRecording;
 use crate::row_scales::RowScales;
 use crate::search::{FrequencyBand, SearchOptions};
@@ -264,53 +267,69 @@ impl ModelRequest {
         Ok(bins)
     }
 
-    /// Segments of the exact estimate, the only one of complex samples.
-    fn exact_segments(&self) -> Result<FrameSegments> {
+    /// Segments of the exact estimate, the only one of complex samples and in f64.
+    ///
+    /// # Errors
+    /// For another model.
+    pub fn exact_segments(&self) -> Result<FrameSegments> {
         match self.model {
             ModelName::Exact(segments) | ModelName::Auto(segments) => Ok(segments),
             _ => bail!("complex samples take the exact estimate, not the model {}", self.name),
         }
     }
 
-    /// Two-sided power `[rows, n_fft]` of complex frames `[rows, 2, frame]`, and the scales of the rows.
-    fn complex_power(&self, device: &Device, rate: f64, samples: &mut [f32]) -> Result<(Tensor<2>, RowScales)> {
-        let segments = self.exact_segments()?;
-        let scales = RowScales::of(samples, 2 * self.frame);
-        let rows = samples.len() / (2 * self.frame);
-        let data = TensorData::new(samples.to_vec(), [rows, 2, self.frame]);
-        let parts: Tensor<3> = Tensor::from_data(data, device);
-        let part =
-            |part: usize| parts.clone().slice([0..rows, part..part + 1, 0..self.frame]).reshape([rows, self.frame]);
-        let config = self.options.config(segments, 1, rate);
-        let window = self.options.window().tensor(self.n_fft, WindowSymmetry::Periodic, FloatDType::F32, device);
-        Ok((welch_psd_complex(ComplexTensor::new(part(0), part(1)), window, &config.options())?, scales))
+    /// Samples as frames `[rows, parts, frame]` on a device, and the scales of the rows.
+    fn frames(&self, device: &Device, recording: OpenRecording, mut samples: Vec<f32>) -> (Tensor<3>, RowScales) {
+        let parts = if recording.centre.is_some() { 2 } else { 1 };
+        let shape = [samples.len() / (parts * self.frame), parts, self.frame];
+        let scales = RowScales::of(&mut samples, parts * self.frame);
+        (Tensor::from_data(TensorData::new(samples, shape), device), scales)
     }
 
-    /// Peaks of two-sided power `[rows, n_fft]`.
-    fn complex_peaks(&self, recording: OpenRecording, power: Tensor<2>, scales: &RowScales) -> Result<PeakValues> {
+    /// Samples of so many rows as such frames in f64, on the CPU.
+    fn wide_frames(&self, samples: Vec<f64>, rows: usize) -> Tensor<3> {
+        let shape = [rows, samples.len() / (rows * self.frame), self.frame];
+        Tensor::from_data(TensorData::new(samples, shape), (&Device::flex(), DType::F64))
+    }
+
+    /// The exact estimate, with a window of the type of its frames.
+    fn exact(&self, rate: f64, frames: &Tensor<3>) -> Result<(WelchOptions, Tensor<1>)> {
+        let options = self.options.config(self.exact_segments()?, 1, rate).options();
+        let (window, dtype) = (self.options.window(), frames.dtype().into());
+        Ok((options, window.tensor(self.n_fft, WindowSymmetry::Periodic, dtype, &frames.device())))
+    }
+
+    /// Power `[rows, bins]` of frames `[rows, 1, frame]`, of complex ones `[rows, 2, frame]`, by the exact estimate.
+    fn exact_power(&self, rate: f64, frames: Tensor<3>) -> Result<Tensor<2>> {
+        let (options, window) = self.exact(rate, &frames)?;
+        Ok(match parts(frames) {
+            (re, Some(im)) => welch_psd_complex(ComplexTensor::new(re, im), window, &options)?,
+            (signal, None) => welch_psd(signal, window, &options)?,
+        })
+    }
+
+    /// Peaks of such frames with the scales of their rows, in the order of `fftfreq`.
+    fn exact_peaks(&self, recording: OpenRecording, frames: Tensor<3>, scales: &RowScales) -> Result<PeakValues> {
         let (n_fft, rate) = (self.n_fft, recording.rate);
-        let device = power.device();
         let (band, k) = (self.band(recording)?, self.peaks_per_frame(recording)?);
-        let below = n_fft / 2;
-        let order = |bin: usize| (bin + n_fft - below) % n_fft;
         if let Some(search) = &self.search {
-            let sorted = fftshift_with(power, &[1])?;
-            let mut values = search.find(sorted, scales, band, k, rate / n_fft as f64)?;
-            values.bins.iter_mut().filter(|bin| **bin >= 0).for_each(|bin| *bin = order(*bin as usize) as i32);
+            let mut power = self.exact_power(rate, frames)?;
+            let below = if recording.centre.is_some() { n_fft / 2 } else { 0 };
+            if below > 0 {
+                power = fftshift_with(power, &[1])?;
+            }
+            let mut values = search.find(power, scales, band, k, rate / n_fft as f64)?;
+            let in_order = |bin: i32| (bin as usize + n_fft - below) % n_fft;
+            values.bins.iter_mut().filter(|bin| **bin >= 0).for_each(|bin| *bin = in_order(*bin) as i32);
             return Ok(values);
         }
-        let power = match band {
-            Some(band) => {
-                // Power that is not a number is no peak.
-                let mut mask = vec![f32::NAN; n_fft];
-                (band.first..band.end).for_each(|bin| mask[order(bin)] = 0.0);
-                let mask: Tensor<2> = Tensor::from_data(TensorData::new(mask, [1, n_fft]), &device);
-                power + mask
-            }
-            None => power,
+        let (options, window) = self.exact(rate, &frames)?;
+        let options = options.with_band(band);
+        let Peaks { bins, power } = match parts(frames) {
+            (re, Some(im)) => welch_peaks_complex(ComplexTensor::new(re, im), window, &options, k)?,
+            (signal, None) => welch_peaks(signal, window, &options, k)?,
         };
-        let Peaks { bins, power } = top_k(power, k)?;
-        Ok(PeakValues { bins: read(bins)?, power: scales.applied(&read::<f32, _>(power)?), maxima: None })
+        Ok(PeakValues { bins: read(bins)?, power: read_power(power, scales)?, maxima: None })
     }
 
     /// The model for recordings of the sample rate of one.
@@ -334,6 +353,15 @@ impl ModelRequest {
             (ModelName::Run(folder), None) => bail!("{}: its model was not read", folder.display()),
         })
     }
+}
+
+/// Frames `[rows, parts, frame]` as their real, and of complex ones their imaginary part.
+fn parts(frames: Tensor<3>) -> (Tensor<2>, Option<Tensor<2>>) {
+    if frames.dims()[1] == 1 {
+        return (frames.squeeze_dim(1), None);
+    }
+    let part = |part: usize| frames.clone().narrow(1, part, 1).squeeze_dim(1);
+    (part(0), Some(part(1)))
 }
 
 /// The learned estimate for signals of any kind, with the options of an exact one.
@@ -409,48 +437,55 @@ impl<'a> DeviceModel<'a> {
         Self { request, open: None }
     }
 
-    /// Peaks of each frame of samples `[rows, frame]`, of complex ones `[rows, 2, frame]`, always on the same device.
+    /// Peaks of each frame of samples `[rows, frame]`, of complex ones `[rows, 2, frame]`, always on the same device; of
+    /// those that have more digits on the CPU.
     ///
     /// # Errors
     /// If the device fails, and for complex samples and a model that takes none.
-    pub fn peaks(&mut self, device: &Device, recording: OpenRecording, mut samples: Vec<f32>) -> Result<PeakValues> {
-        let request = self.request;
-        if recording.centre.is_some() {
-            let (power, scales) = request.complex_power(device, recording.rate, &mut samples)?;
-            return request.complex_peaks(recording, power, &scales);
+    pub fn peaks(&mut self, device: &Device, recording: OpenRecording, samples: FrameSamples) -> Result<PeakValues> {
+        let FrameSamples { rounded, wide_rows, wide } = samples;
+        let mut values = self.rounded_peaks(device, recording, rounded)?;
+        if !wide_rows.is_empty() {
+            let frames = self.request.wide_frames(wide, wide_rows.len());
+            values.replace_rows(&wide_rows, &self.request.exact_peaks(recording, frames, &RowScales::default())?);
         }
-        let (frames, scales) = self.frames(device, samples);
+        Ok(values)
+    }
+
+    fn rounded_peaks(&mut self, device: &Device, recording: OpenRecording, samples: Vec<f32>) -> Result<PeakValues> {
+        let request = self.request;
+        let (frames, scales) = request.frames(device, recording, samples);
+        if recording.centre.is_some() {
+            return request.exact_peaks(recording, frames, &scales);
+        }
+        let (frames, _) = parts(frames);
         let model = self.at(device, recording)?;
         if let Some(search) = &request.search {
             let (band, hertz_per_bin) = (request.band(recording)?, recording.rate / request.n_fft as f64);
             return search.find(model.power(frames)?, &scales, band, request.k, hertz_per_bin);
         }
         let Peaks { bins, power } = model.peaks(frames)?;
-        Ok(PeakValues { bins: read(bins)?, power: scales.applied(&read::<f32, _>(power)?), maxima: None })
+        Ok(PeakValues { bins: read(bins)?, power: read_power(power, &scales)?, maxima: None })
     }
 
-    /// Power `[rows, bins]` of frames as in [`peaks`](Self::peaks), and the scales of the rows.
+    /// Power `[rows, bins]` of frames as in [`peaks`](Self::peaks).
     ///
     /// # Errors
     /// As [`peaks`](Self::peaks).
-    pub fn power(
-        &mut self,
-        device: &Device,
-        recording: OpenRecording,
-        mut samples: Vec<f32>,
-    ) -> Result<(Vec<f32>, RowScales)> {
-        if recording.centre.is_some() {
-            let (power, scales) = self.request.complex_power(device, recording.rate, &mut samples)?;
-            return Ok((read(power)?, scales));
+    pub fn power(&mut self, device: &Device, recording: OpenRecording, samples: FrameSamples) -> Result<Vec<f64>> {
+        let FrameSamples { rounded, wide_rows, wide } = samples;
+        let (frames, scales) = self.request.frames(device, recording, rounded);
+        let power = match recording.centre {
+            Some(_) => self.request.exact_power(recording.rate, frames)?,
+            None => self.at(device, recording)?.power(parts(frames).0)?,
+        };
+        let mut power = read_power(power, &scales)?;
+        if !wide_rows.is_empty() {
+            let frames = self.request.wide_frames(wide, wide_rows.len());
+            let wide = read(self.request.exact_power(recording.rate, frames)?)?;
+            replace_rows(&mut power, &wide_rows, &wide);
         }
-        let (frames, scales) = self.frames(device, samples);
-        Ok((read(self.at(device, recording)?.power(frames)?)?, scales))
-    }
-
-    fn frames(&self, device: &Device, mut samples: Vec<f32>) -> (Tensor<2>, RowScales) {
-        let shape = [samples.len() / self.request.frame, self.request.frame];
-        let scales = RowScales::of(&mut samples, self.request.frame);
-        (Tensor::from_data(TensorData::new(samples, shape), device), scales)
+        Ok(power)
     }
 
     /// The model at the sample rate of a recording.

@@ -2,12 +2,13 @@
 
 use anyhow::{Context, Result, anyhow};
 use burn::tensor::kind::Basic;
-use burn::tensor::{Element, Tensor};
+use burn::tensor::{DType, Element, Tensor};
 use bytemuck::cast_slice;
 use firefly_app::remote::explained_failure;
 use firefly_ops::Band;
 
 use crate::journal::Payload;
+use crate::row_scales::RowScales;
 
 /// Peaks of frames, each value `[frames, channels, k]`, strongest first.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +42,16 @@ pub struct MaximumValues {
 }
 
 impl PeakValues {
+    /// Puts those of other frames at these rows.
+    pub fn replace_rows(&mut self, rows: &[usize], others: &Self) {
+        replace_rows(&mut self.bins, rows, &others.bins);
+        replace_rows(&mut self.power, rows, &others.power);
+        if let (Some(maxima), Some(others)) = (&mut self.maxima, &others.maxima) {
+            replace_rows(&mut maxima.prominence, rows, &others.prominence);
+            replace_rows(&mut maxima.offset, rows, &others.offset);
+        }
+    }
+
     /// Of the `searched` maxima of each row, the `k` strongest that are in the band, if there is one, and fulfil the
     /// conditions.
     pub fn strongest_of(&self, searched: usize, band: Option<Band>, least: LeastPower, k: usize) -> Self {
@@ -71,6 +82,14 @@ impl PeakValues {
     }
 }
 
+/// Puts rows of other values at these places among the rows of `values`; at one at least.
+pub fn replace_rows<T: Copy>(values: &mut [T], rows: &[usize], others: &[T]) {
+    let length = others.len() / rows.len();
+    for (row, other) in rows.iter().zip(others.chunks(length)) {
+        values[row * length..][..length].copy_from_slice(other);
+    }
+}
+
 /// Values of a tensor, in host memory.
 ///
 /// # Errors
@@ -79,6 +98,17 @@ pub fn read<E: Element, K: Basic>(tensor: Tensor<2, K>) -> Result<Vec<E>> {
     let device = tensor.device();
     let values = tensor.try_into_vec_as();
     values.map_err(|error| anyhow!(explained_failure(&device, error.to_string()))).context("reading from the device")
+}
+
+/// Power of rows with their scales, in host memory.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_power(power: Tensor<2>, scales: &RowScales) -> Result<Vec<f64>> {
+    match power.dtype() {
+        DType::F64 => read(power),
+        _ => Ok(scales.applied(&read::<f32, _>(power)?)),
+    }
 }
 
 /// Kinds of peaks, by the number of their values.

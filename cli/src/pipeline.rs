@@ -11,7 +11,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use firefly_app::guard::guarded;
 use firefly_app::progress::StepProgress;
 use firefly_app::streams::note;
-use firefly_recordings::{Block, FrameReader, Note, RecordingProblem};
+use firefly_recordings::{Block, FrameReader, FrameSamples, Note, RecordingProblem};
 
 use crate::job::Job;
 use crate::journal::JournalEntry;
@@ -75,9 +75,9 @@ impl OpenRecording {
 pub type Start = (usize, Option<u64>);
 
 /// Computation of a block's results on one device, from samples `[frames, channels, frame]`.
-pub trait Compute<T>: FnMut(OpenRecording, Vec<f32>) -> Result<T> + Send {}
+pub trait Compute<T>: FnMut(OpenRecording, FrameSamples) -> Result<T> + Send {}
 
-impl<T, F: FnMut(OpenRecording, Vec<f32>) -> Result<T> + Send> Compute<T> for F {}
+impl<T, F: FnMut(OpenRecording, FrameSamples) -> Result<T> + Send> Compute<T> for F {}
 
 /// Reads every frame of the job's sources from `start` on, computes, and passes the results to `write`, in order. Each of
 /// `computations`, one at least, takes the next block in turn.
@@ -160,7 +160,7 @@ fn read(
     job: &Job<'_>,
     (first, mut frame): Start,
     progress: &StepProgress,
-    out: &mut Turns<SyncSender<JournalEntry<Vec<f32>>>>,
+    out: &mut Turns<SyncSender<JournalEntry<FrameSamples>>>,
 ) {
     let sources = job.sources;
     let mut remarks = Remarks { is_quiet: job.quiet, ..Remarks::default() };
@@ -249,7 +249,7 @@ impl Remarks {
 }
 
 fn compute_all<T>(
-    frames: &Receiver<JournalEntry<Vec<f32>>>,
+    frames: &Receiver<JournalEntry<FrameSamples>>,
     out: &SyncSender<JournalEntry<T>>,
     compute: &mut impl Compute<T>,
 ) -> Result<()> {
@@ -322,9 +322,9 @@ mod tests {
         let of = |delays: &[u64]| {
             let computation = |delay: &u64| {
                 let delay = Duration::from_millis(*delay);
-                move |_: OpenRecording, samples: Vec<f32>| {
+                move |_: OpenRecording, samples: FrameSamples| {
                     thread::sleep(delay);
-                    Ok(samples.iter().sum())
+                    Ok(samples.rounded.iter().sum())
                 }
             };
             let (seen, outcome) = messages(&sources, delays.iter().map(computation).collect());
@@ -363,11 +363,11 @@ mod tests {
         for (failing, panics) in [(0, false), (0, true), (1, false), (1, true)] {
             let computation = |number: usize| {
                 let mut blocks = 0;
-                move |_: OpenRecording, samples: Vec<f32>| {
+                move |_: OpenRecording, samples: FrameSamples| {
                     blocks += 1;
                     assert!(!(number == failing && panics && blocks == 3), "device {number} is lost");
                     anyhow::ensure!(number != failing || blocks < 3, "device {number} is lost");
-                    Ok(samples[0])
+                    Ok(samples.rounded[0])
                 }
             };
             let (seen, outcome) = messages(&sources, [0, 1].map(computation).into());

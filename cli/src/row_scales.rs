@@ -29,22 +29,17 @@ impl RowScales {
         self.exponents.is_empty()
     }
 
-    /// Factor of the power of a row.
-    pub fn factor(&self, row: usize) -> f64 {
-        self.exponents.get(row).map_or(1.0, |exponent| 4f64.powi(*exponent))
-    }
-
     /// Power of rows of equal length, with their factors.
     pub fn applied(&self, power: &[f32]) -> Vec<f64> {
         if self.is_empty() {
             return power.iter().map(|power| f64::from(*power)).collect();
         }
         let length = (power.len() / self.exponents.len()).max(1);
-        let row = |(row, power): (usize, &[f32])| {
-            let factor = self.factor(row);
+        let row = |(power, exponent): (&[f32], &i32)| {
+            let factor = 4f64.powi(*exponent);
             power.iter().map(|power| f64::from(*power) * factor).collect::<Vec<_>>()
         };
-        power.chunks(length).enumerate().flat_map(row).collect()
+        power.chunks(length).zip(&self.exponents).flat_map(row).collect()
     }
 }
 

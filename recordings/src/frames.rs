@@ -16,8 +16,10 @@ const READ_SAMPLES: usize = 1 << 14;
 const COPIES: u64 = 2;
 /// Blocks in memory at most per device: waiting, being computed, and results that wait.
 const COPIES_PER_DEVICE: u64 = 6;
-/// Power of what rounding to f32 changes, relative to that of the variation of a frame, from which it is noted.
+/// Power of what rounding to f32 changes, relative to that of the variation of a frame, above which it counts.
 const MOST_ROUNDING: f64 = 1e-8;
+/// Largest magnitudes of frames whose power f64 holds.
+const WIDE: std::ops::RangeInclusive<f64> = 1e-140..=1e140;
 /// Memory that a command takes beside its blocks.
 const RESERVE: u64 = 64 << 20;
 /// Memory available at the first recording: to find out takes as long as to open a few files.
@@ -34,8 +36,17 @@ pub struct Block<T> {
     pub values: T,
 }
 
-/// Samples `[count, channels, frame]`, row-major.
-pub type SampleBlock = Block<Vec<f32>>;
+/// Samples of frames, `[count, channels, frame]`, row-major.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct FrameSamples {
+    /// All of them.
+    pub rounded: Vec<f32>,
+    /// Frames of one channel, or of both parts of a complex one, that rounding to f32 changes too much, by their place
+    /// among `[count, channels]`; none unless [`Framing::keeps_digits`].
+    pub wide_rows: Vec<usize>,
+    /// Samples of those.
+    pub wide: Vec<f64>,
+}
 
 /// Division of a recording into frames: `length` samples each, one every `step` samples from its start.
 ///
@@ -49,12 +60,15 @@ pub struct Framing {
     /// Whether the mean of every frame of a channel is subtracted before its samples are rounded to f32, of recordings
     /// with more digits. An estimate that subtracts the mean of each segment is the same for it.
     pub is_centred: bool,
+    /// Whether frames that rounding to f32 changes by more than −80 dB of their variation are given in f64 too. Without,
+    /// there is a note about them.
+    pub keeps_digits: bool,
 }
 
 impl Framing {
     /// Frames of so many samples, one every `step` samples, as they are.
     pub const fn new(length: usize, step: usize) -> Self {
-        Self { length, step, is_centred: false }
+        Self { length, step, is_centred: false, keeps_digits: false }
     }
 
     /// Number of whole frames of so many samples.
@@ -163,7 +177,9 @@ impl FrameReader {
         // Samples between frames are held too, until the block is complete.
         let samples = BLOCK_SAMPLES / channels;
         let block = (samples / framing.length).min(samples.saturating_sub(framing.length) / framing.step + 1).max(1);
-        ensure_memory(framing, channels, block, devices)?;
+        // Samples in f64 besides take three times the memory.
+        let frames = if layout.is_wide && framing.keeps_digits { 3 * block } else { block };
+        ensure_memory(framing, channels, frames, devices)?;
         let gap = next * framing.step as u64;
         let held = if layout.is_wide { Held::Wide(Vec::new()) } else { Held::Narrow(Vec::new()) };
         Ok(Self {
@@ -237,7 +253,7 @@ impl FrameReader {
     ///
     /// # Errors
     /// If the recording can't be read or is damaged, behind the frames that were read before.
-    pub fn next_block(&mut self) -> Result<Option<SampleBlock>, RecordingProblem> {
+    pub fn next_block(&mut self) -> Result<Option<Block<FrameSamples>>, RecordingProblem> {
         if let Some(problem) = self.failed.take() {
             return Err(problem);
         }
@@ -276,39 +292,58 @@ impl FrameReader {
         let first = self.next;
         self.next += count as u64;
         let values = self.take(count);
-        Ok(Some(SampleBlock { first, count, values }))
+        Ok(Some(Block { first, count, values }))
     }
 
     /// Copies frames out of the samples held, and drops those that no later frame has.
-    fn take(&mut self, count: usize) -> Vec<f32> {
-        let Framing { length, step, is_centred } = self.framing;
+    fn take(&mut self, count: usize) -> FrameSamples {
+        let Framing { length, step, .. } = self.framing;
         let channels = self.channels;
         let used = count * step * channels;
-        let samples = match &mut self.held {
+        let mut taken = FrameSamples::default();
+        match &mut self.held {
             // The samples held are the frames.
             Held::Narrow(held) if channels == 1 && step == length => {
                 let rest = held.split_off(used);
-                return std::mem::replace(held, rest);
+                taken.rounded = std::mem::replace(held, rest);
+                return taken;
             }
-            Held::Narrow(held) => frames_of(held, count, channels, self.framing),
+            Held::Narrow(held) => taken.rounded = frames_of(held, count, channels, self.framing),
             Held::Wide(held) => {
                 let mut samples = frames_of(held, count, channels, self.framing);
-                for frame in samples.chunks_mut(length) {
-                    let largest = largest_magnitude(frame);
-                    if largest > 0.0 && largest as f32 == 0.0 {
-                        self.vanished = true;
-                        continue;
+                let parts = if self.reader.layout().is_complex { 2 } else { 1 };
+                for (place, row) in samples.chunks_mut(parts * length).enumerate() {
+                    // Both parts are centred, whichever needs digits.
+                    let mut is_wide = false;
+                    row.chunks_mut(length).for_each(|frame| is_wide |= self.needs_digits(frame));
+                    if is_wide {
+                        taken.wide_rows.push(place);
+                        taken.wide.extend_from_slice(row);
                     }
-                    self.rounding = self.rounding.max(rounded(frame, is_centred));
-                    self.overflowed |=
-                        (largest as f32).is_infinite() && frame.iter().any(|sample| !(*sample as f32).is_finite());
                 }
-                samples.into_iter().map(|sample| sample as f32).collect()
+                taken.rounded = samples.into_iter().map(|sample| sample as f32).collect();
             }
-        };
+        }
         self.gap = (used / channels).saturating_sub(self.held.len() / channels) as u64;
         self.held.drop_first(used.min(self.held.len()));
-        samples
+        taken
+    }
+
+    /// Centres a frame, if that is wanted. Returns whether f32 has too few digits for it, or else takes down what rounding
+    /// changes, for a note.
+    fn needs_digits(&mut self, frame: &mut [f64]) -> bool {
+        let largest = largest_magnitude(frame);
+        let rounding = rounded(frame, self.framing.is_centred);
+        if self.framing.keeps_digits && WIDE.contains(&largest) {
+            return rounding > MOST_ROUNDING;
+        }
+        if largest > 0.0 && largest as f32 == 0.0 {
+            self.vanished = true;
+        } else if rounding.is_finite() {
+            self.rounding = self.rounding.max(rounding);
+        }
+        self.overflowed |= (largest as f32).is_infinite() && frame.iter().any(|sample| !(*sample as f32).is_finite());
+        false
     }
 }
 
@@ -330,10 +365,11 @@ fn frames_of<T: Copy>(held: &[T], count: usize, channels: usize, framing: Framin
     samples
 }
 
-/// Centres a frame, if that is wanted. Returns the power of what rounding to f32 will change, relative to that of the
-/// frame's variation; 0 for a frame without any, or with samples that are not finite as f32.
+/// Centres a frame, if that is wanted. Returns the power of what rounding to f32 will change, of samples or in a transform,
+/// relative to that of the frame's variation; 0 for a frame without any, infinite for samples that are not finite as f32.
 fn rounded(frame: &mut [f64], is_centred: bool) -> f64 {
-    let mean = frame.iter().sum::<f64>() / frame.len() as f64;
+    let finite = || frame.iter().filter(|sample| sample.is_finite());
+    let mean = finite().sum::<f64>() / finite().count().max(1) as f64;
     let offset = if is_centred { mean } else { 0.0 };
     let (mut changed, mut variation) = (0.0, 0.0);
     for sample in frame.iter_mut() {
@@ -344,7 +380,13 @@ fn rounded(frame: &mut [f64], is_centred: bool) -> f64 {
     }
     // Residual of a constant frame: the rounding error of its mean.
     let rounding = f64::EPSILON * mean.abs() * frame.len() as f64;
-    if !(changed + variation).is_finite() || variation <= rounding * rounding { 0.0 } else { changed / variation }
+    if !(changed + variation).is_finite() {
+        return f64::INFINITY;
+    }
+    // A transform rounds sums of about the mean, also where f32 holds every sample.
+    let of_sums = (mean - offset) * f64::from(f32::EPSILON) / 4.0;
+    let changed = changed.max(frame.len() as f64 * of_sums * of_sums);
+    if variation <= rounding * rounding { 0.0 } else { changed / variation }
 }
 
 /// Largest magnitude of finite samples; 0 without.
@@ -387,8 +429,8 @@ mod tests {
         reader.block = 3;
         let mut rows = Vec::new();
         while let Some(frames) = reader.next_block().unwrap() {
-            assert_eq!(frames.values.len(), frames.count * channels * length);
-            for (row, samples) in frames.values.chunks(length).enumerate() {
+            assert_eq!(frames.values.rounded.len(), frames.count * channels * length);
+            for (row, samples) in frames.values.rounded.chunks(length).enumerate() {
                 assert!(samples.windows(2).all(|pair| pair[1] == pair[0] + 1.0));
                 rows.push((frames.first + (row / channels) as u64, samples[0], samples[length - 1]));
             }
@@ -458,7 +500,7 @@ mod tests {
         let mut reader =
             FrameReader::new(Box::new(reader), Framing { is_centred, ..Framing::new(100, 100) }, None, None, 1)
                 .unwrap();
-        let samples = reader.next_block().unwrap().unwrap().values;
+        let samples = reader.next_block().unwrap().unwrap().values.rounded;
         (samples, reader.take_notes())
     }
 
@@ -478,6 +520,34 @@ mod tests {
             assert_eq!(of_f64(sample, false).1, []);
         }
         assert!(!of_f64(|time| 1e-44 * time.sin(), true).1.is_empty());
+    }
+
+    #[test]
+    fn frames_that_rounding_changes_are_given_in_f64_on_request() {
+        // Four frames of four channels: the last channel gets an offset after two frames, the second ends within the fourth.
+        let sample = |index: usize, channel: usize| {
+            let offset = if index >= 200 && channel == 3 { 1e6 } else { 0.0 };
+            let missing = if index >= 350 && channel == 1 { f64::NAN } else { 0.0 };
+            missing + offset + (index as f64 * 0.37 + channel as f64).sin() * 1e-3
+        };
+        let of = |format: &str, channels: usize, is_centred| {
+            let samples = (0..400).flat_map(|index| (0..4).map(move |channel| sample(index, channel)));
+            let bytes: Vec<u8> = samples.flat_map(f64::to_le_bytes).collect();
+            let reader = RawReader::new(std::io::Cursor::new(bytes), format.parse().unwrap(), channels, 1.0);
+            let framing = Framing { keeps_digits: true, is_centred, ..Framing::new(100, 100) };
+            let mut reader = FrameReader::new(Box::new(reader), framing, None, None, 1).unwrap();
+            let block = reader.next_block().unwrap().unwrap();
+            assert_eq!((block.count, block.values.rounded.len(), reader.take_notes()), (4, 1600, vec![]));
+            block.values
+        };
+        let real = of("f64", 4, false);
+        assert_eq!(real.wide_rows, [11, 13, 15]);
+        assert_eq!(real.wide[..100], (200..300).map(|index| sample(index, 3)).collect::<Vec<_>>());
+        let complex = of("cf64", 2, false);
+        assert_eq!(complex.wide_rows, [5, 6, 7]);
+        assert_eq!(complex.wide[100..200], real.wide[..100]);
+        // What is left of a frame without its mean has digits enough.
+        assert_eq!(of("f64", 4, true).wide_rows, [13]);
     }
 
     #[test]

@@ -104,17 +104,14 @@ pub fn run(arguments: &SpectrogramArgs) -> Result<ExitCode> {
     let computations = devices.iter().map(|device| {
         let mut model = DeviceModel::new(&request);
         move |recording: OpenRecording, samples| {
-            let (power, scales) = device.run(|device| model.power(device, recording, samples))?;
-            if scales.is_empty() {
-                return Ok(PowerRows::Computed(power));
-            }
-            let scaled = scales.applied(&power);
-            let is_beyond = |power: &f64| power.is_finite() && *power != 0.0 && !(*power as f32).is_normal();
+            let power = device.run(|device| model.power(device, recording, samples))?;
+            // Less than the digits of f32 are left, or none.
+            let is_beyond = |power: &f64| (f64::from(*power as f32) - power).abs() > 1e-6 * power.abs();
             ensure!(
-                !scaled.iter().any(is_beyond),
+                !power.iter().any(is_beyond),
                 "its power leaves the range of the 32 bits of a spectrogram: multiply it by a number"
             );
-            Ok(PowerRows::Computed(scaled.into_iter().map(|power| power as f32).collect()))
+            Ok(PowerRows::Computed(power.into_iter().map(|power| power as f32).collect()))
         }
     });
     let journal = job.run(journal, computations.collect(), |entry| spectrogram.take(entry))?;

@@ -88,11 +88,11 @@ pub fn run(arguments: &SpectrumArgs) -> Result<ExitCode> {
     let computations = devices.iter().map(|device| {
         let mut model = DeviceModel::new(&request);
         move |recording: OpenRecording, samples| {
-            let (power, scales) = device.run(|device| model.power(device, recording, samples))?;
+            let power = device.run(|device| model.power(device, recording, samples))?;
             let bins = recording.bins(estimate.n_fft());
             let mut sums = PowerSums::none(recording.channels, bins);
             for (row, power) in power.chunks(bins).enumerate() {
-                sums.add(row % recording.channels, power, scales.factor(row));
+                sums.add(row % recording.channels, power);
             }
             Ok(sums)
         }
@@ -152,11 +152,11 @@ impl PowerSums {
         Self { counts: vec![0; channels], sums: vec![0.0; channels * bins] }
     }
 
-    /// Adds the power of a segment of a channel, times a factor, if it is finite.
-    fn add(&mut self, channel: usize, power: &[f32], factor: f64) {
+    /// Adds the power of a segment of a channel, if it is finite.
+    fn add(&mut self, channel: usize, power: &[f64]) {
         if power.iter().all(|power| power.is_finite()) {
             let sums = self.sums[channel * power.len()..].iter_mut();
-            sums.zip(power).for_each(|(sum, power)| *sum += f64::from(*power) * factor);
+            sums.zip(power).for_each(|(sum, power)| *sum += power);
             self.counts[channel] += 1;
         }
     }

@@ -1,8 +1,12 @@
 //! Recordings whose values or headers are out of the ordinary: what is computed, and what is said about them.
 
+use std::collections::HashMap;
 use std::f64::consts::TAU;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use firefly_reference::welch::{PowerScaling, WelchDefinition, welch_psd};
+use firefly_reference::window::{Symmetry, WindowShape, window};
 
 use crate::common::{errors, number, rows, run, samples, success, text, wav};
 
@@ -22,12 +26,119 @@ fn tone(index: u32) -> f64 {
     (TAU * 10.0 * f64::from(index) / 100.0).sin()
 }
 
+/// Welch's estimate of so many segments of 256 samples, 128 apart, under a Hann window, in f64.
+fn power_of(samples: &[f64], segments: usize) -> Vec<f64> {
+    let definition = WelchDefinition { n_fft: 256, hop: 128, segments, scaling: PowerScaling::Raw, remove_mean: false };
+    let coefficients = window(WindowShape::Hann, Symmetry::Periodic, 256);
+    welch_psd(samples, samples.len(), &coefficients, &definition)
+}
+
+/// Checks power against a definition: to a millionth of the largest besides the bins of the mean, or of the bin itself.
+fn assert_power(found: impl Iterator<Item = f64>, expected: &[f64], message: &str) {
+    let scale = expected[2..].iter().copied().fold(0.0, f64::max);
+    let found: Vec<f64> = found.collect();
+    assert_eq!(found.len(), expected.len());
+    for (bin, (found, expected)) in found.iter().zip(expected).enumerate() {
+        let error = (found - expected).abs();
+        assert!(error <= 1e-6 * scale.max(*expected), "{message}, bin {bin}: {found:e}, not {expected:e}");
+    }
+}
+
 #[test]
-fn a_small_tone_on_a_large_offset_is_found() {
+fn a_small_signal_on_a_large_offset_has_the_power_of_f64() {
+    let folder = tempfile::tempdir().unwrap();
+    let [table, matrix] = ["out.csv", "out.npy"].map(|name| folder.path().join(name));
+    let noisy = |index: u32| tone(index) + 0.1 * (f64::from(index * index % 101) / 101.0 - 0.5);
+    // A barometer, strain, steps that f32 holds but not its sums, and what f32 does not hold at all.
+    for (offset, scale, step) in [
+        (101_325.0, 1e-3, 1e-9),
+        (3e-18, 1e-22, 1e-30),
+        (1_048_576.0, 1.0, 0.125),
+        (0.0, 1e-60, 1e-70),
+        (-5e44, 1e40, 1e30),
+    ] {
+        let message = format!("{offset:e} ± {scale:e}");
+        let samples: Vec<f64> = (0..3000).map(|index| offset + (scale * noisy(index) / step).round() * step).collect();
+        let input = npy(&folder.path().join("x.npy"), samples.iter().copied());
+        let read = |command: &str, out: &Path, more: &[&str]| {
+            let output = run(&[&[command, text(&input), "--rate", "100", "--out", text(out)], more].concat());
+            assert!(output.status.success() && errors(&output).is_empty(), "{message}: {}", errors(&output));
+        };
+        read("spectrum", &table, &[]);
+        let found = rows(&table);
+        assert_power(found.iter().map(|row| number(row, "power")), &power_of(&samples, 22), &message);
+        let frames: Vec<_> = samples.chunks_exact(1152).map(|frame| power_of(frame, 8)).collect();
+        for more in [&[][..], &["--local-maxima"], &["--model", "auto", "--segments", "8"]] {
+            let reference = ["--model", "reference"];
+            let model = if more.len() < 2 { &reference[..] } else { &[] };
+            read("peaks", &table, &[&["-k", "1", "--band", "5..20"], model, more].concat());
+            for (row, power) in rows(&table).iter().zip(&frames) {
+                let strongest = (13..=51).max_by(|a, b| power[*a].total_cmp(&power[*b])).unwrap();
+                assert_eq!(number(row, "bin"), strongest as f64, "{message}");
+                let relative = number(row, "power") / power[strongest] - 1.0;
+                assert!(relative.abs() < 1e-6, "{message}, {more:?}: {relative}");
+            }
+        }
+        // The matrix is of f32.
+        if (1e-10..1e10).contains(&scale) {
+            read("spectrogram", &matrix, &["--segments", "8"]);
+            let bytes = fs::read(&matrix).unwrap();
+            let power = bytes[128..].as_chunks::<4>().0.iter().map(|raw| f64::from(f32::from_le_bytes(*raw)));
+            let power: Vec<f64> = power.collect();
+            for (found, expected) in power.chunks(129).zip(samples.windows(1152).step_by(1024)) {
+                assert_power(found.iter().copied(), &power_of(expected, 8), &message);
+            }
+        }
+    }
+}
+
+#[test]
+fn digits_are_kept_of_complex_samples_and_of_the_channels_that_need_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let [input, out] = ["x.bin", "out.csv"].map(|name| folder.path().join(name));
+    let read = |samples: &[f64], more: &[&str]| {
+        fs::write(&input, samples.iter().flat_map(|sample| sample.to_le_bytes()).collect::<Vec<_>>()).unwrap();
+        let peaks = ["peaks", text(&input), "--rate", "100", "-k", "3", "--out", text(&out)];
+        let output = run(&[&peaks[..], more].concat());
+        assert!(output.status.success() && errors(&output).is_empty(), "{}", errors(&output));
+        rows(&out)
+    };
+    // Frequency −10 Hz around an offset, at bins −26 and −25 of 256.
+    let turn = |index: u32| (TAU * -0.1 * f64::from(index)).sin_cos();
+    let complex = |offset: f64| {
+        let pairs = (0..3000).flat_map(|index| [offset + 1e-3 * turn(index).1, 1e-3 * turn(index).0 - offset]);
+        pairs.collect::<Vec<f64>>()
+    };
+    for more in [&["--band=-20..-5"][..], &["--band=-20..-5", "--local-maxima"]] {
+        let [found, right] = [1e5, 0.0].map(|offset| read(&complex(offset), &[&["--format", "cf64"], more].concat()));
+        let strongest = |rows: &[HashMap<String, String>]| -> Vec<f64> {
+            rows.iter().filter(|row| row["rank"] == "1").map(|row| number(row, "power")).collect()
+        };
+        assert!(found.iter().any(|row| row["bin"] == "230"));
+        let (found, right) = (strongest(&found), strongest(&right));
+        assert_eq!((found.len(), right.len()), (3000 / 384, 3000 / 384));
+        for (found, right) in found.into_iter().zip(right) {
+            assert!((found / right - 1.0).abs() < 1e-5, "{found} {right}");
+        }
+    }
+    // Another channel has the bytes that it has alone.
+    let plain = |index: u32| tone(index) + 0.3 * f64::from(index % 7);
+    let both: Vec<f64> = (0..3000).flat_map(|index| [1e6 + 1e-2 * tone(index), plain(index)]).collect();
+    let mut beside = read(&both, &["--format", "f64", "--channels", "2"]);
+    beside.retain(|row| row["channel"] == "1");
+    let mut alone = read(&(0..3000).map(plain).collect::<Vec<_>>(), &["--format", "f64"]);
+    for row in &mut alone {
+        row.insert("channel".to_owned(), "1".to_owned());
+    }
+    assert_eq!(beside, alone);
+}
+
+#[test]
+fn a_learned_estimate_says_what_rounding_changes() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out.csv");
     let input = npy(&folder.path().join("x.npy"), (0..3000).map(|index| 1e6 + 0.01 * tone(index)));
-    let arguments = ["peaks", text(&input), "--rate", "100", "-k", "1", "--model", "reference", "--out", text(&out)];
+    let arguments = ["peaks", text(&input), "--rate", "100", "-k", "1", "--model", "universal", "--out", text(&out)];
     let output = run(&[&arguments[..], &["--detrend", "constant"]].concat());
     assert!(output.status.success() && errors(&output).is_empty(), "{}", errors(&output));
     assert!(rows(&out).iter().all(|row| number(row, "frequency_hz") == 10.156_25));
