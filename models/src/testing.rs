@@ -169,6 +169,7 @@ impl StockWelchPeaks {
         let options = config.options();
         ensure(options.scaling == Scaling::Power, NAME, "scaling", options.scaling, "power")?;
         ensure(options.detrend == Detrend::None, NAME, "detrend", options.detrend, "none")?;
+        ensure(options.average == Default::default(), NAME, "average", "median", "mean")?;
         if let Some(placement) = config.placement {
             let takes_any = formulation == Formulation::Unfold;
             ensure(takes_any, NAME, "placement", placement, "none in this formulation")?;

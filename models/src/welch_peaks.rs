@@ -5,7 +5,7 @@ use burn::module::Module;
 use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
 use firefly_framework::graph::{AnyTensor, Input};
 use firefly_ops::from_host::{HostError, HostPeaks, welch_peaks_from_host};
-use firefly_ops::options::SegmentPlacement;
+use firefly_ops::options::{Average, SegmentPlacement};
 use firefly_ops::{
     ArgumentError, Band, Detrend, Peaks, SampleKind, Scaling, WelchOptions, Window, WindowSymmetry, top_k, welch_peaks,
     welch_psd,
@@ -64,6 +64,8 @@ pub struct WelchPeaksConfig {
     /// Trend removed from each segment.
     #[config(default = "Detrend::None")]
     pub detrend: Detrend,
+    /// Average of the power of segments; the mean if `None`.
+    pub average: Option<Average>,
 }
 
 impl WelchPeaksConfig {
@@ -81,6 +83,7 @@ impl WelchPeaksConfig {
             .with_hop(self.hop.unwrap_or(options.hop))
             .with_scaling(self.scaling)
             .with_detrend(self.detrend)
+            .with_average(self.average.unwrap_or_default())
             .with_band(self.band)
     }
 

@@ -103,8 +103,8 @@ impl LearnedWelchPeaksConfig {
     }
 
     /// [`universal`](Self::universal) in place of an exact estimate: with the length of its segments, their hop, its
-    /// scaling and detrending, as many peaks, and its band. The segments of `exact`, their placement and its window have
-    /// no effect.
+    /// scaling and detrending, as many peaks, and its band. The segments of `exact`, their placement and average and
+    /// its window have no effect.
     pub fn universal_for(exact: &WelchPeaksConfig) -> Self {
         Self::universal(exact.n_fft)
             .with_hop(exact.hop)

@@ -4,10 +4,10 @@
 use burn::module::{Module, Param};
 use burn::tensor::{Device, FloatDType, Tensor};
 use firefly_ops::fft::ComplexTensor;
+use firefly_ops::trend::detrend;
 use firefly_ops::twiddles::exact_twiddles;
 use firefly_ops::{
-    ArgumentError, Band, Detrend, Direction, Peaks, Scaling, WelchOptions, WelchWeights, butterfly, welch_peaks,
-    welch_psd,
+    ArgumentError, Band, Direction, Peaks, Scaling, WelchOptions, WelchWeights, butterfly, welch_peaks, welch_psd,
 };
 
 use crate::ensure;
@@ -105,11 +105,8 @@ impl LearnedEstimate {
         let WelchOptions { n_fft, segments, .. } = *options;
         let ([rows, _], bins) = (signal.dims(), options.bins());
         // Detrending and the window, a row per segment.
-        let mut samples = segments_of_rows(signal, options).reshape([rows * segments, n_fft]);
-        if options.detrend == Detrend::Constant {
-            samples = samples.clone() - samples.mean_dim(1);
-        }
-        let samples = samples * weights.window.clone().unsqueeze::<2>();
+        let samples = segments_of_rows(signal, options).reshape([rows * segments, n_fft]);
+        let samples = detrend(samples, options.detrend)? * weights.window.clone().unsqueeze::<2>();
         let Butterflies { twiddles, gates } = butterflies.clone();
         let spectra = butterfly(samples, twiddles, Some(gates))?;
         let ComplexTensor { re, im } = spectra.map(|part| part.narrow(1, 0, bins));

@@ -208,7 +208,8 @@ fn hard_gates_and_the_same_weights_give_the_same_power() {
 fn a_learned_transform_that_is_exact_gives_the_power_of_the_exact_one() {
     let device = Device::flex();
     let scalings = [Scaling::Power, Scaling::Spectrum, Scaling::Density { sample_rate: 10.0 }];
-    for (scaling, detrend) in scalings.into_iter().flat_map(|s| [(s, Detrend::None), (s, Detrend::Constant)]) {
+    let detrends = [Detrend::None, Detrend::Constant, Detrend::Linear];
+    for (scaling, detrend) in scalings.into_iter().flat_map(|s| detrends.map(|detrend| (s, detrend))) {
         for product_weight in [None, Some(-0.8)] {
             let config = config(3).with_scaling(scaling).with_detrend(detrend).with_product_weight(product_weight);
             let [exact, learned] = [false, true].map(|is_learned| {

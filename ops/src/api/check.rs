@@ -178,6 +178,11 @@ impl InputCheck {
         K::rows(signal, (!is_read).then_some(self.dtype))
     }
 
+    /// The rows of a signal, the first input, in the type that the operation computes in.
+    pub fn rows<const D: usize, K: SampleKind>(&self, signal: Tensor<D, K>) -> Tensor<2> {
+        Tensor::from_dispatch(K::rows(signal, Some(self.dtype)))
+    }
+
     /// Ones in the type that the operation computes in.
     pub fn ones<const D: usize>(&self, shape: [usize; D]) -> Tensor<D> {
         Tensor::ones(shape, (&self.device.clone().inner(), self.dtype))
@@ -269,9 +274,10 @@ fn has_only_f32(device: &Device) -> bool {
     }
 }
 
-/// Checks the options, and that a frame holds their segments.
+/// Checks the options, and that a frame of `signal`, the argument of that name, holds their segments.
 pub(super) fn signal<const D: usize, K: Basic>(
     operation: &'static str,
+    argument: &'static str,
     signal: &Tensor<D, K>,
     options: &WelchOptions,
 ) -> Result<(), ArgumentError> {
@@ -280,7 +286,7 @@ pub(super) fn signal<const D: usize, K: Basic>(
     ensure(
         frame >= options.frame(),
         operation,
-        "signal",
+        argument,
         format_args!("{frame} samples per row"),
         format_args!(
             "at least {}: {} segments of {} samples, {} apart",

@@ -11,7 +11,9 @@ mod mel;
 mod peaks;
 mod psd;
 mod rows;
+mod segments;
 pub mod training;
+pub mod trend;
 
 pub use butterfly::butterfly;
 #[cfg(any(feature = "fusion", feature = "router"))]

@@ -1,14 +1,15 @@
 //! Welch's averaged periodogram with a window and perhaps a gain, and the power spectrum of rows as wholes.
 
 use burn::backend::{Dispatch, DispatchTensor};
-use burn::tensor::{Int, Tensor};
+use burn::tensor::Tensor;
 
 use super::check::{self, InputCheck};
-use super::fft::{ComplexTensor, fft, frames};
+use super::fft::{ComplexTensor, fft};
 use super::rows::{Leading, SampleKind};
+use super::segments::{averaged, scale, segments};
 use crate::error::{ArgumentError, ensure};
 use crate::op::inputs;
-use crate::options::{Detrend, POWER_TAPS, PRODUCT_TAPS, PowerSpectrumOptions, Scaling, WelchOptions};
+use crate::options::{POWER_TAPS, PRODUCT_TAPS, PowerSpectrumOptions, WelchOptions};
 
 /// Averaged one-sided power of each row, after P. D. Welch, "The use of fast Fourier transform for the estimation of
 /// power spectra", IEEE Trans. Audio Electroacoust. 15 (1967).
@@ -33,7 +34,7 @@ use crate::options::{Detrend, POWER_TAPS, PRODUCT_TAPS, PowerSpectrumOptions, Sc
 ///
 /// # Errors
 /// [`ArgumentError`] for options out of range, a frame that is too short, a window or a gain of another shape, or tensors
-/// on different devices.
+/// on different devices; for a median with a gain.
 pub fn welch_psd<const D: usize, K: SampleKind>(
     signal: Tensor<D, K>,
     weights: impl Into<WelchWeights>,
@@ -82,9 +83,9 @@ pub(super) fn welch_psd_complex_of<const D: usize>(
     window: Option<Tensor<1>>,
     options: &WelchOptions,
 ) -> Result<Tensor<D>, ArgumentError> {
-    let &WelchOptions { n_fft, hop, segments, scaling, detrend, .. } = options;
+    let n_fft = options.n_fft;
     let ComplexTensor { re, im } = signal.into();
-    check::signal(operation, &re, &options.with_band(None))?;
+    check::signal(operation, "signal", &re, &options.with_band(None))?;
     options.band.map_or(Ok(()), |band| band.validate(operation, n_fft))?;
     let mut inputs = InputCheck::of(operation, "signal.re", &re)?;
     let im = inputs.next("signal.im", im, re.dims())?;
@@ -95,16 +96,7 @@ pub(super) fn welch_psd_complex_of<const D: usize>(
     let (leading, _) = Leading::of(&re);
     let windowed = |part: Tensor<D>| -> Result<Tensor<3>, ArgumentError> {
         let rows: Tensor<2> = Tensor::from_dispatch(leading.flatten(part));
-        let mut part: Tensor<3> = frames(rows.narrow(1, 0, options.frame()), n_fft, hop)?;
-        if let Some(chosen) = options.chosen {
-            let indices: Vec<i64> =
-                chosen.indices().filter(|index| *index < segments).map(|index| index as i64).collect();
-            part = part.clone().select(1, Tensor::<1, Int>::from_data(&indices[..], &part.device()));
-        }
-        if detrend == Detrend::Constant {
-            part = part.clone() - part.mean_dim(2);
-        }
-        Ok(part * window.clone().reshape([1, 1, n_fft]))
+        Ok(segments(rows, options)? * window.clone().reshape([1, 1, n_fft]))
     };
     let parts = ComplexTensor { re: windowed(inputs.first(re))?, im: windowed(im)? };
     // Only a device's limits are left that a transform may not fit.
@@ -113,16 +105,7 @@ pub(super) fn welch_psd_complex_of<const D: usize>(
         argument: if error.argument == "n" { "n_fft" } else { "signal" },
         ..error
     })?;
-    let power: Tensor<2> = (spectra.re.square() + spectra.im.square()).mean_dim(1).squeeze_dim(1);
-    let factor = match scaling {
-        Scaling::Power => None,
-        Scaling::Spectrum => Some(window.sum().square()),
-        Scaling::Density { sample_rate } => Some(window.square().sum() * sample_rate),
-    };
-    let power = match factor {
-        Some(factor) => power / factor.reshape([1, 1]),
-        None => power,
-    };
+    let power = averaged(spectra.abs_squared(), options.average)? * scale(&window, options.scaling);
     Ok(leading.unflatten(power.into_dispatch(), n_fft))
 }
 
@@ -134,6 +117,14 @@ pub(super) fn welch_psd_of<const D: usize, K: SampleKind>(
     options: &WelchOptions,
 ) -> Result<Tensor<D>, ArgumentError> {
     let (leading, _) = Leading::of(&signal);
+    if options.validate_for_kernels(operation).is_err() {
+        check::signal(operation, "signal", &signal, options)?;
+        weights.gain.as_ref().map_or(Ok(()), |_| options.validate_mean(operation, "mean, with a gain"))?;
+        let segments = segments(InputCheck::of(operation, "signal", &signal)?.rows(signal), options)?;
+        let single = WelchOptions::new(options.n_fft, 1).with_scaling(options.scaling);
+        let power = averaged(welch_psd_of(operation, segments, weights, &single)?, options.average)?;
+        return Ok(leading.unflatten(power.into_dispatch(), options.bins()));
+    }
     let [power] = weights.prepare(operation, signal, options)?.apply::<Dispatch>(*options);
     Ok(leading.unflatten(power, options.bins()))
 }
@@ -272,7 +263,7 @@ impl WelchWeights {
         options: &WelchOptions,
     ) -> Result<inputs::WelchPsd<DispatchTensor>, ArgumentError> {
         let Self { window, gain } = self;
-        check::signal(operation, &signal, options)?;
+        check::signal(operation, "signal", &signal, options)?;
         let mut given = check::InputCheck::of(operation, "signal", &signal)?;
         given.transforms(["signal", "n_fft"], &signal, [options.n_fft, options.segments], None)?;
         let window = given.next("window", window, [options.n_fft])?;

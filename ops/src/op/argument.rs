@@ -7,9 +7,9 @@ use burn::tensor::IntDType;
 
 use super::Needed;
 use crate::options::{
-    AdamOptions, Band, Detrend, Direction, FftOptions, Interpolation, LocalMaximaOptions, LogGuard, LogUnit, Logarithm,
-    MelBands, MelNorm, MelOptions, MelScale, PeakLossOptions, Scaling, SegmentSet, SignalPadding, SpectrumKind,
-    StftOptions, WeightDecay, WelchOptions,
+    AdamOptions, Average, Band, Detrend, Direction, FftOptions, Interpolation, LocalMaximaOptions, LogGuard, LogUnit,
+    Logarithm, MelBands, MelNorm, MelOptions, MelScale, PeakLossOptions, Scaling, SegmentSet, SignalPadding,
+    SpectrumKind, StftOptions, WeightDecay, WelchOptions,
 };
 
 /// An argument of an operation as the scalars of its record.
@@ -120,13 +120,24 @@ impl Argument for SegmentSet {
     }
 }
 
+/// Nothing: kernels take the mean.
+impl Argument for Average {
+    fn encode(&self, _: &mut Vec<ScalarIr>) {
+        assert_eq!(*self, Self::Mean, "records of kernels average by the mean");
+    }
+
+    fn decode(_: &mut Iter<'_, ScalarIr>) -> Option<Self> {
+        Some(Self::Mean)
+    }
+}
+
 variants!(IntDType { 0: I64, 1: I32, 2: I16, 3: I8, 4: U64, 5: U32, 6: U16, 7: U8 });
 variants!(Direction { 0: Forward, 1: Inverse });
 fields!(FftOptions { length, direction, scale, interior });
 variants!(Scaling { 0: Power, 1: Spectrum, 2: Density { sample_rate } });
-variants!(Detrend { 0: None, 1: Constant });
+variants!(Detrend { 0: None, 1: Constant, 2: Linear });
 fields!(Band { first, end });
-fields!(WelchOptions { n_fft, hop, segments, scaling, detrend, band, chosen });
+fields!(WelchOptions { n_fft, hop, segments, scaling, detrend, band, chosen, average });
 variants!(Interpolation { 0: LogParabola, 1: Hann });
 fields!(LocalMaximaOptions { height, distance, prominence, interpolation });
 fields!(PeakLossOptions { k, temperature, offset, weights });

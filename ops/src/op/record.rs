@@ -230,6 +230,7 @@ impl<'a> CheckedCall<'a> {
 
     fn welch(&self, options: &WelchOptions) -> Result<(), ArgumentError> {
         options.validate(self.operation)?;
+        options.validate_for_kernels(self.operation)?;
         let [_, frame] = self.dims(0)?;
         let least = options.frame();
         let expected = format_args!("at least {least}, the samples of a frame");
@@ -286,6 +287,7 @@ mod tests {
 
     use super::*;
     use crate::op::Needed;
+    use crate::options::Detrend;
 
     fn specs<const N: usize>(shapes: [&[usize]; N]) -> [TensorSpec; N] {
         shapes.map(|shape| TensorSpec { shape: Shape::from(shape.to_vec()), dtype: DType::F32 })
@@ -300,6 +302,8 @@ mod tests {
         let psd = OpDescriptor::WelchPsd { options: WelchOptions::new(16, 2) };
         assert_eq!(fault(psd, &specs([&[3, 24], &[16]])), None);
         assert_eq!(fault(psd, &specs([&[3, 24], &[16], &[9, 3]])), None);
+        let linear = WelchOptions::new(16, 2).with_detrend(Detrend::Linear);
+        assert_eq!(fault(OpDescriptor::WelchPsd { options: linear }, &specs([&[3, 24], &[16]])), Some("detrend"));
         assert_eq!(fault(psd, &specs([&[3, 23], &[16]])), Some("signal"));
         assert_eq!(fault(psd, &specs([&[3, 24], &[15]])), Some("window"));
         assert_eq!(fault(psd, &specs([&[3, 24], &[16], &[9, 4]])), Some("gain"));

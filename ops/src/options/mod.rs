@@ -28,7 +28,8 @@ pub use stft::{SignalPadding, StftOptions};
 pub(crate) use training::AdamCoefficients;
 pub use training::{AdamOptions, PeakLossOptions, WeightDecay};
 pub use welch::{
-    Band, Detrend, MAX_N_FFT, MAX_TOP_K_LENGTH, MIN_N_FFT, PowerSpectrumOptions, Scaling, WelchOptions, validate_n_fft,
+    Average, Band, Detrend, MAX_N_FFT, MAX_TOP_K_LENGTH, MIN_N_FFT, PowerSpectrumOptions, Scaling, WelchOptions,
+    validate_n_fft,
 };
 pub(crate) use welch::{POWER_TAPS, PRODUCT_TAPS};
 #[cfg(feature = "cube")]

@@ -83,6 +83,8 @@ pub enum Detrend {
     None,
     /// The segment's mean.
     Constant,
+    /// The segment's straight line of least squares, for which segments are copied.
+    Linear,
 }
 
 impl std::fmt::Display for Detrend {
@@ -90,8 +92,21 @@ impl std::fmt::Display for Detrend {
         f.write_str(match self {
             Self::None => "none",
             Self::Constant => "constant",
+            Self::Linear => "linear",
         })
     }
+}
+
+/// Average of the power of segments, as in `scipy.signal.welch`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Average {
+    /// The mean.
+    #[default]
+    Mean,
+    /// The median, over its bias for the power of noise: B. Allen et al., "FINDCHIRP", Phys. Rev. D 85 (2012), appendix B.
+    /// The power of each segment is in memory; a bin of which a segment is not finite is NaN. Not with a gain.
+    Median,
 }
 
 /// A Welch estimate: `segments` segments of `n_fft` samples, `hop` samples apart, from the start of a frame.
@@ -127,13 +142,17 @@ pub struct WelchOptions {
     /// Segments whose power is averaged, by their indices; all if `None`. Samples of the others are not read.
     #[serde(default)]
     pub chosen: Option<SegmentSet>,
+    /// Average of the power of segments.
+    #[serde(default)]
+    pub average: Average,
 }
 
 impl WelchOptions {
     /// An estimate from `segments` half-overlapping segments, scaling `power`, no detrending.
     pub const fn new(n_fft: usize, segments: usize) -> Self {
         let hop = if n_fft < 2 { 1 } else { n_fft / 2 };
-        Self { n_fft, hop, segments, scaling: Scaling::Power, detrend: Detrend::None, band: None, chosen: None }
+        let (scaling, detrend, average) = (Scaling::Power, Detrend::None, Average::Mean);
+        Self { n_fft, hop, segments, scaling, detrend, band: None, chosen: None, average }
     }
 
     /// The same estimate with segments `hop` samples apart.
@@ -195,6 +214,11 @@ impl WelchOptions {
     /// The same estimate with another detrending.
     pub const fn with_detrend(self, detrend: Detrend) -> Self {
         Self { detrend, ..self }
+    }
+
+    /// The same estimate with another average of segments.
+    pub const fn with_average(self, average: Average) -> Self {
+        Self { average, ..self }
     }
 
     /// The same estimate with peaks searched in some of the bins: `Some(first..end)`, or all with `None`.
@@ -270,6 +294,17 @@ impl WelchOptions {
             Some(band) => band.validate(operation, self.bins()),
             None => Ok(()),
         }
+    }
+
+    /// Checks that kernels compute the estimate: the public functions compose the others of it.
+    pub(crate) fn validate_for_kernels(&self, operation: &'static str) -> Result<(), ArgumentError> {
+        ensure(self.detrend != Detrend::Linear, operation, "detrend", self.detrend, "none or constant, of kernels")?;
+        self.validate_mean(operation, "mean, of kernels")
+    }
+
+    /// Checks that segments are averaged by the mean.
+    pub(crate) fn validate_mean(&self, operation: &'static str, expected: &str) -> Result<(), ArgumentError> {
+        ensure(self.average == Average::Mean, operation, "average", "median", expected)
     }
 
     /// Checks the number of peaks that are searched; errors name `operation`.

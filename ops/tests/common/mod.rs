@@ -85,6 +85,7 @@ pub fn definition(options: &WelchOptions) -> WelchDefinition {
         Scaling::Density { sample_rate } => PowerScaling::Density { sample_rate },
     };
     let WelchOptions { n_fft, hop, segments, detrend, .. } = *options;
+    assert_ne!(detrend, Detrend::Linear, "the definition subtracts means alone");
     WelchDefinition { n_fft, hop, segments, scaling, remove_mean: detrend == Detrend::Constant }
 }
 

@@ -56,6 +56,8 @@ def _welch(
     if scaling not in scalings:
         raise ValueError(f"scaling is {scaling!r}, but must be 'power', 'spectrum' or 'density'")
     within = "false" if band is None else f"true {number(band[0], 'band', 0)} {number(band[1], 'band')}"
+    if detrend not in (True, False):
+        raise ValueError(f"detrend is {detrend!r}, but must be True (the mean) or False")
     averaged = number(segments, "segments")
     return f"{n_fft} {hop} {averaged} {scalings[scaling]} {int(bool(detrend))} {within} false"
 

@@ -70,7 +70,8 @@ pub fn definition(options: &WelchOptions) -> WelchDefinition {
         Scaling::Spectrum => PowerScaling::Spectrum,
         Scaling::Density { sample_rate } => PowerScaling::Density { sample_rate },
     };
-    let WelchOptions { n_fft, hop, segments, detrend, .. } = *options;
+    let WelchOptions { n_fft, hop, segments, detrend, average, .. } = *options;
+    assert!(detrend != Detrend::Linear && average == Default::default(), "not in the definition: {options:?}");
     WelchDefinition { n_fft, hop, segments, scaling, remove_mean: detrend == Detrend::Constant }
 }
 

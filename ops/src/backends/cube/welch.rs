@@ -121,6 +121,7 @@ impl WelchCall {
         gain: Option<CubeTensor>,
         options: WelchOptions,
     ) -> Self {
+        options.validate_for_kernels("welch_psd").expect("kernels are given estimates that they compute");
         let gain = gain.map(contiguous).map(|gain| {
             let row_gain = row_gain(&gain);
             (gain, row_gain)

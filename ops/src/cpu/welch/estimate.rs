@@ -22,6 +22,7 @@ pub struct Estimate<'a, T> {
 impl<'a, T: Real> Estimate<'a, T> {
     /// The estimate with a window and perhaps a gain.
     pub fn new(window: &'a [T], gain: Option<&'a [T]>, options: &'a WelchOptions) -> Self {
+        options.validate_for_kernels("welch_psd").expect("kernels are given estimates that they compute");
         Self { window, gain, options, segments: FrameSegments::new(options) }
     }
 
@@ -99,6 +100,7 @@ pub(in crate::cpu) fn subtracted_mean<T: Real>(segment: &[T], detrend: Detrend) 
     match detrend {
         Detrend::None => T::zero(),
         Detrend::Constant => mean(segment),
+        Detrend::Linear => unreachable!("an estimate with a linear trend is composed of one without"),
     }
 }
 
