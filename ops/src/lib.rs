@@ -19,8 +19,8 @@
 //! | [`spectral_conv`] | input `[batch, in, n…]`, weights `[in, out, modes…]` → `[batch, out, n…]` | both |
 //!
 //! The module [`fft`] has Fourier transforms of any length, in the conventions of `torch.fft`: `fft::rfft(signal)?`.
-//! Complex values are a [`ComplexTensor`](fft::ComplexTensor) everywhere. The module [`options`] has the rarer options, [`trend`]
-//! trends of rows.
+//! Complex values are a [`ComplexTensor`](fft::ComplexTensor) everywhere. [`cross_spectra`] has cross spectra, coherence and
+//! transfer functions, [`trend`] trends of rows, [`options`] the rarer options.
 //!
 //! [`welch_peaks_from_host`](from_host::welch_peaks_from_host) does `welch_peaks` on frames in host memory, chunk by chunk.
 //!
@@ -118,9 +118,9 @@ mod spectral_shape;
 pub mod twiddles;
 
 pub use api::{
-    LocalMaxima, Peaks, SampleKind, WelchWeights, butterfly, fft, from_host, local_maxima, log_mel, long_conv, mel,
-    power_spectrum, power_spectrum_complex, spectral_conv, top_k, training, trend, welch_peaks, welch_peaks_complex,
-    welch_psd, welch_psd_complex,
+    LocalMaxima, Peaks, SampleKind, WelchWeights, butterfly, cross_spectra, fft, from_host, local_maxima, log_mel,
+    long_conv, mel, power_spectrum, power_spectrum_complex, spectral_conv, top_k, training, trend, welch_peaks,
+    welch_peaks_complex, welch_psd, welch_psd_complex,
 };
 pub use error::ArgumentError;
 pub use options::{

@@ -4,6 +4,7 @@
 mod butterfly;
 mod check;
 mod convolution;
+pub mod cross_spectra;
 pub mod fft;
 pub mod from_host;
 mod local_maxima;

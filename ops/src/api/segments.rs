@@ -1,8 +1,8 @@
 //! Segments of rows as tensors, for estimates that are composed of other operations.
 
-use burn::tensor::{Int, Tensor};
+use burn::tensor::{Int, Tensor, TensorData};
 
-use super::fft::frames;
+use super::fft::{ComplexTensor, frames, rfft};
 use super::peaks::top_k;
 use super::trend::detrended;
 use crate::error::ArgumentError;
@@ -19,6 +19,16 @@ pub(super) fn segments(rows: Tensor<2>, options: &WelchOptions) -> Result<Tensor
         None => whole,
     };
     Ok(detrended(whole, options.detrend))
+}
+
+/// One-sided spectra of the windowed segments of rows, `[rows, segments, bins]`.
+pub(super) fn spectra(
+    rows: Tensor<2>,
+    window: &Tensor<1>,
+    options: &WelchOptions,
+) -> Result<ComplexTensor<3>, ArgumentError> {
+    let windowed = segments(rows, options)? * window.clone().reshape([1, 1, options.n_fft]);
+    rfft(windowed)
 }
 
 /// Average over segments, `[rows, segments, bins]` → `[rows, bins]`.
@@ -46,4 +56,11 @@ pub(super) fn scale(window: &Tensor<1>, scaling: Scaling) -> Tensor<2> {
         Scaling::Density { sample_rate } => window.clone().square().sum() * sample_rate,
     };
     divisor.recip().reshape([1, 1])
+}
+
+/// Values `[1, bins]`: 2 for interior bins of a one-sided spectrum of `n_fft` points, 1 for the others.
+pub(super) fn one_sided<const D: usize>(n_fft: usize, like: &Tensor<D>) -> Tensor<2> {
+    let bins = n_fft / 2 + 1;
+    let factors: Vec<f64> = (0..bins).map(|bin| if bin > 0 && 2 * bin < n_fft { 2.0 } else { 1.0 }).collect();
+    Tensor::from_data(TensorData::new(factors, [1, bins]), (&like.device().inner(), like.dtype()))
 }

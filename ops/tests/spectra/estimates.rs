@@ -11,7 +11,7 @@ use firefly_ops::{
 use serde::Deserialize;
 
 use crate::common::{integers, noise, tensor, values};
-use crate::{BOTH, Fixtures, close, gradient_matches_differences, hann, tolerance};
+use crate::{BOTH, Fixtures, Parts, close, close_complex, gradient_matches_differences, hann, tolerance};
 
 #[derive(Deserialize)]
 pub struct Case {
@@ -23,6 +23,7 @@ pub struct Case {
     average: String,
     power: Vec<f64>,
     two_sided: Vec<f64>,
+    pub csd: Parts,
 }
 
 impl Case {
@@ -51,8 +52,10 @@ fn estimates_are_those_of_scipy() {
         let [x, y] = [0, 1].map(|channel| fixtures.row(channel, dtype));
         let what = format!("{options:?}, {dtype:?}");
         close(welch_psd(x.clone(), window.clone(), &options).unwrap(), &case.power, tolerance(dtype), &what);
-        let complex = welch_psd_complex(ComplexTensor::new(x, y), window, &options).unwrap();
+        let complex = welch_psd_complex(ComplexTensor::new(x.clone(), y.clone()), window.clone(), &options).unwrap();
         close(complex, &case.two_sided, tolerance(dtype), &what);
+        let csd = firefly_ops::cross_spectra::csd(x, y, window, &options).unwrap();
+        close_complex(csd, &case.csd, tolerance(dtype), &what);
     }
 }
 

@@ -1,12 +1,14 @@
-//! Trends and medians of segments: against SciPy and MNE, definitions, and differences in float64.
+//! Cross spectra, trends and medians: against SciPy and MNE, definitions, and differences in float64.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../common/mod.rs"]
 mod common;
+mod cross;
 mod estimates;
 
 use burn::tensor::{DType, Device, Tensor};
 use common::{tensor, values};
+use firefly_ops::fft::ComplexTensor;
 use firefly_ops::{Window, WindowSymmetry};
 use serde::Deserialize;
 
@@ -15,6 +17,7 @@ use serde::Deserialize;
 struct Fixtures {
     channels: Vec<Vec<f64>>,
     welch: Vec<estimates::Case>,
+    cross: cross::Case,
 }
 
 impl Fixtures {
@@ -31,10 +34,28 @@ impl Fixtures {
     }
 }
 
+/// Complex values of a fixture.
+#[derive(Deserialize)]
+struct Parts {
+    re: Vec<f64>,
+    im: Vec<f64>,
+}
+
 /// Checks real values: the largest error relative to the largest value.
 fn close<const D: usize>(found: Tensor<D>, expected: &[f64], tolerance: f64, what: &str) {
     let error = common::relative_error(&values(found), expected);
     assert!(error <= tolerance, "{what}: relative error {error:.1e}");
+}
+
+/// Checks complex values: the largest error relative to the largest magnitude.
+fn close_complex<const D: usize>(found: ComplexTensor<D>, expected: &Parts, tolerance: f64, what: &str) {
+    let (re, im) = (values(found.re), values(found.im));
+    let largest = expected.re.iter().zip(&expected.im).map(|(re, im)| re.hypot(*im)).fold(0.0, f64::max);
+    assert_eq!((re.len(), im.len()), (expected.re.len(), expected.im.len()), "{what}");
+    for (bin, (re, im)) in re.iter().zip(&im).enumerate() {
+        let error = (re - expected.re[bin]).hypot(im - expected.im[bin]) / largest;
+        assert!(error <= tolerance, "{what}, bin {bin}: relative error {error:.1e}");
+    }
 }
 
 fn hann(n: usize, dtype: DType) -> Tensor<1> {
