@@ -9,6 +9,7 @@ pub mod fft;
 pub mod from_host;
 mod local_maxima;
 mod mel;
+pub mod multitaper;
 mod peaks;
 mod psd;
 mod rows;

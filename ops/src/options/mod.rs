@@ -9,6 +9,7 @@
 //! assert_eq!(error.to_string(), "welch_psd: `hop` is 0, but must be at least 1");
 //! ```
 
+mod dpss;
 mod fft;
 mod local_maxima;
 mod mel;
@@ -19,6 +20,7 @@ mod welch;
 mod window;
 
 pub use crate::api::mel_filters;
+pub(crate) use dpss::prolate_sequence;
 pub use fft::{ConvolveMode, Direction, FftOptions, Norm};
 pub use local_maxima::{Interpolation, LocalMaximaOptions};
 pub use mel::{LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelOptions, MelScale, SpectrumKind};

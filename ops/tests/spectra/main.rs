@@ -1,10 +1,11 @@
-//! Cross spectra, trends and medians: against SciPy and MNE, definitions, and differences in float64.
+//! Cross spectra, multitaper estimates, trends and medians: against SciPy and MNE, definitions, and differences in float64.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../common/mod.rs"]
 mod common;
 mod cross;
 mod estimates;
+mod multitaper;
 
 use burn::tensor::{DType, Device, Tensor};
 use common::{tensor, values};
@@ -18,6 +19,8 @@ struct Fixtures {
     channels: Vec<Vec<f64>>,
     welch: Vec<estimates::Case>,
     cross: cross::Case,
+    dpss: Vec<multitaper::DpssCase>,
+    multitaper: Vec<multitaper::Case>,
 }
 
 impl Fixtures {
