@@ -70,6 +70,8 @@ enum Command {
     Peaks(commands::peaks::PeaksArgs),
     /// Averaged power spectrum of each channel
     Spectrum(commands::spectrum::SpectrumArgs),
+    /// Averaged power spectrum of the envelope of a band of each channel
+    Envelope(commands::envelope::EnvelopeArgs),
     /// Power over time and frequency, with tracks of the peaks
     Spectrogram(commands::spectrogram::SpectrogramArgs),
     /// Recordings: channels, sample rate, length, and omitted parts
@@ -130,7 +132,8 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     start_threads()?;
     match cli.command {
         Command::Peaks(arguments) => commands::peaks::run(&arguments),
-        Command::Spectrum(arguments) => commands::spectrum::run(&arguments),
+        Command::Spectrum(arguments) => commands::spectrum::run(&arguments, None),
+        Command::Envelope(arguments) => commands::envelope::run(arguments),
         Command::Spectrogram(arguments) => commands::spectrogram::run(&arguments),
         Command::Info(arguments) => commands::info::run(&arguments),
         Command::Devices(arguments) => commands::devices::run(&arguments),

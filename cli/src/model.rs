@@ -139,7 +139,7 @@ pub struct ModelRequest {
     pub may_be_fewer: bool,
     /// Search of local maxima instead of the strongest bins.
     pub search: Option<LocalMaximaSearch>,
-    /// Whether the mean of each segment is subtracted.
+    /// Whether the mean of each segment is subtracted, or its line.
     pub is_centred: bool,
     /// Frequencies among which peaks are searched; all, or those of a run's model, if `None`.
     #[serde(skip)]
@@ -180,6 +180,7 @@ impl ModelRequest {
             }
             ModelName::Universal => {
                 ensure!(options.window.is_none(), "--window is set by the model universal");
+                ensure!(options.average.is_none(), "--average is set by the model universal");
                 let config = universal(options, k, 1.0);
                 config.validate().map_err(of_option)?;
                 let (welch, open) = (config.options(), config.open_segments.map_or(0, |open| open.len()));
@@ -214,7 +215,7 @@ impl ModelRequest {
             k,
             may_be_fewer: search.k.is_none() && search.band.is_some(),
             search: search.maxima.search(exact_for_hann)?,
-            is_centred: welch.detrend == Detrend::Constant,
+            is_centred: welch.detrend != Detrend::None,
             band: search.band,
             weights,
             options: options.clone(),

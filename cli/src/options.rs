@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::value_parser;
 use firefly_app::files::ensure_no_input;
 use firefly_models::{Detrend, Scaling, WelchPeaksConfig, Window, WindowSymmetry};
+use firefly_ops::options::Average;
 use firefly_recordings::{NumberFormat, RATES, ReadOptions, Shard, Sources};
 
 use crate::segments::FrameSegments;
@@ -123,9 +124,12 @@ pub struct EstimateOptions {
     /// Scaling of power: power (|X|², unscaled), spectrum or density, as in SciPy [default: power]
     #[arg(long)]
     pub scaling: Option<ScalingName>,
-    /// What is subtracted from each segment: none or constant (its mean) [default: none]
+    /// What is subtracted from each segment: none, constant (its mean) or linear (its straight line) [default: none]
     #[arg(long, value_parser = detrend)]
     pub detrend: Option<Detrend>,
+    /// Average of the power of segments: mean or median, over its bias, which transients hardly move [default: mean]
+    #[arg(long, value_parser = average)]
+    pub average: Option<Average>,
 }
 
 impl EstimateOptions {
@@ -166,6 +170,7 @@ impl EstimateOptions {
             .with_symmetry(WindowSymmetry::Periodic)
             .with_scaling(self.scaling().at(sample_rate))
             .with_detrend(self.detrend())
+            .with_average(self.average)
     }
 
     /// The options that were given, by name.
@@ -176,6 +181,7 @@ impl EstimateOptions {
             (self.window.is_some(), "--window"),
             (self.scaling.is_some(), "--scaling"),
             (self.detrend.is_some(), "--detrend"),
+            (self.average.is_some(), "--average"),
         ];
         given.iter().filter(|(is_given, _)| *is_given).map(|(_, name)| *name).collect()
     }
@@ -184,7 +190,8 @@ impl EstimateOptions {
 impl fmt::Display for EstimateOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (n_fft, hop, window) = (self.n_fft(), self.hop(), self.window());
-        write!(f, "n_fft {n_fft}, hop {hop}, {window}, {} scaling, detrend {}", self.scaling(), self.detrend())
+        write!(f, "n_fft {n_fft}, hop {hop}, {window}, {} scaling, detrend {}", self.scaling(), self.detrend())?;
+        f.write_str(if self.average == Some(Average::Median) { ", median" } else { "" })
     }
 }
 
@@ -249,7 +256,16 @@ fn detrend(text: &str) -> Result<Detrend, String> {
     match text {
         "none" => Ok(Detrend::None),
         "constant" => Ok(Detrend::Constant),
-        _ => Err(unknown("detrending", text, &["none", "constant"])),
+        "linear" => Ok(Detrend::Linear),
+        _ => Err(unknown("detrending", text, &["none", "constant", "linear"])),
+    }
+}
+
+fn average(text: &str) -> Result<Average, String> {
+    match text {
+        "mean" => Ok(Average::Mean),
+        "median" => Ok(Average::Median),
+        _ => Err(unknown("average", text, &["mean", "median"])),
     }
 }
 

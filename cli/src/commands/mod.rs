@@ -2,6 +2,7 @@
 
 pub mod completions;
 pub mod devices;
+pub mod envelope;
 pub mod info;
 mod outcome;
 pub mod peaks;

@@ -4,11 +4,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use firefly_ops::options::Average;
 use firefly_recordings::Block;
 use serde::Serialize;
 use serde_json::json;
 
+use super::envelope::{MARGINS, envelope_power};
 use super::outcome::{CommandOutcome, formats, print, print_json};
 use crate::device::{DeviceOptions, names_of};
 use crate::job::{Job, complete, journal_of};
@@ -18,6 +20,7 @@ use crate::model::{DeviceModel, ModelRequest};
 use crate::options::{EstimateOptions, InputOptions};
 use crate::pipeline::OpenRecording;
 use crate::plot::{Curve, Curves, PlotFigure, PlotPage};
+use crate::search::FrequencyBand;
 use crate::summary::{ChannelReport, Summary};
 use crate::table::{ColumnValues, TableColumn, TableWriter};
 
@@ -40,7 +43,7 @@ pub struct SpectrumArgs {
     #[command(flatten)]
     input: InputOptions,
     #[command(flatten)]
-    estimate: EstimateOptions,
+    pub(super) estimate: EstimateOptions,
     #[command(flatten)]
     device: DeviceOptions,
     /// Write the spectra to this file: .parquet, .csv, .jsonl or .npy.
@@ -57,15 +60,25 @@ pub struct SpectrumArgs {
     json: bool,
 }
 
-/// Computes the spectra.
-pub fn run(arguments: &SpectrumArgs) -> Result<ExitCode> {
+/// Computes the spectra, of the signal or of its envelope in a band.
+pub fn run(arguments: &SpectrumArgs, band: Option<FrequencyBand>) -> Result<ExitCode> {
     let SpectrumArgs { input, estimate, out, plot, .. } = arguments;
+    let takes_mean = estimate.average != Some(Average::Median);
+    ensure!(takes_mean, "--average median: the spectrum of a whole recording is a mean; peaks and spectrogram take it");
+    let (command, of_band) = match band {
+        Some(band) => ("envelope", format!(", envelope of {band} Hz")),
+        None => ("spectrum", String::new()),
+    };
+    let described = format!("{estimate}{of_band}");
     let devices = arguments.device.open()?;
     let (format, plot_format) = formats(out.as_ref(), plot.as_ref())?;
     let request = ModelRequest::power(estimate, 1)?;
     let sources = input.sources(None, [out.as_ref(), plot.as_ref()])?;
-    let options = json!({ "spectrum": estimate.to_string(), "device": names_of(&devices, ",") });
-    let job = Job::new(&sources, &request, estimate.hop(), options, input.quiet);
+    let options = json!({ "spectrum": described, "device": names_of(&devices, ",") });
+    let mut job = Job::new(&sources, &request, estimate.hop(), options, input.quiet);
+    if band.is_some() {
+        job.framing.length *= MARGINS;
+    }
     let journal = journal_of(out.as_deref(), &sources)?;
     let table = match (out, format) {
         (Some(path), Some(format)) => {
@@ -88,7 +101,10 @@ pub fn run(arguments: &SpectrumArgs) -> Result<ExitCode> {
     let computations = devices.iter().map(|device| {
         let mut model = DeviceModel::new(&request);
         move |recording: OpenRecording, samples| {
-            let power = device.run(|device| model.power(device, recording, samples))?;
+            let power = device.run(|device| match &band {
+                Some(band) => envelope_power(device, recording, estimate, band, samples),
+                None => model.power(device, recording, samples),
+            })?;
             let bins = recording.bins(estimate.n_fft());
             let mut sums = PowerSums::none(recording.channels, bins);
             for (row, power) in power.chunks(bins).enumerate() {
@@ -98,14 +114,14 @@ pub fn run(arguments: &SpectrumArgs) -> Result<ExitCode> {
         }
     });
     let journal = job.run(journal, computations.collect(), |entry| spectra.take(entry))?;
-    let unit = format!("{} samples of a segment", estimate.n_fft());
+    let unit = format!("{} samples of a segment", job.framing.length);
     let computed = spectra.outcome.ensure_not_empty(spectra.summary.rows, &unit);
     let table = spectra.table.take();
     complete(journal, computed, || table.map_or(Ok(()), |table| table.finish()))?;
     if let (Some(path), Some(format)) = (plot, plot_format) {
-        let facts = [("estimate", estimate.to_string()), ("spectra", spectra.summary.channels.to_string())];
+        let facts = [("estimate", described.clone()), ("spectra", spectra.summary.channels.to_string())];
         let curves = Curves {
-            title: estimate.to_string(),
+            title: described.clone(),
             power: estimate.scaling().label(&spectra.unit),
             curves: &spectra.curves,
         };
@@ -114,8 +130,8 @@ pub fn run(arguments: &SpectrumArgs) -> Result<ExitCode> {
     }
     if arguments.json {
         print_json(&SpectraReport {
-            command: "spectrum",
-            estimate: estimate.to_string(),
+            command,
+            estimate: described,
             scaling: estimate.scaling().to_string(),
             n_fft: estimate.n_fft(),
             hop: estimate.hop(),
@@ -134,7 +150,7 @@ pub fn run(arguments: &SpectrumArgs) -> Result<ExitCode> {
             format!("\nsegments with samples that are not finite, left out: {count} of {}\n", spectra.summary.rows)
         }
     };
-    print(&format!("estimate: {estimate}\ndevice: {device}\n\n{summary}{left_out}{outcome}"))?;
+    print(&format!("estimate: {described}\ndevice: {device}\n\n{summary}{left_out}{outcome}"))?;
     Ok(spectra.outcome.status())
 }
 

@@ -3,6 +3,7 @@
 
 mod common;
 mod devices;
+mod envelope;
 mod help;
 #[cfg(unix)]
 mod inputs;

@@ -1,0 +1,89 @@
+//! `firefly envelope`: the averaged spectrum of the envelope of a band, in which repeated impacts are lines.
+
+use std::process::ExitCode;
+
+use anyhow::{Result, ensure};
+use burn::tensor::{DType, Device, Tensor, TensorData};
+use firefly_models::Detrend;
+use firefly_ops::fft::{ComplexTensor, ifft, rfft};
+use firefly_ops::{WindowSymmetry, welch_psd};
+use firefly_recordings::FrameSamples;
+
+use super::spectrum::{self, SpectrumArgs};
+use crate::options::EstimateOptions;
+use crate::peak_values::{read, read_power, replace_rows};
+use crate::pipeline::OpenRecording;
+use crate::row_scales::RowScales;
+use crate::search::FrequencyBand;
+use crate::segments::FrameSegments;
+
+const NOTES: &str = "\
+Samples are band-passed, and the magnitude of their analytic signal is the envelope, in the unit of the samples; its
+spectrum and lines are those of firefly spectrum, with --n-fft 4096 and --detrend constant unless something else is said.
+Each segment is filtered with half a segment of samples before and behind it, by a band-pass with sharp edges; segments
+without them, at both ends of a recording, are left out.
+
+Example:
+  firefly envelope recording.wav --band 1000..3000 --n-fft 2048";
+/// Samples that a segment is filtered with, per sample of it.
+pub const MARGINS: usize = 2;
+
+/// Arguments of `firefly envelope`.
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = NOTES, mut_arg("n_fft", |n_fft| n_fft.help("Samples per segment, 1 to 16777216 [default: 4096]")))]
+pub struct EnvelopeArgs {
+    /// Band that is passed, in hertz, both ends included: 500..5000, 50.. or ..5000; DC and half the sample rate never are
+    #[arg(long, value_name = "LOW..HIGH")]
+    band: FrequencyBand,
+    #[command(flatten)]
+    spectrum: SpectrumArgs,
+}
+
+/// Computes the spectra.
+pub fn run(mut arguments: EnvelopeArgs) -> Result<ExitCode> {
+    let estimate = &mut arguments.spectrum.estimate;
+    estimate.n_fft.get_or_insert(4096);
+    estimate.detrend.get_or_insert(Detrend::Constant);
+    spectrum::run(&arguments.spectrum, Some(arguments.band))
+}
+
+/// Power `[rows, bins]` of the envelopes of frames of a segment and its margins.
+pub fn envelope_power(
+    device: &Device,
+    recording: OpenRecording,
+    estimate: &EstimateOptions,
+    band: &FrequencyBand,
+    samples: FrameSamples,
+) -> Result<Vec<f64>> {
+    ensure!(recording.centre.is_none(), "an envelope is that of real samples, and these are complex");
+    let FrameSamples { mut rounded, wide_rows, wide } = samples;
+    let (n_fft, frame) = (estimate.n_fft(), MARGINS * estimate.n_fft());
+    let passed = band.bins(recording, frame)?;
+    let (first, end) = (passed.first.max(1), passed.end.min(frame.div_ceil(2)));
+    ensure!(first < end, "--band {band} has no frequency between 0 and half the sample rate");
+    let options = estimate.config(FrameSegments::adjacent(1), 1, recording.rate).options();
+    let power_of = |frames: Tensor<2>| -> Result<Tensor<2>> {
+        let (dtype, device) = (frames.dtype().into(), frames.device());
+        let window = estimate.window().tensor(n_fft, WindowSymmetry::Periodic, dtype, &device);
+        let envelope = envelope(frames, first, end)?.narrow(1, (frame - n_fft) / 2, n_fft);
+        Ok(welch_psd(envelope, window, &options)?)
+    };
+    let shape = [rounded.len() / frame, frame];
+    let scales = RowScales::of(&mut rounded, frame);
+    let frames = Tensor::from_data(TensorData::new(rounded, shape), device);
+    let mut power = read_power(power_of(frames)?, &scales)?;
+    if !wide_rows.is_empty() {
+        let wide = TensorData::new(wide, [wide_rows.len(), frame]);
+        let wide = power_of(Tensor::from_data(wide, (&Device::flex(), DType::F64)))?;
+        replace_rows(&mut power, &wide_rows, &read(wide)?);
+    }
+    Ok(power)
+}
+
+/// Magnitude of the analytic signal of the bins from `first` to `end` of rows.
+fn envelope(rows: Tensor<2>, first: usize, end: usize) -> Result<Tensor<2>> {
+    let frame = rows.dims()[1];
+    let passed = |part: Tensor<2>| part.narrow(1, first, end - first).pad([(first, frame - end)], 0.0) * 2.0;
+    let ComplexTensor { re, im } = rfft(rows)?.map(passed);
+    Ok(ifft(ComplexTensor::new(re, im))?.abs())
+}
