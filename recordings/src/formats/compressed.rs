@@ -5,8 +5,9 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use symphonia::core::codecs::audio::well_known::{
-    CODEC_ID_AAC, CODEC_ID_ALAC, CODEC_ID_FLAC, CODEC_ID_MP3, CODEC_ID_OPUS, CODEC_ID_PCM_F64BE, CODEC_ID_PCM_F64LE,
-    CODEC_ID_PCM_S32BE, CODEC_ID_PCM_S32LE, CODEC_ID_PCM_U32BE, CODEC_ID_PCM_U32LE,
+    CODEC_ID_AAC, CODEC_ID_ALAC, CODEC_ID_FLAC, CODEC_ID_MP3, CODEC_ID_OPUS, CODEC_ID_PCM_ALAW, CODEC_ID_PCM_F64BE,
+    CODEC_ID_PCM_F64LE, CODEC_ID_PCM_MULAW, CODEC_ID_PCM_S32BE, CODEC_ID_PCM_S32LE, CODEC_ID_PCM_U32BE,
+    CODEC_ID_PCM_U32LE,
 };
 use symphonia::core::codecs::audio::{AudioCodecParameters, AudioDecoder, AudioDecoderOptions};
 use symphonia::core::errors::Error;
@@ -169,8 +170,13 @@ impl CompressedReader {
         if parameters.codec == CODEC_ID_OPUS {
             return Err(opus(path, format, parameters));
         }
+        let mut known = parameters.clone();
+        // CAF states the bits before the companding.
+        if matches!(parameters.codec, CODEC_ID_PCM_ALAW | CODEC_ID_PCM_MULAW) {
+            (known.bits_per_sample, known.bits_per_coded_sample) = (None, None);
+        }
         let decoder = symphonia::default::get_codecs()
-            .make_audio_decoder(parameters, &AudioDecoderOptions::default())
+            .make_audio_decoder(&known, &AudioDecoderOptions::default())
             .map_err(failed)?;
         let channels = parameters.channels.as_ref().map_or(0, |channels| channels.count());
         let rate = parameters.sample_rate;

@@ -840,10 +840,15 @@ fn aiff_samples_of_32_and_64_bits_keep_their_digits() {
 
 /// A CAF file of two channels of 16-bit samples at 8 kHz, whose header announces so many bytes of samples.
 fn caf(announced: i64, samples: &[u8]) -> Vec<u8> {
+    caf_of(b"lpcm", [4, 1, 2, 16], announced, samples)
+}
+
+/// A CAF file of a format, with its bytes and samples per packet, channels and bits.
+fn caf_of(format: &[u8; 4], numbers: [u32; 4], announced: i64, samples: &[u8]) -> Vec<u8> {
     let chunk = |name: &[u8], length: i64, parts: &[&[u8]]| [name, &length.to_be_bytes(), &parts.concat()].concat();
     let little_endian = [0, 0, 0, 2];
-    let numbers: Vec<u8> = [4u32, 1, 2, 16].iter().flat_map(|number| number.to_be_bytes()).collect();
-    let description = chunk(b"desc", 32, &[&8000f64.to_be_bytes(), b"lpcm", &little_endian, &numbers]);
+    let numbers: Vec<u8> = numbers.iter().flat_map(|number| number.to_be_bytes()).collect();
+    let description = chunk(b"desc", 32, &[&8000f64.to_be_bytes(), format, &little_endian, &numbers]);
     [&b"caff\0\x01\0\0"[..], &description, &chunk(b"data", announced, &[&[0; 4], samples])].concat()
 }
 
@@ -877,6 +882,22 @@ fn truncated_aiff_and_caf_files_are_read_as_far_as_they_go() {
     }
     fs::write(&path, caf(404, &little[..395])).unwrap();
     assert_eq!(assert_noted(&path, true, "announces 404 bytes of samples, the file holds 399"), all[..196]);
+}
+
+#[test]
+fn companded_samples_of_caf_are_those_of_raw_files() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.caf");
+    let bytes: Vec<u8> = (0..=255).collect();
+    for (name, numbers) in [(b"alaw", NumberFormat::A_LAW), (b"ulaw", NumberFormat::MU_LAW)] {
+        let mut expected = Vec::new();
+        numbers.decode_samples(&bytes, &mut expected);
+        // libsndfile writes 8 bits, ffmpeg none.
+        for bits in [8, 0] {
+            fs::write(&path, caf_of(name, [1, 1, 1, bits], 260, &bytes)).unwrap();
+            assert_holds(&path, 1, Some(8000.0), &expected);
+        }
+    }
 }
 
 #[test]
