@@ -10,7 +10,7 @@ use clap::value_parser;
 use firefly_app::files::ensure_no_input;
 use firefly_models::{Detrend, Scaling, WelchPeaksConfig, Window, WindowSymmetry};
 use firefly_ops::options::Average;
-use firefly_recordings::{NumberFormat, RATES, ReadOptions, Shard, Sources};
+use firefly_recordings::{NumberFormat, RATES, ReadOptions, Shard, Sources, unit_of};
 
 use crate::segments::FrameSegments;
 
@@ -43,6 +43,9 @@ pub struct InputOptions {
     /// Column of times of a table, by title or by number from 0 [default: found by its title]
     #[arg(long, value_name = "NAME")]
     pub time_column: Option<String>,
+    /// Unit of a table's column of times: s, ms, us, ns, min or h [default: that of its title, or s]
+    #[arg(long, value_name = "UNIT", value_parser = units)]
+    pub units: Option<f64>,
     /// Pairs of channels are the in-phase and quadrature parts of complex samples, as in IQ recordings in WAV
     #[arg(long)]
     pub iq: bool,
@@ -53,6 +56,9 @@ pub struct InputOptions {
     /// Lines at the start of a table of text that are not read
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub skip_rows: usize,
+    /// Damaged lines of a table of text are NaN; the exit status stays 1
+    #[arg(long)]
+    pub repair: bool,
     /// Show no progress and no notes
     #[arg(long)]
     pub quiet: bool,
@@ -92,7 +98,9 @@ impl InputOptions {
             channels: self.channel.clone(),
             dataset: self.dataset.clone(),
             time_column: self.time_column.clone(),
+            units: self.units,
             skip_rows: self.skip_rows,
+            repair: self.repair,
             is_complex: self.iq,
             centre: self.centre,
             ignores_times: false,
@@ -282,6 +290,10 @@ fn centre(text: &str) -> Result<f64, String> {
         Ok(centre) if (0.0..=RATES[1]).contains(&centre) => Ok(centre),
         _ => Err(format!("`{text}` is not a centre frequency: a number from 0 to 1e12")),
     }
+}
+
+fn units(text: &str) -> Result<f64, String> {
+    unit_of(text).ok_or_else(|| unknown("unit of times", text, &["s", "ms", "us", "ns", "min", "h"]))
 }
 
 fn unknown(kind: &str, text: &str, names: &[&str]) -> String {

@@ -28,7 +28,7 @@ pub use error::{RecordingError, RecordingProblem};
 pub use folder::{distinct_names, find_recordings, stem};
 pub use formats::{
     Array, Format, Note, NumberFormat, RawReader, ReadOptions, RecordingLayout, SampleReader, UnknownNumberFormat,
-    npy_header, open, open_with,
+    npy_header, open, open_with, unit_of,
 };
 pub use frames::{Block, FrameReader, FrameSamples, Framing};
 pub use memory::{SampleMemory, available_memory};

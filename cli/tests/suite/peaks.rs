@@ -283,7 +283,7 @@ fn options_that_do_not_fit_one_recording_fail_it_alone() {
     for (name, rate) in [("a.csv", 64.0), ("b.csv", 8.0), ("c.csv", 64.0)] {
         let row = |(index, sample): (usize, f32)| format!("{},{sample}\n", index as f64 / rate);
         let rows: String = samples(1000).into_iter().enumerate().map(row).collect();
-        fs::write(input.join(name), format!("time,x\n{rows}")).unwrap();
+        fs::write(input.join(name), format!("time_s,x\n{rows}")).unwrap();
     }
     for device in ["cpu", "cpu:0,cpu:1"] {
         let options = ["--n-fft", "64", "--band", "10..14", "--device", device, "--out", text(&out)];

@@ -284,6 +284,41 @@ fn the_rate_of_the_command_counts_and_what_is_left_out_is_said() {
 }
 
 #[test]
+fn frames_within_gaps_of_times_and_damaged_lines_have_no_peaks() {
+    let folder = tempfile::tempdir().unwrap();
+    let (table, out) = (folder.path().join("x.csv"), folder.path().join("out.csv"));
+    // Milliseconds at 100 Hz; 960 rows are missing behind the 960th.
+    let time = |index: u32| 10 * (index + if index < 960 { 0 } else { 960 });
+    let mut lines: Vec<String> = (0..1920).map(|index| format!("{},{}", time(index), tone(index))).collect();
+    let written = |lines: &[String]| fs::write(&table, format!("time,x\n{}", lines.join("\n"))).unwrap();
+    let arguments = ["peaks", text(&table), "--units", "ms", "--n-fft", "64", "-k", "1", "--out", text(&out)];
+    written(&lines);
+    let output = run(&arguments);
+    assert!(output.status.success(), "{}", errors(&output));
+    assert!(errors(&output).contains("have gaps of 960 rows, which are NaN"), "{}", errors(&output));
+    // Frames of two segments: 96 samples.
+    let found = rows(&out);
+    assert_eq!(found.len(), 30);
+    for (frame, row) in found.iter().enumerate() {
+        assert!((number(row, "time_s") - 0.96 * frame as f64).abs() < 1e-9);
+        assert_eq!(number(row, "bin"), if (10..20).contains(&frame) { -1.0 } else { number(&found[0], "bin") });
+    }
+    // The line of the third frame is damaged.
+    lines[200] = "20".to_owned();
+    written(&lines);
+    let output = run(&arguments);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(errors(&output).contains("line 202 has no column 2; --repair makes it NaN"), "{}", errors(&output));
+    let output = run(&[&arguments[..], &["--repair"]].concat());
+    assert_eq!(output.status.code(), Some(1));
+    assert!(errors(&output).contains("damaged: 1 lines are no rows"), "{}", errors(&output));
+    let bins: Vec<f64> = rows(&out).iter().map(|row| number(row, "bin")).collect();
+    assert!(bins.len() == 30 && bins[2] == -1.0 && bins[1] == bins[29] && bins[3] > 0.0, "{bins:?}");
+    let output = run(&["peaks", text(&table), "--units", "fortnights"]);
+    assert!(errors(&output).contains("unknown unit of times `fortnights`"), "{}", errors(&output));
+}
+
+#[test]
 fn a_recording_is_described() {
     let folder = tempfile::tempdir().unwrap();
     let table = folder.path().join("x.csv");

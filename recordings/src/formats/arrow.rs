@@ -44,16 +44,8 @@ pub(super) struct TableReader {
     used: usize,
     /// Columns of a batch that are channels.
     columns: Vec<usize>,
-    times: Option<TimeCheck>,
+    pub(super) times: Option<Times>,
     layout: RecordingLayout,
-}
-
-/// Check of the times of the rows of later batches.
-struct TimeCheck {
-    column: usize,
-    /// Time that others are relative to.
-    base: i64,
-    times: Times,
 }
 
 impl TableReader {
@@ -67,7 +59,7 @@ impl TableReader {
         }
         let mut layout = RecordingLayout::default();
         let (schema, batches) = parsed(format, || match format {
-            Format::Parquet => of_parquet(path, &mut layout),
+            Format::Parquet => of_parquet(path, None, &mut layout),
             _ => of_arrow(path, &mut layout),
         })?;
         if layout.length == Some(0) {
@@ -77,12 +69,12 @@ impl TableReader {
         if !reader.next_batch()? {
             return Err(RecordingProblem::NoSamples);
         }
-        reader.choose_columns(&schema, options)?;
+        reader.choose_columns(path, &schema, options)?;
         Ok(reader)
     }
 
     /// Decides from the schema and the first rows what the columns are.
-    fn choose_columns(&mut self, schema: &Schema, options: &ReadOptions) -> Result<(), RecordingProblem> {
+    fn choose_columns(&mut self, path: &Path, schema: &Schema, options: &ReadOptions) -> Result<(), RecordingProblem> {
         let Some(batch) = self.batch.as_ref() else { return Ok(()) };
         let first = batch.slice(0, batch.num_rows().min(FIRST_ROWS));
         let titles: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
@@ -94,8 +86,14 @@ impl TableReader {
             let names: Vec<&str> = index.iter().map(|place| titles[*place].as_str()).collect();
             self.layout.remark(format!("pandas' index is left out: {}", names.join(", ")));
         }
-        let table =
-            TableColumns { format: self.format, titles: &titles, units: &[], numeric: &numeric, left_out: &index };
+        let table = TableColumns {
+            format: self.format,
+            titles: &titles,
+            units: &[],
+            given_unit: options.units,
+            numeric: &numeric,
+            left_out: &index,
+        };
         if numeric.is_empty() {
             return Err(self.format.problem("it has no column of numbers"));
         }
@@ -105,20 +103,25 @@ impl TableReader {
             values
         };
         let Axis { channels, times } = table.axis(values, options, &mut self.layout)?;
-        self.times = times.map(|(column, times)| TimeCheck { column, base: 0, times });
+        self.times = times;
         let timed = types().enumerate().find_map(|(place, kind)| Some((place, seconds_of(kind)?)));
         if let Some((column, unit)) = timed {
             if self.layout.rate.is_none() && options.rate.is_none() && !options.ignores_times {
                 let (base, values) = times_of(first.column(column).as_ref(), None);
-                let times = Times::of(&titles[column], &values, unit).map_err(|reason| self.format.problem(reason))?;
+                let times = Times::of(column, &titles[column], &values, unit);
+                let mut times = times.map_err(|reason| self.format.problem(reason))?;
+                times.base = base;
                 self.layout.rate = times.rate();
-                self.times = Some(TimeCheck { column, base, times });
+                self.times = Some(times);
             } else {
                 self.layout.remark(format!("column `{}` holds times and is left out", titles[column]));
             }
         }
-        if let Some(check) = &mut self.times {
-            check.rows(batch, first.num_rows()).map_err(|reason| self.format.problem(reason))?;
+        if let Some(times) = &mut self.times {
+            if self.format == Format::Parquet {
+                self.layout.length = Some(length_by_times(path, times.clone())?);
+            }
+            check_rows(times, batch).map_err(|reason| self.format.problem(reason))?;
         }
         let is_wide = |column: &usize| {
             let kind = kind_of_values(schema.field(*column).data_type());
@@ -137,10 +140,14 @@ impl TableReader {
         loop {
             self.batch = parsed(self.format, || self.batches.next().transpose())?;
             match &self.batch {
-                None => return Ok(false),
+                None => {
+                    let note = self.times.as_mut().and_then(Times::note);
+                    note.into_iter().for_each(|note| self.layout.remark(note));
+                    return Ok(false);
+                }
                 Some(batch) if batch.num_rows() == 0 => {}
                 Some(batch) => {
-                    let checked = self.times.as_mut().map_or(Ok(()), |check| check.rows(batch, 0));
+                    let checked = self.times.as_mut().map_or(Ok(()), |times| check_rows(times, batch));
                     return checked.map(|()| true).map_err(|reason| self.format.problem(reason));
                 }
             }
@@ -174,27 +181,38 @@ impl SampleReader for TableReader {
     decoded_reads!();
 }
 
-impl TimeCheck {
-    /// Checks the times of the rows of a batch from one of them on.
-    fn rows(&mut self, batch: &RecordBatch, from: usize) -> Result<(), String> {
-        let column = batch.column(self.column).slice(from, batch.num_rows() - from);
-        let values = if is_number(column.data_type()) {
-            let mut values = vec![0.0; column.len()];
-            fill(column.as_ref(), values.iter_mut());
-            values
-        } else {
-            times_of(column.as_ref(), Some(self.base)).1
-        };
-        values.into_iter().try_for_each(|value| self.times.push(value))
-    }
+/// Adds the times of the rows of a batch.
+fn check_rows(times: &mut Times, batch: &RecordBatch) -> Result<(), String> {
+    let column = batch.column(times.column);
+    let values = if is_number(column.data_type()) {
+        let mut values = vec![0.0; column.len()];
+        fill(column.as_ref(), values.iter_mut());
+        values
+    } else {
+        times_of(column.as_ref(), Some(times.base)).1
+    };
+    values.into_iter().try_for_each(|value| times.push(value))
 }
 
-/// Schema and batches of the columns of numbers and times of a Parquet file; its rows go to the layout.
-fn of_parquet(path: &Path, layout: &mut RecordingLayout) -> Result<(Schema, Batches), ArrowError> {
+/// Rows of a Parquet file, those that are missing by its times among them.
+fn length_by_times(path: &Path, mut times: Times) -> Result<u64, RecordingProblem> {
+    let format = Format::Parquet;
+    let column = times.column;
+    let (_, mut batches) = parsed(format, || of_parquet(path, Some(column), &mut RecordingLayout::default()))?;
+    times.column = 0;
+    while let Some(batch) = parsed(format, || batches.next().transpose())? {
+        check_rows(&mut times, &batch).map_err(|reason| format.problem(reason))?;
+    }
+    Ok(times.rows)
+}
+
+/// Schema and batches of the columns of numbers and times of a Parquet file, or of one of them; its rows go to the layout.
+fn of_parquet(path: &Path, only: Option<usize>, layout: &mut RecordingLayout) -> Result<(Schema, Batches), ArrowError> {
     let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?;
     let schema = builder.schema().clone();
     layout.length = Some(u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0));
     let columns = columns_that_count(&schema, layout);
+    let columns = only.map_or_else(|| columns.clone(), |place| vec![columns[place]]);
     let mask = ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied());
     let batches = builder.with_projection(mask).with_batch_size(BATCH).build()?;
     Ok((schema.project(&columns)?, Box::new(batches)))
@@ -442,8 +460,12 @@ mod tests {
         let text: ArrayRef = Arc::new(StringArray::from(vec!["a", "b", "c", "d"]));
         let columns = vec![("day", dates), ("y", y), ("h", h), ("cents", Arc::new(cents) as ArrayRef), ("name", text)];
         for path in written(folder.path(), columns, None) {
-            let problem = read(&path, &ReadOptions::default()).unwrap_err().to_string();
-            assert!(problem.contains("are not evenly spaced"), "{problem}");
+            let (samples, layout) = read(&path, &ReadOptions::default()).unwrap();
+            assert_eq!((samples.len(), samples[..6].iter().filter(|value| value.is_nan()).count()), (7 * 3, 1));
+            assert!(samples[6..15].iter().all(|value| value.is_nan()) && samples[15] == 2.0, "{samples:?}");
+            // That of Parquet is in the file.
+            assert!(layout.length.is_none_or(|length| length == 7), "{layout:?}");
+            assert!(layout.notes.iter().any(|note| note.to_string().contains("gaps of 3 rows")), "{:?}", layout.notes);
             let (samples, layout) = read(&path, &ReadOptions { rate: Some(5.0), ..ReadOptions::default() }).unwrap();
             assert_eq!(samples[..3], [4e9, 0.5, 1.25]);
             assert_eq!((samples[3], samples[4].is_nan(), samples[5]), (1.0, true, -2.5));
@@ -473,6 +495,35 @@ mod tests {
         for path in written(folder.path(), columns, Some("{\"index_columns\": [\"id\"]}")) {
             let (samples, layout) = read(&path, &ReadOptions::default()).unwrap();
             assert_eq!((layout.titles, samples[2..4].to_vec()), (vec!["t".to_owned(), "x".into()], vec![1.0, 1.0]));
+        }
+    }
+
+    #[test]
+    fn gaps_behind_the_first_batch_are_in_the_length_and_backward_times_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let table = |jump: i64| {
+            let times =
+                (0..40_000).map(|row| 1_577_836_800_000_000_000 + 1_000_000 * (row + jump * i64::from(row >= 30_000)));
+            let time: ArrayRef = Arc::new(TimestampNanosecondArray::from_iter_values(times));
+            let x: ArrayRef = Arc::new(Float32Array::from_iter_values((0..40_000).map(|row| row as f32)));
+            written(folder.path(), vec![("when", time), ("x", x)], None)
+        };
+        for path in table(500) {
+            assert!(crate::open(&path).unwrap().layout().length.is_none_or(|length| length == 40_500));
+            let (samples, layout) = read(&path, &ReadOptions::default()).unwrap();
+            assert!((layout.rate.unwrap() - 1000.0).abs() < 1e-9 && samples.len() == 40_500);
+            let right = |(row, value): (usize, &f64)| match row {
+                30_000..30_500 => value.is_nan(),
+                30_500.. => *value == row as f64 - 500.0,
+                _ => *value == row as f64,
+            };
+            assert!(samples.iter().enumerate().all(right));
+            let units = ReadOptions { units: Some(1e-3), ..ReadOptions::default() };
+            assert!(crate::open_with(&path, &units).err().unwrap().to_string().contains("--units is for columns"));
+        }
+        for path in table(-500) {
+            let problem = read(&path, &ReadOptions::default()).unwrap_err().to_string();
+            assert!(problem.contains("from row 30000 to 30001"), "{problem}");
         }
     }
 

@@ -15,6 +15,7 @@ use symphonia::core::formats::probe::Hint;
 use symphonia::core::formats::{FormatReader, TrackType};
 use symphonia::core::io::{MediaSource, MediaSourceStream};
 
+use super::gaps::fill_gap;
 use super::raw::{SampleValue, decoded_reads, read_full};
 use super::{Format, RecordingLayout, SampleReader};
 use crate::error::RecordingProblem;
@@ -335,10 +336,7 @@ impl CompressedReader {
                 break;
             }
             let channels = self.layout.channels;
-            let missing = usize::try_from(self.missing).unwrap_or(usize::MAX).min(count - read);
-            block.resize(block.len() + missing * channels, T::of_f64(f64::NAN));
-            self.missing -= missing as u64;
-            read += missing;
+            read += fill_gap(block, &mut self.missing, count - read, channels);
             let taken = ((self.decoded.len() - self.used) / channels).min(count - read);
             let samples = &self.decoded[self.used..self.used + taken * channels];
             block.extend(samples.iter().map(|sample| T::of_f64(*sample)));

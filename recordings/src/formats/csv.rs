@@ -21,7 +21,7 @@ const MISSING: [&str; 9] = ["", "na", "n/a", "#n/a", "null", "none", "-", "--", 
 /// Table of numbers with or without a line of titles, separated by commas, semicolons, tabs, bars or spaces.
 ///
 /// The first rows decide which columns are numbers; columns of text, empty ones, numbers of rows and times are left out.
-/// Times give the sample rate. A missing value is NaN.
+/// Times give the sample rate. A missing value is NaN, as are damaged lines if the caller wants them repaired.
 pub(super) struct CsvReader {
     lines: Lines,
     separator: u8,
@@ -29,7 +29,7 @@ pub(super) struct CsvReader {
     columns: Vec<usize>,
     /// Columns that were empty in the first rows.
     blank: Vec<usize>,
-    times: Option<(usize, Times)>,
+    pub(super) times: Option<Times>,
     layout: RecordingLayout,
     /// Rows read in advance.
     ahead: Vec<f64>,
@@ -39,6 +39,9 @@ pub(super) struct CsvReader {
     cells: usize,
     /// Error of the row behind those that were read.
     failed: Option<RecordingProblem>,
+    is_repaired: bool,
+    /// Lines that are damaged so far, and the first of them.
+    damaged: (u64, Option<String>),
 }
 
 /// A cell of a row.
@@ -86,6 +89,8 @@ impl CsvReader {
             missing: 0,
             cells: 0,
             failed: None,
+            is_repaired: options.repair,
+            damaged: Default::default(),
         };
         reader.read_first_rows(&head, options)?;
         Ok(reader)
@@ -109,7 +114,10 @@ impl CsvReader {
         let at = |row: &Vec<Cell>, column: usize| row.get(column).copied().unwrap_or(Cell::Missing);
         let kind = |column| rows.iter().map(|row| at(row, column)).find(|cell| *cell != Cell::Missing);
         let kinds: Vec<Option<Cell>> = (0..count).map(kind).collect();
-        let values = |column: usize| rows.iter().map(|row| at(row, column).value()).collect::<Vec<f64>>();
+        let values = |column: usize| {
+            let values = rows.iter().map(|row| at(row, column).value());
+            values.filter(|value| !options.repair || value.is_finite()).collect::<Vec<f64>>()
+        };
         let numeric: Vec<usize> = (0..count).filter(|column| matches!(kinds[*column], Some(Cell::Number(_)))).collect();
         if numeric.is_empty() {
             let shown: String = String::from_utf8_lossy(&first.text).chars().take(60).collect();
@@ -124,6 +132,7 @@ impl CsvReader {
             format: Format::Csv,
             titles: &titles,
             units: &head.units,
+            given_unit: options.units,
             numeric: &numeric,
             left_out: if has_index { &index } else { &[] },
         };
@@ -158,39 +167,54 @@ impl CsvReader {
             texts => channels.iter().map(|column| texts.get(*column).cloned().unwrap_or_default()).collect(),
         };
         (self.layout.titles, self.layout.units) = (pick(&titles), pick(&head.units));
-        (self.cells, self.columns) = (count, channels);
+        (self.cells, self.columns, self.times) = (count, channels, times);
         let mut ahead = Vec::with_capacity(rows.len() * self.columns.len());
         for line in &lines {
             self.push_row(line, &mut ahead)?;
         }
-        (self.ahead, self.times) = (ahead, times);
+        self.ahead = ahead;
         Ok(())
     }
 
-    /// Appends the channels of a row.
+    /// Appends the channels of a row. Those of a damaged one that is repaired are NaN, or left to a gap if it has no time.
     fn push_row(&mut self, line: &Line, out: &mut Vec<f64>) -> Result<(), RecordingProblem> {
-        let cells = texts(&line.text, self.separator);
-        let problem = |reason: String| Err(Format::Csv.problem(format!("line {}{reason}", line.number)));
+        let (first, cells) = (out.len(), texts(&line.text, self.separator));
+        let (mut reason, mut rows) = (self.push_cells(&cells, out).err(), 1);
+        if let Some(times) = self.times.as_mut().filter(|_| reason.is_none() || self.is_repaired)
+            && let Err(uneven) = times.push(cells.get(times.column).map_or(f64::NAN, |text| cell(text).value()))
+        {
+            reason.get_or_insert(format!(": {uneven}"));
+            rows = 0;
+        }
+        let Some(reason) = reason.map(|reason| format!("line {}{reason}", line.number)) else { return Ok(()) };
+        if !self.is_repaired {
+            return Err(Format::Csv.problem(reason + "; --repair makes it NaN"));
+        }
+        self.damaged.0 += 1;
+        self.damaged.1.get_or_insert(reason);
+        out.truncate(first);
+        out.resize(first + rows * self.columns.len(), f64::NAN);
+        Ok(())
+    }
+
+    /// Appends the channels of the cells of a line, or returns what is wrong with it, behind its number.
+    fn push_cells(&mut self, cells: &[&str], out: &mut Vec<f64>) -> Result<(), String> {
         if cells.iter().skip(self.cells).any(|text| cell(text) != Cell::Missing) {
-            return problem(format!(" has more than {} columns", self.cells));
+            return Err(format!(" has more than {} columns", self.cells));
         }
         let holds = |column: &&usize| cells.get(**column).is_some_and(|text| cell(text) != Cell::Missing);
         if let Some(column) = self.blank.iter().find(holds) {
-            return problem(format!(": column {} was empty in the first {FIRST_ROWS} rows", column + 1));
+            return Err(format!(": column {} was empty in the first {FIRST_ROWS} rows", column + 1));
         }
         for &column in &self.columns {
-            let Some(text) = cells.get(column) else { return problem(format!(" has no column {}", column + 1)) };
+            let Some(text) = cells.get(column) else { return Err(format!(" has no column {}", column + 1)) };
             match cell(text) {
-                Cell::Text => return problem(format!(": `{text}` in column {} is not a number", column + 1)),
+                Cell::Text => return Err(format!(": `{text}` in column {} is not a number", column + 1)),
                 cell => {
                     self.missing += u64::from(cell == Cell::Missing);
                     out.push(cell.value());
                 }
             }
-        }
-        if let Some((column, times)) = &mut self.times {
-            let time = cells.get(*column).map_or(f64::NAN, |text| cell(text).value());
-            return times.push(time).or_else(|reason| problem(format!(": {reason}")));
         }
         Ok(())
     }
@@ -206,7 +230,7 @@ impl CsvReader {
             match self.next_row(&mut values) {
                 Ok(true) => {
                     block.extend(values.iter().map(|value| T::of_f64(*value)));
-                    read += 1;
+                    read += values.len() / channels;
                 }
                 Ok(false) => break,
                 Err(problem) => self.failed = Some(problem),
@@ -224,6 +248,13 @@ impl CsvReader {
         let missing = std::mem::take(&mut self.missing);
         if missing > 0 {
             self.layout.remark(format!("{missing} cells have no value: frames with them have no peaks"));
+        }
+        if let Some(note) = self.times.as_mut().and_then(Times::note) {
+            self.layout.remark(note);
+        }
+        if let (count, Some(first)) = std::mem::take(&mut self.damaged) {
+            self.layout
+                .lost(format!("damaged: {count} lines are no rows, and their samples are NaN; the first: {first}"));
         }
         Ok(false)
     }

@@ -5,6 +5,7 @@ use std::io::{Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 
+use super::gaps::{MOST_GAP, fill_gap};
 use super::raw::{NumberFormat, SampleValue, decoded_reads, read_full};
 use super::{Format, LATIN, RecordingLayout, SampleReader, utf8};
 use crate::error::RecordingProblem;
@@ -17,8 +18,6 @@ const MOST_SIGNALS: usize = 4096;
 const MOST_RECORD_BYTES: usize = 1 << 28;
 /// Labels of signals that hold text or triggers.
 const NO_SIGNALS: [&str; 3] = ["EDF Annotations", "BDF Annotations", "Status"];
-/// Longest gap that is filled, in samples; a longer one is a damaged time.
-const MAX_GAP: f64 = 1e12;
 /// Most digits of a physical range that f32 holds beside the bits of a sample.
 const WIDE_RATIO: f64 = 256.0;
 
@@ -64,7 +63,7 @@ impl Onsets {
             let first = *self.first.get_or_insert(onset);
             ((onset - first) * self.rate - self.position as f64).round()
         });
-        let missing = if missing > 0.0 && missing < MAX_GAP { missing as u64 } else { 0 };
+        let missing = if missing > 0.0 && missing < MOST_GAP { missing as u64 } else { 0 };
         self.position += missing + samples as u64;
         missing
     }
@@ -190,10 +189,7 @@ impl EdfReader {
                 break;
             }
             if self.missing > 0 {
-                let filled = usize::try_from(self.missing).unwrap_or(usize::MAX).min(count - read);
-                block.resize(block.len() + filled * channels, T::of_f64(f64::NAN));
-                self.missing -= filled as u64;
-                read += filled;
+                read += fill_gap(block, &mut self.missing, count - read, channels);
                 continue;
             }
             let taken = (self.samples_per_record - self.used).min(count - read);

@@ -10,6 +10,7 @@ mod chosen;
 mod compressed;
 mod csv;
 mod edf;
+mod gaps;
 mod hdf5;
 mod mat;
 mod miniseed;
@@ -36,8 +37,10 @@ use serde::Serialize;
 
 pub use array::Array;
 pub(crate) use chosen::choose;
+use gaps::with_gaps;
 pub use npy::npy_header;
 pub use raw::{NumberFormat, RawReader, UnknownNumberFormat};
+pub use times::unit_of;
 
 use crate::error::RecordingProblem;
 
@@ -118,10 +121,14 @@ pub struct ReadOptions {
     pub dataset: Option<String>,
     /// Column of times of a table, by title, or by number from 0.
     pub time_column: Option<String>,
+    /// Seconds of the unit of a table's column of times, instead of what its title says.
+    pub units: Option<f64>,
     /// Whether rows of a table follow each other whatever their times, which give no rate.
     pub ignores_times: bool,
     /// Lines at the start of a table of text that are not read.
     pub skip_rows: usize,
+    /// Whether damaged lines of a table of text are NaN; else reading ends there.
+    pub repair: bool,
     /// Whether pairs of channels are the parts of complex samples.
     pub is_complex: bool,
     /// Frequency in hertz that frequency 0 of a complex recording stands for, instead of what the file says.
@@ -134,7 +141,7 @@ pub trait SampleReader: Send {
     fn layout(&self) -> &RecordingLayout;
 
     /// Appends up to `count` samples of each channel to `block`, interleaved `[count, channels]`, and returns their
-    /// number per channel: fewer than `count` at the end of the recording or before a damaged place only, 0 after it.
+    /// number per channel: fewer than `count` at the end of the recording, before a damaged place or beside a gap, 0 after it.
     ///
     /// # Errors
     /// If the file can't be read or is damaged.
@@ -206,8 +213,10 @@ pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Box<dyn SampleRea
         Format::Npy => Box::new(npy::open(path)?),
         Format::Npz => Box::new(npz::open(path)?),
         Format::Safetensors => Box::new(safetensors::open(path)?),
-        Format::Csv => Box::new(csv::CsvReader::open(path, options)?),
-        Format::Parquet | Format::Arrow => Box::new(arrow::TableReader::open(path, format, options)?),
+        Format::Csv => with_gaps(csv::CsvReader::open(path, options)?, Vec::new(), "", |table| table.times.as_mut()),
+        Format::Parquet | Format::Arrow => {
+            with_gaps(arrow::TableReader::open(path, format, options)?, Vec::new(), "", |table| table.times.as_mut())
+        }
         Format::Mat => Box::new(mat::open(path)?),
         Format::BrainVision => Box::new(brainvision::open(path)?),
         Format::Wfdb => Box::new(wfdb::open(path)?),
@@ -230,11 +239,17 @@ pub(crate) fn ensure_options(
         return Err(RecordingProblem::Option { option: "--dataset", kind });
     }
     let is_table = matches!(format, Some(Format::Csv | Format::Parquet | Format::Arrow));
-    if options.time_column.is_some() && !is_table {
-        return Err(RecordingProblem::Option { option: "--time-column", kind: "tables" });
-    }
-    if options.skip_rows > 0 && format != Some(Format::Csv) {
-        return Err(RecordingProblem::Option { option: "--skip-rows", kind: "tables of text" });
+    // Damaged packets of FLAC and Ogg are NaN in any case.
+    let is_repaired = matches!(format, Some(Format::Csv | Format::Flac | Format::Ogg));
+    for (is_refused, option, kind) in [
+        (options.time_column.is_some() && !is_table, "--time-column", "tables"),
+        (options.units.is_some() && !is_table, "--units", "tables"),
+        (options.skip_rows > 0 && format != Some(Format::Csv), "--skip-rows", "tables of text"),
+        (options.repair && !is_repaired, "--repair", "tables of text, FLAC and Ogg"),
+    ] {
+        if is_refused {
+            return Err(RecordingProblem::Option { option, kind });
+        }
     }
     Ok(())
 }

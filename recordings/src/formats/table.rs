@@ -10,6 +10,8 @@ pub(super) struct TableColumns<'a> {
     pub(super) format: Format,
     pub(super) titles: &'a [String],
     pub(super) units: &'a [String],
+    /// Seconds of the unit of times that the caller gives, instead of the column's own.
+    pub(super) given_unit: Option<f64>,
     /// Columns of numbers.
     pub(super) numeric: &'a [usize],
     /// Columns of numbers that are known not to be channels.
@@ -19,7 +21,7 @@ pub(super) struct TableColumns<'a> {
 /// Columns that are channels, and the one that gives the sample rate.
 pub(super) struct Axis {
     pub(super) channels: Vec<usize>,
-    pub(super) times: Option<(usize, Times)>,
+    pub(super) times: Option<Times>,
 }
 
 /// A column of times, and the seconds of its unit if they are known.
@@ -41,7 +43,7 @@ impl TableColumns<'_> {
     ) -> Result<Axis, RecordingProblem> {
         let mut channels: Vec<usize> = self.numeric.to_vec();
         let time = match &options.time_column {
-            Some(name) => Some(self.named_time(name, layout)?),
+            Some(name) => Some(self.named_time(name)?),
             None => self.time(&values, options, &mut channels, layout),
         };
         channels.retain(|column| {
@@ -60,28 +62,32 @@ impl TableColumns<'_> {
                 (true, _) => layout.remark(format!("column {name} holds times and is left out")),
                 (false, None) => layout.remark(format!("column {name} holds times of an unknown unit and is left out")),
                 (false, Some(unit)) => {
-                    let found = Times::of(self.title(column), &values(column), unit);
+                    if self.unit(column).or_else(|| TimeTitle::of(self.title(column))?.stated).is_none() {
+                        layout.remark(format!("times of column {name} are taken for seconds; --units says otherwise"));
+                    }
+                    let found = Times::of(column, self.title(column), &values(column), unit);
                     let found = found.map_err(|reason| self.format.problem(reason))?;
                     layout.rate = found.rate();
-                    times = Some((column, found));
+                    times = Some(found);
                 }
             }
+        } else if self.given_unit.is_some() {
+            return Err(RecordingProblem::Option { option: "--units", kind: "columns of times that are numbers" });
         }
         Ok(Axis { channels, times })
     }
 
     /// The column that the caller names.
-    fn named_time(&self, name: &str, layout: &mut RecordingLayout) -> Result<TimeColumn, RecordingProblem> {
+    fn named_time(&self, name: &str) -> Result<TimeColumn, RecordingProblem> {
         let count = self.titles.len().max(self.numeric.iter().max().map_or(0, |last| last + 1));
         let column = number_of(name, self.titles, count)?;
         if !self.numeric.contains(&column) {
             return Err(self.format.problem(format!("its column {} is not one of numbers", self.name(column))));
         }
-        let unit = self.unit(column).or_else(|| TimeTitle::of(self.title(column))?.unit);
-        if unit.is_none() {
-            layout.remark(format!("times of column {} are taken for seconds", self.name(column)));
-        }
-        Ok(TimeColumn { column, unit: unit.or(Some(1.0)) })
+        Ok(TimeColumn {
+            column,
+            unit: self.unit(column).or_else(|| TimeTitle::of(self.title(column))?.unit).or(Some(1.0)),
+        })
     }
 
     /// The column of times by its title, or because it is the first and rises by equal steps. Columns that are neither
@@ -141,7 +147,7 @@ impl TableColumns<'_> {
         let unit = self.unit(first).or_else(|| self.title(first).is_empty().then_some(1.0));
         let taken = match unit {
             Some(_) => "is taken for times",
-            None => "is left out; --time-column takes it for times",
+            None => "is left out; --time-column or --units takes it for times",
         };
         layout.remark(format!("column {name} rises by equal steps of {} and {taken}", without_rounding(step)));
         unit.map(|unit| TimeColumn { column: first, unit: Some(unit) })
@@ -152,7 +158,7 @@ impl TableColumns<'_> {
     }
 
     fn unit(&self, column: usize) -> Option<f64> {
-        unit_of(self.units.get(column)?)
+        self.given_unit.or_else(|| unit_of(self.units.get(column)?))
     }
 
     /// Title of a column, or its number, for messages.

@@ -667,15 +667,129 @@ fn columns_of_times_are_no_channels_and_have_to_be_even() {
     assert_eq!(read(&timed("when", 0.125), &column).1.rate, Some(8.0));
     let skipped = ReadOptions { skip_rows: 2, ..ReadOptions::default() };
     assert_eq!(read(&format!("Device,1\nSerial,2\n{}", timed("time", 0.25)), &skipped).1.rate, Some(4.0));
-    for change in [|index: usize| index + 1000 * usize::from(index > 20), |index| index % 30, |index| index / 10] {
+    for change in [|index: usize| 10 * index + 6 * usize::from(index > 20), |index| index % 30, |index| index / 10] {
         fs::write(&path, table("time,x,y\n", |index, x, y| format!("{},{x},{y}", change(index)))).unwrap();
         assert!(problem(&path).contains("are not evenly spaced"), "{}", problem(&path));
         assert_eq!(noted(&path, &given).0, values(80));
     }
     // Behind the rows that are read first.
-    let late = (0..3000).map(|row| format!("{},1\n", row + usize::from(row > 2000) * 50)).collect::<String>();
+    let late = (0..3000).map(|row| format!("{},1\n", row - i32::from(row > 2000) * 50)).collect::<String>();
     fs::write(&path, format!("time,x\n{late}")).unwrap();
     assert!(problem(&path).contains("from row 2001 to 2002"), "{}", problem(&path));
+}
+
+/// Whether samples are those expected, NaN where those are.
+fn are_same(found: &[f32], expected: &[f32]) -> bool {
+    found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| a == b || a.is_nan() && b.is_nan())
+}
+
+#[test]
+fn rows_that_are_missing_by_their_times_are_nan() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.csv");
+    // Gaps of 30 rows among those that are read first, and of 2000 behind them.
+    let row = |row: i32| row + 30 * i32::from(row > 20) + 2000 * i32::from(row > 2500);
+    let text: String = (0..3000).map(|index| format!("{:.2},{index}\n", f64::from(row(index)) / 100.0)).collect();
+    fs::write(&path, format!("Time (s),x\n{text}")).unwrap();
+    let mut expected = vec![f32::NAN; 5030];
+    (0..3000).for_each(|index| expected[row(index) as usize] = index as f32);
+    for count in [1, 7, 1 << 14] {
+        let (layout, found) = read_all(&path, count);
+        assert_eq!((layout.rate, layout.length), (Some(100.0), None));
+        assert!(are_same(&found, &expected), "in blocks of {count}");
+    }
+    assert!(are_same(&assert_noted(&path, false, "have gaps of 2030 rows, which are NaN"), &expected));
+    let mut reader = open(&path).unwrap();
+    let mut rest = Vec::new();
+    assert_eq!(reader.skip(40).unwrap(), 40);
+    while reader.read(&mut rest, 64).unwrap() > 0 {}
+    assert!(are_same(&rest, &expected[40..]));
+    let closed = ReadOptions { rate: Some(100.0), ..ReadOptions::default() };
+    assert_eq!(noted(&path, &closed).0, (0..3000).map(|index| index as f32).collect::<Vec<_>>());
+    // The rows before a line that is none come first, then its error, once.
+    fs::write(&path, format!("Time (s),x\n{text}-1,5\n60,7\n")).unwrap();
+    let (mut reader, mut block) = (open(&path).unwrap(), Vec::new());
+    let problem = loop {
+        match reader.read(&mut block, 64) {
+            Ok(read) => assert!(read > 0),
+            Err(problem) => break problem.to_string(),
+        }
+    };
+    assert!(are_same(&block, &expected) && problem.contains("line 3002"), "{problem}");
+}
+
+#[test]
+fn units_of_times_are_those_of_the_caller_or_seconds_with_a_note() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.csv");
+    let rate = |title: &str, units: Option<f64>| {
+        let rows = table(&format!("{title},x,y\n"), |index, x, y| format!("{},{x},{y}", 5 * index));
+        fs::write(&path, rows).unwrap();
+        let (_, layout, notes) = noted(&path, &ReadOptions { units, ..ReadOptions::default() });
+        (layout.rate, layout.channels, notes)
+    };
+    let (found, channels, notes) = rate("time", None);
+    assert_eq!((found, channels), (Some(0.2), 2));
+    assert!(notes.contains("times of column `time` are taken for seconds; --units says otherwise"), "{notes}");
+    for (title, units) in [("time", 1e-3), ("time_us", 1e-3), ("timestamp", 1e-3), ("n", 1e-3)] {
+        let (found, channels, notes) = rate(title, Some(units));
+        assert_eq!((found, channels), (Some(200.0), 2), "{title}");
+        assert!(!notes.contains("taken for seconds"), "{notes}");
+    }
+    assert_eq!(rate("time_ms", None), (Some(200.0), 2, String::new()));
+    fs::write(&path, table("x,y\n", |_, x, y| format!("{x},{y}"))).unwrap();
+    let given = ReadOptions { units: Some(1.0), ..ReadOptions::default() };
+    let message = open_with(&path, &given).err().unwrap().to_string();
+    assert_eq!(message, "--units is for columns of times that are numbers");
+    let wav = wav(&folder, 16, SampleFormat::Int);
+    for (options, message) in [
+        (given, "--units is for tables"),
+        (ReadOptions { repair: true, ..Default::default() }, "--repair is for tables of text, FLAC and Ogg"),
+    ] {
+        assert_eq!(open_with(&wav, &options).err().unwrap().to_string(), message);
+    }
+}
+
+#[test]
+fn damaged_lines_that_are_repaired_are_nan() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.csv");
+    let repair = ReadOptions { repair: true, ..ReadOptions::default() };
+    let line = |index: usize, text: &str, is_timed: bool| {
+        let line = |index: usize| {
+            if is_timed { format!("{index},{index}.5,{index}") } else { format!("{}.5,{index}", index % 7) }
+        };
+        let lines = (0..2000).map(|row| if row == index || row == 1900 { text.to_owned() } else { line(row) });
+        fs::write(
+            &path,
+            format!("{}x,y\n{}", if is_timed { "time," } else { "" }, lines.collect::<Vec<_>>().join("\n")),
+        )
+        .unwrap();
+        noted(&path, &repair)
+    };
+    // A torn line, one with a cell more, one that ran into the next, zeros of a file system, among the first rows or not.
+    for index in [7, 1500] {
+        for (text, is_timed) in [
+            ("5", false),
+            ("1,2,3", false),
+            ("1.5,3x", false),
+            ("\0\0\0", false),
+            ("5", true),
+            ("\0\0\0", true),
+            ("bad,1,2", true),
+            ("3,1,2", true),
+        ] {
+            let (samples, layout, notes) = line(index, text, is_timed);
+            let x = |row: usize| if is_timed { row } else { row % 7 } as f32 + 0.5;
+            let at = |row: usize| if [index, 1900].contains(&row) { [f32::NAN; 2] } else { [x(row), row as f32] };
+            assert!(are_same(&samples, (0..2000).map(at).collect::<Vec<_>>().as_flattened()), "{text}: {notes}");
+            let losses: Vec<_> = layout.notes.iter().filter(|note| matches!(note, Note::Loss(_))).collect();
+            let first =
+                format!("damaged: 2 lines are no rows, and their samples are NaN; the first: line {}", index + 2);
+            assert!(losses.len() == 1 && losses[0].to_string().starts_with(&first), "{notes}");
+            assert!(problem(&path).contains(&format!("line {}", index + 2)), "{text}: {}", problem(&path));
+        }
+    }
 }
 
 #[test]

@@ -20,6 +20,9 @@ from case import INTEGERS, RATE, SIGNAL, Case
 TYPES = "i1 u1 <i2 <u2 <i4 <u4 <i8 <u8 <f2 <f4 <f8".split()
 THOUSANDTHS = [Decimal(int(value)).scaleb(-3) for value in np.round(1000 * SIGNAL[:, 0])]
 MICROSECONDS = 2000 * np.arange(len(SIGNAL))
+# Rows that a table lacks, and its samples.
+GAP = slice(1500, 1800)
+WITH_GAP = np.where((np.arange(len(SIGNAL)) // 300 == 5)[:, None], np.nan, SIGNAL)
 
 
 def table(samples: np.ndarray) -> pyarrow.Table:
@@ -92,6 +95,9 @@ def of_parquet(folder: Path) -> Iterator[Case]:
         frame.to_parquet(path)
         rate = RATE if name == "times" else None
         yield Case(f"pandas parquet, index of {name}", path, pandas.read_parquet(path), rate=rate, titles=["a", "b"])
+    path = folder / "pandas gaps.parquet"
+    frames["times"].drop(frames["times"].index[GAP]).to_parquet(path)
+    yield Case("pandas parquet, gap in its times", path, WITH_GAP, rate=RATE, titles=["a", "b"])
 
 
 def of_arrow(folder: Path) -> Iterator[Case]:
@@ -151,6 +157,9 @@ def of_csv(folder: Path) -> Iterator[Case]:
         encoding, decimal = options.get("encoding", "utf-8"), options.get("decimal", ".")
         read = pandas.read_csv(path, sep=separator, float_precision="round_trip", encoding=encoding, decimal=decimal)
         yield Case(f"pandas csv, {name}", path, read[["a", "b"]], rate=rate, titles=["a", "b"])
+    path = folder / "pandas gaps.csv"
+    timed.drop(timed.index[GAP]).to_csv(path, index=False)
+    yield Case("pandas csv, gap in its times", path, WITH_GAP, rate=RATE, titles=["a", "b"])
     path = folder / "polars.csv"
     polars.DataFrame({"a": SIGNAL[:, 0], "b": INTEGERS[:, 1]}).write_csv(path)
     yield Case("polars csv", path, polars.read_csv(path).to_numpy(), titles=["a", "b"])

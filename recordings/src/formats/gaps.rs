@@ -1,0 +1,101 @@
+//! Samples that a recording lacks, which are NaN, so that later ones keep their times.
+
+use std::collections::VecDeque;
+
+use super::raw::{SampleValue, decoded_reads};
+use super::times::Times;
+use super::{RecordingLayout, SampleReader};
+use crate::error::RecordingProblem;
+
+/// Most samples of a gap that is filled; a longer one is a damaged time.
+pub(super) const MOST_GAP: f64 = 1e12;
+
+/// Appends samples of each channel that are missing, up to `count` of them, and returns their number.
+pub(super) fn fill_gap<T: SampleValue>(block: &mut Vec<T>, missing: &mut u64, count: usize, channels: usize) -> usize {
+    let filled = usize::try_from(*missing).unwrap_or(usize::MAX).min(count);
+    block.resize(block.len() + filled * channels, T::of_f64(f64::NAN));
+    *missing -= filled as u64;
+    filled
+}
+
+/// Recording with samples that are missing.
+struct GapReader<R> {
+    inner: R,
+    /// Times of its rows, in which gaps are found while it is read.
+    times: fn(&mut R) -> Option<&mut Times>,
+    layout: RecordingLayout,
+    /// Samples of the recording that a gap is before, and those that are missing in it.
+    gaps: VecDeque<(u64, u64)>,
+    /// Samples that were read but not taken, and the number of those that were taken.
+    held: Vec<f64>,
+    position: u64,
+}
+
+/// A recording with NaN in gaps between parts of it, samples that a gap is before and those that are missing in it, and in
+/// those that its times have while it is read.
+pub(super) fn with_gaps<R: SampleReader + 'static>(
+    mut inner: R,
+    gaps: Vec<(u64, u64)>,
+    parts: &str,
+    times: fn(&mut R) -> Option<&mut Times>,
+) -> Box<dyn SampleReader> {
+    let missing: u64 = gaps.iter().map(|(_, missing)| missing).sum();
+    if missing == 0 && times(&mut inner).is_none() {
+        return Box::new(inner);
+    }
+    let mut layout = inner.layout().clone();
+    if missing > 0 {
+        layout.length = layout.length.map(|length| length + missing);
+        let text = format!("there are gaps between its {parts}, {missing} samples, which are NaN");
+        layout.remark(format!("{text}: frames with one have no peaks"));
+    }
+    Box::new(GapReader { inner, times, layout, gaps: gaps.into(), held: Vec::new(), position: 0 })
+}
+
+impl<R: SampleReader> GapReader<R> {
+    fn read_as<T: SampleValue>(&mut self, block: &mut Vec<T>, count: usize) -> Result<usize, RecordingProblem> {
+        if self.held.is_empty() && self.gaps.front().is_none_or(|(at, _)| *at > self.position) {
+            let known = self.inner.layout().notes.len();
+            self.inner.read_wide(&mut self.held, count)?;
+            self.gaps.extend((self.times)(&mut self.inner).into_iter().flat_map(|times| times.gaps.drain(..)));
+            self.layout.notes.extend_from_slice(&self.inner.layout().notes[known..]);
+        }
+        let before = self.gaps.front().map_or(u64::MAX, |(at, _)| at - self.position);
+        if let Some((_, missing)) = self.gaps.front_mut().filter(|_| before == 0) {
+            let filled = fill_gap(block, missing, count, self.layout.channels);
+            self.gaps.pop_front_if(|(_, missing)| *missing == 0);
+            return Ok(filled);
+        }
+        let held = self.held.len() / self.layout.channels;
+        let taken = held.min(count).min(usize::try_from(before).unwrap_or(usize::MAX));
+        block.extend(self.held.drain(..taken * self.layout.channels).map(T::of_f64));
+        self.position += taken as u64;
+        Ok(taken)
+    }
+}
+
+impl<R: SampleReader> SampleReader for GapReader<R> {
+    decoded_reads!();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{NumberFormat, RawReader};
+    use super::*;
+
+    #[test]
+    fn gaps_are_filled_however_long_the_blocks_are() {
+        let samples: Vec<u8> = (0..10).collect();
+        let expected = [-1.0, -0.9921875, f32::NAN, f32::NAN, f32::NAN, -0.984375, f32::NAN, -0.9765625, -0.96875];
+        for count in [1, 2, 3, 100] {
+            let inner = RawReader::new(std::io::Cursor::new(samples.clone()), NumberFormat::unsigned(1), 1, 1.0);
+            let mut reader = with_gaps(inner.of_length(10), vec![(2, 3), (3, 1)], "parts", |_| None);
+            assert_eq!(reader.layout().length, Some(14));
+            let mut block: Vec<f32> = Vec::new();
+            while reader.read(&mut block, count).unwrap() > 0 {}
+            assert_eq!(block.len(), 14);
+            let is_same = |(found, right): (&f32, &f32)| found == right || found.is_nan() && right.is_nan();
+            assert!(block.iter().zip(&expected).all(is_same), "{count}: {block:?}");
+        }
+    }
+}
