@@ -56,7 +56,7 @@ pub struct InputOptions {
     /// Lines at the start of a table of text that are not read
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub skip_rows: usize,
-    /// Damaged lines of a table of text are NaN; the exit status stays 1
+    /// Damaged lines of a table of text and damaged records of miniSEED are NaN; the exit status stays 1
     #[arg(long)]
     pub repair: bool,
     /// Show no progress and no notes

@@ -5,9 +5,10 @@ use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::gaps::MOST_GAP;
 use super::parts::{Calibration, Part, PartsReader};
 use super::raw::{NumberFormat, little_endian, read_full};
-use super::{Format, RecordingLayout, open_file};
+use super::{Format, ReadOptions, RecordingLayout, open_file};
 use crate::error::RecordingProblem;
 
 /// Bytes of a record in which its header and blockettes are looked for.
@@ -16,8 +17,8 @@ const HEAD_BYTES: usize = 512;
 const FIXED_BYTES: usize = 48;
 /// Longest record, in bytes.
 const MOST_BYTES: usize = 1 << 24;
-/// Longest gap that is filled, in samples; a longer one is a damaged time.
-const MOST_GAP: f64 = 1e12;
+/// Encoding of text, also given to records that are damaged.
+const TEXT: u8 = 0;
 
 /// Channel with its records in the order of time.
 struct SeedChannel {
@@ -43,13 +44,13 @@ struct SeedRecord {
 }
 
 /// Opens a file, and of its channels those of the highest rate, or those that the caller names. They begin with the
-/// earliest of them, and samples in gaps are NaN.
-pub(super) fn open(path: &Path, wanted: &[String]) -> Result<PartsReader, RecordingProblem> {
+/// earliest of them, and samples in gaps are NaN, as are those of damaged records if the caller wants them repaired.
+pub(super) fn open(path: &Path, options: &ReadOptions) -> Result<PartsReader, RecordingProblem> {
     let problem = |reason: String| Format::MiniSeed.problem(reason);
     let mut layout = RecordingLayout::default();
     let mut channels = scan(open_file(path)?, &mut layout)?;
-    let by_name = channels.iter().any(|channel| wanted.contains(&channel.name));
-    channels.retain(|channel| !by_name || wanted.contains(&channel.name));
+    let by_name = channels.iter().any(|channel| options.channels.contains(&channel.name));
+    channels.retain(|channel| !by_name || options.channels.contains(&channel.name));
     let highest = channels.iter().map(|channel| channel.rate).fold(0.0, f64::max);
     let (kept, slower): (Vec<_>, Vec<_>) = channels.into_iter().partition(|channel| channel.rate == highest);
     let slower: Vec<String> = slower.iter().map(|channel| format!("{} ({} Hz)", channel.name, channel.rate)).collect();
@@ -60,6 +61,17 @@ pub(super) fn open(path: &Path, wanted: &[String]) -> Result<PartsReader, Record
             .remark(format!("channels of lower rates are left out: {}; --channel NAME reads them", slower.join(", "))),
     }
     let mut channels = kept;
+    let file = Arc::new(File::open(path)?);
+    let mut damaged = 0;
+    for record in channels.iter_mut().flat_map(|channel| &mut channel.records) {
+        if options.repair && record.samples(&file)?.is_none() {
+            record.encoding = TEXT;
+            damaged += 1;
+        }
+    }
+    if damaged > 0 {
+        layout.lost(format!("damaged: {damaged} records can't be decoded, and their samples are NaN"));
+    }
     let first = channels.iter().filter_map(|channel| channel.records.iter().map(|record| record.start).min()).min();
     let (mut length, mut gaps, mut overlaps) = (0, 0, 0);
     for channel in &mut channels {
@@ -85,7 +97,6 @@ pub(super) fn open(path: &Path, wanted: &[String]) -> Result<PartsReader, Record
     }
     layout.rate = (highest > 0.0).then_some(highest);
     layout.titles = channels.iter().map(|channel| channel.name.clone()).collect();
-    let file = Arc::new(File::open(path)?);
     let part = |channel: SeedChannel| {
         let records = channel.records.into_iter();
         let stream = Box::new(SeedStream { file: file.clone(), records, held: Box::new(io::empty()) });
@@ -110,11 +121,10 @@ impl Read for SeedStream {
                 return Ok(read);
             }
             let Some(record) = self.records.next() else { return io::repeat(0xff).read(bytes) };
-            let mut packed = vec![0; record.bytes];
-            let mut file = &*self.file;
-            file.seek(SeekFrom::Start(record.at))?;
-            file.read_exact(&mut packed)?;
-            let samples = record.decoded(&packed[record.data..]).map_err(io::Error::other)?;
+            let Some(samples) = record.samples(&self.file)? else {
+                let reason = "its samples are damaged; --repair makes them NaN";
+                return Err(io::Error::other(record.problem(reason.into())));
+            };
             let there_already = usize::try_from(-record.gap).unwrap_or(0).min(samples.len());
             let samples = samples[there_already..].iter().flat_map(|sample| sample.to_le_bytes());
             let missing = io::repeat(0xff).take(8 * u64::try_from(record.gap).unwrap_or(0));
@@ -124,27 +134,42 @@ impl Read for SeedStream {
 }
 
 impl SeedRecord {
-    /// Samples of its data.
-    fn decoded(&self, data: &[u8]) -> Result<Vec<f64>, RecordingProblem> {
-        let problem = |reason: String| Format::MiniSeed.problem(format!("the record at byte {}: {reason}", self.at));
-        if matches!(self.encoding, 10 | 11) {
-            let decoded = steim(data, self.count, self.encoding == 11, self.big_endian);
-            return decoded.ok_or_else(|| problem("its compressed samples are damaged".into()));
-        }
+    /// Its samples; none if they are damaged.
+    fn samples(&self, mut file: &File) -> io::Result<Option<Vec<f64>>> {
+        let mut packed = vec![0; self.bytes];
+        file.seek(SeekFrom::Start(self.at))?;
+        file.read_exact(&mut packed)?;
+        let data = &packed[self.data..];
         let numbers = match self.encoding {
             1 => NumberFormat::signed(2),
             2 => NumberFormat::signed(3),
             3 => NumberFormat::signed(4),
             4 => NumberFormat::float(4),
             5 => NumberFormat::float(8),
-            other => return Err(problem(format!("its samples have encoding {other} (accepted: 1 to 5, 10 and 11)"))),
+            TEXT => return Ok(Some(vec![f64::NAN; self.count])),
+            10 | 11 => return Ok(steim(data, self.count, self.encoding == 11, self.big_endian)),
+            other => {
+                let reason = format!("its samples have encoding {other} (accepted: 1 to 5, 10 and 11)");
+                return Err(io::Error::other(self.problem(reason)));
+            }
         };
         let numbers = numbers.in_order(self.big_endian);
-        let data =
-            data.get(..self.count * numbers.bytes()).ok_or_else(|| problem("its samples are not all there".into()))?;
         let mut samples = Vec::with_capacity(self.count);
-        numbers.decode(data, &mut samples);
-        Ok(samples)
+        Ok(data.get(..self.count * numbers.bytes()).map(|data| {
+            numbers.decode(data, &mut samples);
+            samples
+        }))
+    }
+
+    /// Whether it can be one of a channel of this rate.
+    fn is_valid(&self, rate: f64) -> bool {
+        let has_samples = self.count > 0 && self.encoding != TEXT;
+        let is_valid = rate > 0.0 && rate.is_finite() && self.data <= self.bytes;
+        (FIXED_BYTES..=MOST_BYTES).contains(&self.bytes) && (is_valid || !has_samples)
+    }
+
+    fn problem(&self, reason: String) -> RecordingProblem {
+        Format::MiniSeed.problem(format!("the record at byte {}: {reason}", self.at))
     }
 }
 
@@ -203,27 +228,41 @@ fn scan(file: File, layout: &mut RecordingLayout) -> Result<Vec<SeedChannel>, Re
     let file_bytes = file.metadata()?.len();
     let mut input = BufReader::with_capacity(1 << 16, file);
     let (mut channels, mut at) = (Vec::<SeedChannel>::new(), 0);
+    // Bytes of control headers and noise, those of nothing known, and the first of them.
+    let (mut control, mut unknown, mut first) = (0, 0, None);
+    let (mut is_control, mut is_guessed) = (false, false);
     while at < file_bytes {
-        let position = input.stream_position()?;
-        input.seek_relative(at as i64 - position as i64)?;
-        let mut head = [0; HEAD_BYTES];
-        let read = read_full(&mut input, &mut head)?;
-        let found = Head { bytes: &head[..read] }.record(at);
-        let Some((name, rate, record)) = found else {
-            let reason = format!("at byte {at} there is no record of version 2");
-            if channels.is_empty() {
-                return Err(problem(reason));
+        let head = Head::at(&mut input, at)?;
+        let mut found = head.record(at);
+        if let Some((_, _, record)) = found.as_mut().filter(|(_, _, record)| record.bytes == 0) {
+            let mut is_end = |next: u64| {
+                let is_head = |head: Head| head.is_control() || head.record(next).is_some();
+                next == file_bytes || next < file_bytes && Head::at(&mut input, next).is_ok_and(is_head)
+            };
+            // Lengths are powers of two.
+            record.bytes = (7..17).map(|power| 1 << power).find(|bytes| is_end(at + *bytes as u64)).unwrap_or(0);
+            is_guessed |= record.count > 0;
+        }
+        let Some((name, rate, record)) = found.filter(|(_, rate, record)| record.is_valid(*rate)) else {
+            if at == 0 && head.bytes.starts_with(b"MS\x03") {
+                return Err(problem("it is of version 3, and version 2 is read".into()));
             }
-            layout.lost(format!("damaged: {reason}, and what follows is not read"));
-            break;
+            is_control |= head.is_control();
+            first = first.or((!is_control).then_some(at));
+            let next = (1..head.bytes.len()).find(|from| is_start(&head.bytes[*from..], b"DRQMVAST"));
+            let skipped = next.unwrap_or(head.bytes.len().saturating_sub(6).max(1)) as u64;
+            *(if is_control { &mut control } else { &mut unknown }) += skipped;
+            at += skipped;
+            continue;
         };
+        is_control = false;
         if at + record.bytes as u64 > file_bytes {
             layout.lost("truncated: it ends inside its last record");
             break;
         }
         at += record.bytes as u64;
         // Records without samples hold text.
-        if record.count == 0 || record.encoding == 0 {
+        if record.count == 0 || record.encoding == TEXT {
             continue;
         }
         match channels.iter_mut().find(|channel| channel.name == name) {
@@ -234,15 +273,45 @@ fn scan(file: File, layout: &mut RecordingLayout) -> Result<Vec<SeedChannel>, Re
             None => channels.push(SeedChannel { name, rate, records: vec![record] }),
         }
     }
+    if let Some(first) = first {
+        let reason = format!("at byte {first} there is no record of version 2");
+        if channels.is_empty() {
+            return Err(problem(reason));
+        }
+        layout.lost(format!("damaged: {reason}, and {unknown} bytes are left out"));
+    }
+    if control > 0 {
+        layout.remark(format!("{control} bytes of control headers of SEED and of noise records are left out"));
+    }
+    if is_guessed {
+        layout.remark("records without blockette 1000 are taken for Steim's first scheme, up to the next record");
+    }
     Ok(channels)
 }
 
-/// First bytes of a record.
-struct Head<'a> {
-    bytes: &'a [u8],
+/// Whether bytes begin with a number, which may be blank, and one of these kinds of records.
+fn is_start(bytes: &[u8], kinds: &[u8]) -> bool {
+    let is_number = |number: &[u8]| number.iter().all(|byte| byte.is_ascii_digit() || matches!(byte, b' ' | 0));
+    bytes
+        .split_at_checked(6)
+        .is_some_and(|(number, rest)| is_number(number) && rest.first().is_some_and(|kind| kinds.contains(kind)))
 }
 
-impl Head<'_> {
+/// First bytes of a record.
+struct Head {
+    bytes: Vec<u8>,
+}
+
+impl Head {
+    fn at(input: &mut BufReader<File>, at: u64) -> io::Result<Self> {
+        let position = input.stream_position()?;
+        input.seek_relative(at as i64 - position as i64)?;
+        let mut bytes = vec![0; HEAD_BYTES];
+        let read = read_full(input, &mut bytes)?;
+        bytes.truncate(read);
+        Ok(Self { bytes })
+    }
+
     fn array<const N: usize>(&self, at: usize) -> Option<[u8; N]> {
         self.bytes.get(at..at + N)?.try_into().ok()
     }
@@ -251,20 +320,18 @@ impl Head<'_> {
         Some(String::from_utf8_lossy(self.bytes.get(at..at + count)?).trim().to_owned())
     }
 
-    /// Channel, rate and record; none if the bytes are not those of one.
-    fn record(&self, at: u64) -> Option<(String, f64, SeedRecord)> {
-        let (name, rate, record) = self.parts(at)?;
-        let has_samples = record.count > 0 && record.encoding != 0;
-        let is_valid = rate > 0.0 && rate.is_finite() && record.data <= record.bytes;
-        let is_size = (FIXED_BYTES..=MOST_BYTES).contains(&record.bytes);
-        (is_size && (is_valid || !has_samples)).then_some((name, rate, record))
+    /// Whether the bytes are those of a control header of SEED, or of a record of noise, which is blank.
+    fn is_control(&self) -> bool {
+        let is_blank = |from: usize, to: usize| {
+            self.bytes.get(from..to).is_some_and(|bytes| bytes.iter().all(|byte| *byte == b' '))
+        };
+        is_start(&self.bytes, b"VAST") && (is_blank(7, 8) || self.bytes.get(7) == Some(&b'*'))
+            || is_start(&self.bytes, b" ") && is_blank(6, FIXED_BYTES)
     }
 
-    fn parts(&self, at: u64) -> Option<(String, f64, SeedRecord)> {
-        let is_head = self.bytes.len() >= FIXED_BYTES
-            && self.bytes[..6].iter().all(|byte| byte.is_ascii_digit() || matches!(byte, b' ' | 0))
-            && b"DRQM".contains(&self.bytes[6]);
-        if !is_head {
+    /// Channel, rate and record, of 0 bytes if it does not state its length; none if the bytes are not those of one.
+    fn record(&self, at: u64) -> Option<(String, f64, SeedRecord)> {
+        if self.bytes.len() < FIXED_BYTES || !is_start(&self.bytes, b"DRQM") {
             return None;
         }
         // The byte order is that in which the year is one.
@@ -292,15 +359,18 @@ impl Head<'_> {
             // Each stands behind the one before.
             blockette = if next > blockette { next } else { 0 };
         }
-        let [encoding, order, power] = format?;
+        let (encoding, is_big, bytes) = match format {
+            Some([encoding, order, power]) => (encoding, order == 1, 1usize.checked_shl(power.into())?),
+            None => (10, big_endian, 0),
+        };
         let parts: Vec<String> =
             [(18, 2), (8, 5), (13, 2), (15, 3)].iter().filter_map(|(at, count)| self.text(*at, *count)).collect();
         let record = SeedRecord {
             at,
-            bytes: 1usize.checked_shl(power.into())?,
+            bytes,
             data: u16_at(44)?.into(),
             encoding,
-            big_endian: order == 1,
+            big_endian: is_big,
             count: u16_at(30)?.into(),
             start: self.time(u16_at(20)?, u16_at(22)?, 24)? + nanoseconds,
             gap: 0,
@@ -443,7 +513,7 @@ mod tests {
             record("LHZ", 0, 0, 0),
         ];
         fs::write(&path, file.concat()).unwrap();
-        let mut reader = open(&path, &[]).unwrap();
+        let mut reader = open(&path, &ReadOptions::default()).unwrap();
         assert_eq!(reader.layout().titles, ["XX.STAT.00.BHZ", "XX.STAT.00.BHN"]);
         let notes: String = reader.layout().notes.iter().map(ToString::to_string).collect();
         assert!(notes.contains("2 gaps") && notes.contains("1 records whose times"), "{notes}");
@@ -456,12 +526,76 @@ mod tests {
             let is_same = |found: f32, right: f32| found == right || found.is_nan() && right.is_nan();
             assert!(is_same(row[0], first) && is_same(row[1], second), "{index}: {row:?}");
         }
-        assert_eq!(open(&path, &["XX.STAT.00.BHN".into()]).unwrap().layout().length, Some(30));
+        let one = ReadOptions { channels: vec!["XX.STAT.00.BHN".into()], ..ReadOptions::default() };
+        assert_eq!(open(&path, &one).unwrap().layout().length, Some(30));
         fs::write(&path, &file.concat()[..900]).unwrap();
-        let notes = open(&path, &[]).unwrap().layout().notes.clone();
+        let notes = open(&path, &ReadOptions::default()).unwrap().layout().notes.clone();
         assert!(notes[0].to_string().contains("truncated"), "{notes:?}");
+        fs::write(&path, [b"MS\x03", &[0; 100][..]].concat()).unwrap();
+        assert!(problem(&path).contains("it is of version 3"));
         fs::write(&path, "no seed").unwrap();
         assert!(problem(&path).contains("at byte 0 there is no record"));
+    }
+
+    #[test]
+    fn control_headers_and_noise_are_skipped_and_records_without_a_length_end_at_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.mseed");
+        let all: Vec<f32> = values(40).iter().map(|value| value * 128.0).collect();
+        let integers: Vec<i32> = all.iter().map(|value| *value as i32).collect();
+        let half = |seconds, from: usize| record("BHZ", seconds, 20, 11, &compressed(&integers[from..from + 20]));
+        let control = |kind: &str, length: usize| {
+            let mut bytes = format!("000001{kind} 0100095 2.408").into_bytes();
+            bytes.resize(length, b' ');
+            bytes
+        };
+        let noise = control(" ", 512).iter().map(|_| b' ').collect::<Vec<u8>>();
+        let file = [control("V", 4096), control("A", 256), half(0, 0), noise, half(2, 20), control("T", 64)].concat();
+        fs::write(&path, &file).unwrap();
+        assert_holds(&path, 1, Some(10.0), &all);
+        let notes = |options: &ReadOptions| open(&path, options).unwrap().layout().notes.clone();
+        let found = notes(&ReadOptions::default());
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].to_string().contains("4928 bytes of control headers of SEED and of noise"), "{found:?}");
+        // Bytes that nothing is known of are lost.
+        fs::write(&path, [&file[..4352], &[1; 128], &file[4352..]].concat()).unwrap();
+        assert_holds(&path, 1, Some(10.0), &all);
+        fs::write(&path, [&half(0, 0)[..], &[1; 100], &half(2, 20)].concat()).unwrap();
+        let found = notes(&ReadOptions::default());
+        let text = "damaged: at byte 512 there is no record of version 2, and 100 bytes are left out";
+        assert!(found == [crate::Note::Loss(text.into())], "{found:?}");
+        // Without a blockette 1000, in Steim's first scheme.
+        let words: Vec<u8> =
+            [1 << 24, 5u32, 8, 1 << 16 | 1 << 8 | 1].iter().flat_map(|word| word.to_be_bytes()).collect();
+        let mut short = record("BHZ", 0, 4, 10, &words);
+        (short[39], short[46], short[47]) = (0, 0, 0);
+        let next = record("BHZ", 1, 4, 10, &words);
+        for length in [128, 256, 512] {
+            fs::write(&path, [&short[..length], &next[..40], &next[40..], &short[..length]].concat()).unwrap();
+            let found = notes(&ReadOptions::default());
+            assert!(found[0].to_string().contains("without blockette 1000 are taken for Steim's first"), "{found:?}");
+            let mut block: Vec<f32> = Vec::new();
+            assert_eq!(open(&path, &ReadOptions::default()).unwrap().read(&mut block, 4).unwrap(), 4);
+            assert_eq!(block, [5.0, 6.0, 7.0, 8.0], "{length}");
+        }
+    }
+
+    #[test]
+    fn damaged_records_that_are_repaired_are_nan() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.mseed");
+        let good = |seconds| record("BHZ", seconds, 10, 11, &compressed(&[3, 1, 4, 1, 5, 9, 2, 6, 5, 3]));
+        let mut bad = good(1);
+        bad[90] ^= 4;
+        fs::write(&path, [good(0), bad, good(2)].concat()).unwrap();
+        assert!(problem(&path).contains("at byte 512: its samples are damaged; --repair makes them NaN"));
+        let mut reader = open(&path, &ReadOptions { repair: true, ..ReadOptions::default() }).unwrap();
+        let text = "damaged: 1 records can't be decoded, and their samples are NaN";
+        assert_eq!(reader.layout().notes, [crate::Note::Loss(text.into())]);
+        let mut block: Vec<f32> = Vec::new();
+        while reader.read(&mut block, 7).unwrap() > 0 {}
+        assert!(block.len() == 30 && block[10..20].iter().all(|sample| sample.is_nan()), "{block:?}");
+        assert_eq!((&block[..3], &block[20..23]), (&[3.0, 1.0, 4.0][..], &[3.0, 1.0, 4.0][..]));
     }
 
     #[test]

@@ -127,7 +127,7 @@ pub struct ReadOptions {
     pub ignores_times: bool,
     /// Lines at the start of a table of text that are not read.
     pub skip_rows: usize,
-    /// Whether damaged lines of a table of text are NaN; else reading ends there.
+    /// Whether damaged lines of a table of text and damaged records of miniSEED are NaN; else reading ends there.
     pub repair: bool,
     /// Whether pairs of channels are the parts of complex samples.
     pub is_complex: bool,
@@ -220,7 +220,7 @@ pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Box<dyn SampleRea
         Format::Mat => Box::new(mat::open(path)?),
         Format::BrainVision => Box::new(brainvision::open(path)?),
         Format::Wfdb => Box::new(wfdb::open(path)?),
-        Format::MiniSeed => Box::new(miniseed::open(path, &options.channels)?),
+        Format::MiniSeed => Box::new(miniseed::open(path, options)?),
         Format::Tdms => Box::new(tdms::open(path)?),
         Format::SigMf => sigmf::open(path)?,
         _ => Box::new(compressed::CompressedReader::open(path, format)?),
@@ -240,12 +240,12 @@ pub(crate) fn ensure_options(
     }
     let is_table = matches!(format, Some(Format::Csv | Format::Parquet | Format::Arrow));
     // Damaged packets of FLAC and Ogg are NaN in any case.
-    let is_repaired = matches!(format, Some(Format::Csv | Format::Flac | Format::Ogg));
+    let is_repaired = matches!(format, Some(Format::Csv | Format::MiniSeed | Format::Flac | Format::Ogg));
     for (is_refused, option, kind) in [
         (options.time_column.is_some() && !is_table, "--time-column", "tables"),
         (options.units.is_some() && !is_table, "--units", "tables"),
         (options.skip_rows > 0 && format != Some(Format::Csv), "--skip-rows", "tables of text"),
-        (options.repair && !is_repaired, "--repair", "tables of text, FLAC and Ogg"),
+        (options.repair && !is_repaired, "--repair", "tables of text, miniSEED, FLAC and Ogg"),
     ] {
         if is_refused {
             return Err(RecordingProblem::Option { option, kind });

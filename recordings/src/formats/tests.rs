@@ -744,7 +744,7 @@ fn units_of_times_are_those_of_the_caller_or_seconds_with_a_note() {
     let wav = wav(&folder, 16, SampleFormat::Int);
     for (options, message) in [
         (given, "--units is for tables"),
-        (ReadOptions { repair: true, ..Default::default() }, "--repair is for tables of text, FLAC and Ogg"),
+        (ReadOptions { repair: true, ..Default::default() }, "--repair is for tables of text, miniSEED, FLAC and Ogg"),
     ] {
         assert_eq!(open_with(&wav, &options).err().unwrap().to_string(), message);
     }
