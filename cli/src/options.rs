@@ -46,6 +46,9 @@ pub struct InputOptions {
     /// Unit of a table's column of times: s, ms, us, ns, min or h [default: that of its title, or s]
     #[arg(long, value_name = "UNIT", value_parser = units)]
     pub units: Option<f64>,
+    /// Capture of a SigMF recording to read, by number from 0 [default: all, which have one centre frequency]
+    #[arg(long, value_name = "N")]
+    pub capture: Option<usize>,
     /// Pairs of channels are the in-phase and quadrature parts of complex samples, as in IQ recordings in WAV
     #[arg(long)]
     pub iq: bool,
@@ -101,6 +104,7 @@ impl InputOptions {
             units: self.units,
             skip_rows: self.skip_rows,
             repair: self.repair,
+            capture: self.capture,
             is_complex: self.iq,
             centre: self.centre,
             ignores_times: false,

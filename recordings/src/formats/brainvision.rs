@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io::{BufReader, Seek, SeekFrom};
 use std::path::Path;
 
+use super::gaps::{MOST_GAP, instant, with_gaps};
 use super::parts::{Calibration, Part, PartsReader};
 use super::raw::NumberFormat;
-use super::{Format, RecordingLayout, open_data, read_header, utf8};
+use super::{Format, RecordingLayout, SampleReader, open_data, read_header, utf8};
 use crate::error::RecordingProblem;
 
 /// Microseconds of a second, in which the header gives the distance of samples.
@@ -16,8 +17,8 @@ const MOST_BYTES: u64 = 1 << 24;
 /// Largest number of channels.
 const MOST_CHANNELS: usize = 1 << 16;
 
-/// Opens the recording that a `.vhdr` file describes.
-pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
+/// Opens the recording that a `.vhdr` file describes. Samples between its segments are NaN, by the dates of their markers.
+pub(super) fn open(path: &Path) -> Result<Box<dyn SampleReader>, RecordingProblem> {
     let problem = |reason: String| Format::BrainVision.problem(reason);
     let bytes = read_header(path, MOST_BYTES, Format::BrainVision)?;
     // Older programs write the code page of Western Europe.
@@ -74,7 +75,13 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
         }
         _ => {}
     }
-    if value("Common Infos", "SegmentDataPoints").is_some_and(|points| points != "0") {
+    let length = announced.map_or(length, |announced| announced.min(length));
+    let gaps = value("Common Infos", "MarkerFile").map_or(Ok(Vec::new()), |name| gaps(path, name, length, layout.rate));
+    let gaps = gaps.unwrap_or_else(|reason| {
+        layout.remark(format!("{reason}: its segments are read as if they followed each other"));
+        Vec::new()
+    });
+    if gaps.is_empty() && value("Common Infos", "SegmentDataPoints").is_some_and(|points| points != "0") {
         layout.remark("its segments are read as if they followed each other");
     }
     let part =
@@ -85,7 +92,7 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
             // Each channel by itself, as long as the file says: another length would read one channel as the next.
             let vector = |(channel, calibration): (usize, &Calibration)| {
                 let mut file = opened()?;
-                file.seek(SeekFrom::Start(channel as u64 * announced.unwrap_or(length) * numbers.bytes() as u64))?;
+                file.seek(SeekFrom::Start(channel as u64 * length * numbers.bytes() as u64))?;
                 Ok(part(file, vec![*calibration]))
             };
             if announced.is_some_and(|announced| announced > length) {
@@ -95,7 +102,34 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
         }
         other => return Err(problem(format!("its DataOrientation is {other}"))),
     };
-    PartsReader::new(Format::BrainVision, parts, announced.map_or(length, |announced| announced.min(length)), layout)
+    let reader = PartsReader::new(Format::BrainVision, parts, length, layout)?;
+    Ok(with_gaps(reader, gaps, "segments", |_| None))
+}
+
+/// Places of segments but the first, and the samples that are missing before them by the dates of the markers `New
+/// Segment`, at least one; or why they are not known.
+fn gaps(path: &Path, name: &str, length: u64, rate: Option<f64>) -> Result<Vec<(u64, u64)>, String> {
+    let name = name.replace("$b", &crate::folder::stem(path));
+    let file = path.with_file_name(Path::new(&name).file_name().unwrap_or_default());
+    let text = read_header(&file, MOST_BYTES, Format::BrainVision);
+    let (text, _) = utf8(text.map_err(|error| format!("its markers, {name}, can't be read ({error})"))?);
+    // Type, description, position from 1, points, channel, and date: Mk1=New Segment,,1,1,0,20240229123456000000
+    let segment = |line: &str| {
+        let fields: Vec<&str> = line.split_once("=New Segment,")?.1.split(',').map(str::trim).collect();
+        let position = fields.get(1)?.parse::<u64>().ok()?.checked_sub(1)?;
+        (position < length).then(|| (position, fields.get(4).and_then(|date| instant(date))))
+    };
+    let mut segments: Vec<_> = text.lines().filter_map(segment).collect();
+    segments.sort_by_key(|(position, _)| *position);
+    segments.dedup_by_key(|(position, _)| *position);
+    let gap = |pair: &[(u64, Option<(i64, i64)>)]| {
+        let (samples, (before, _), (after, _)) = ((pair[1].0 - pair[0].0) as f64, pair[0].1?, pair[1].1?);
+        let missing = ((after - before) as f64 * 1e-9 * rate?).round() - samples;
+        // Clocks of computers and amplifiers differ: the end of a segment may lie behind the date of the next.
+        (after > before && missing <= MOST_GAP).then_some((pair[1].0, missing.max(1.0) as u64))
+    };
+    let found: Option<Vec<_>> = segments.windows(2).map(gap).collect();
+    found.ok_or_else(|| "its segments have no dates that rise".to_owned())
 }
 
 /// The value of a key in a section of a text with lines `key=value`, if it is there and not empty.
@@ -117,7 +151,6 @@ fn value<'a>(text: &'a str, section: &str, key: &str) -> Option<&'a str> {
 mod tests {
     use std::fs;
 
-    use super::super::SampleReader;
     use super::super::tests::{assert_holds, problem, values};
     use super::*;
 
@@ -180,5 +213,51 @@ mod tests {
         let layout = open(&path).unwrap().layout().clone();
         assert_eq!(layout.length, Some(10));
         assert!(layout.notes[0].to_string().contains("announces 11 samples per channel, the file holds 10"));
+    }
+    #[test]
+    fn samples_between_segments_are_missing_by_their_dates() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.vhdr");
+        fs::write(&path, header("INT_16", "MULTIPLEXED", "MarkerFile=$b.vmrk\r\n")).unwrap();
+        let bytes: Vec<u8> = (0..200i16).flat_map(|number| (128 * number).to_le_bytes()).collect();
+        fs::write(path.with_extension("eeg"), bytes).unwrap();
+        let marked = |markers: &[(u64, &str)]| {
+            let markers = markers.iter().enumerate().map(|(number, (position, date))| {
+                format!("Mk{}=New Segment,,{position},1,0{date}\r\nMk{0}9=Stimulus,S1,5,1,0\r\n", number + 1)
+            });
+            let text = markers.collect::<String>();
+            fs::write(path.with_extension("vmrk"), format!("Brain Vision\r\n[Marker Infos]\r\n{text}")).unwrap();
+            let mut reader = open(&path).unwrap();
+            let mut block: Vec<f32> = Vec::new();
+            while reader.read(&mut block, 7).unwrap() > 0 {}
+            (block, reader.layout().clone())
+        };
+        let note = |layout: &RecordingLayout| layout.notes.iter().map(ToString::to_string).collect::<String>();
+        // 40 samples of 2 ms, then a second, 460 of which are missing; then 30 samples, behind which the clock is late.
+        let dates = [(1, ",20240229235959900000"), (41, ",20240301000000900000"), (71, ",20240301000000959900")];
+        let (samples, layout) = marked(&dates);
+        assert_eq!((layout.length, samples.len()), (Some(561), 2 * 561));
+        assert!(note(&layout).contains("gaps between its segments, 461 samples"), "{layout:?}");
+        for (place, row) in samples.chunks(2).enumerate() {
+            let number = match place {
+                0..40 => place,
+                500..=529 => place - 460,
+                531.. => place - 461,
+                40..=499 | 530 => {
+                    assert!(row.iter().all(|sample| sample.is_nan()), "{place}: {row:?}");
+                    continue;
+                }
+            };
+            assert_eq!(row, [2.0 * number as f32, 128.0 * (2 * number + 1) as f32], "{place}");
+        }
+        for markers in [&[(1, ""), (41, "")][..], &[(1, dates[1].1), (41, dates[0].1)], &[dates[0], (41, ",0")]] {
+            let (samples, layout) = marked(markers);
+            assert_eq!((samples.len(), layout.length), (200, Some(100)));
+            assert!(note(&layout).contains("no dates that rise: its segments are read as if"), "{layout:?}");
+        }
+        assert!(marked(&dates[..1]).1.notes.is_empty());
+        fs::remove_file(path.with_extension("vmrk")).unwrap();
+        let layout = open(&path).unwrap().layout().clone();
+        assert!(note(&layout).contains("its markers, x.vmrk, can't be read"), "{layout:?}");
     }
 }

@@ -18,6 +18,26 @@ pub(super) fn fill_gap<T: SampleValue>(block: &mut Vec<T>, missing: &mut u64, co
     filled
 }
 
+/// Nanoseconds since 1970 of a date and a time in digits, `YYYYMMDDhhmmss` and a fraction of a second, with or without the
+/// marks of ISO 8601 and a Z; and nanoseconds of the last digit.
+pub(super) fn instant(text: &str) -> Option<(i64, i64)> {
+    let digits: String = text.trim_end_matches('Z').chars().filter(|letter| !"-:T.".contains(*letter)).collect();
+    let number = |from: usize, count: usize| digits.get(from..from + count)?.parse::<u32>().ok().map(i64::from);
+    let (year, month, day) = (number(0, 4)?, number(4, 2)?, number(6, 2)?);
+    let are_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
+    if !are_digits || !(1970..2262).contains(&year) || !(1..=12).contains(&month) {
+        return None;
+    }
+    // Years begin in March, so that a leap day is their last.
+    let (year, month) = if month < 3 { (year - 1, month + 9) } else { (year, month - 3) };
+    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 719_469;
+    let seconds = ((days * 24 + number(8, 2)?) * 60 + number(10, 2)?) * 60 + number(12, 2)?;
+    let places = (digits.len() - 14).min(9);
+    let digit = 10i64.pow(9 - places as u32);
+    let fraction = if places == 0 { 0 } else { number(14, places)? };
+    Some((seconds * 1_000_000_000 + fraction * digit, digit))
+}
+
 /// Recording with samples that are missing.
 struct GapReader<R> {
     inner: R,
@@ -82,6 +102,16 @@ impl<R: SampleReader> SampleReader for GapReader<R> {
 mod tests {
     use super::super::{NumberFormat, RawReader};
     use super::*;
+
+    #[test]
+    fn dates_are_nanoseconds_since_1970() {
+        assert_eq!(instant("1970-01-01T00:00:00Z"), Some((0, 1_000_000_000)));
+        assert_eq!(instant("2024-02-29T12:34:56.789012Z"), Some((1_709_210_096_789_012_000, 1000)));
+        assert_eq!(instant("20240301000000000001"), Some((1_709_251_200_000_001_000, 1000)));
+        for text in ["", "0", "2024-02-29", "2024-02-29T12:34:56+01:00", "20241329123456", "00000000000000000000"] {
+            assert_eq!(instant(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn gaps_are_filled_however_long_the_blocks_are() {

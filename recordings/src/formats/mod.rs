@@ -129,6 +129,8 @@ pub struct ReadOptions {
     pub skip_rows: usize,
     /// Whether damaged lines of a table of text and damaged records of miniSEED are NaN; else reading ends there.
     pub repair: bool,
+    /// Capture of a SigMF recording to read, by number from 0; all of them if none is named.
+    pub capture: Option<usize>,
     /// Whether pairs of channels are the parts of complex samples.
     pub is_complex: bool,
     /// Frequency in hertz that frequency 0 of a complex recording stands for, instead of what the file says.
@@ -218,11 +220,11 @@ pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Box<dyn SampleRea
             with_gaps(arrow::TableReader::open(path, format, options)?, Vec::new(), "", |table| table.times.as_mut())
         }
         Format::Mat => Box::new(mat::open(path)?),
-        Format::BrainVision => Box::new(brainvision::open(path)?),
+        Format::BrainVision => brainvision::open(path)?,
         Format::Wfdb => Box::new(wfdb::open(path)?),
         Format::MiniSeed => Box::new(miniseed::open(path, options)?),
         Format::Tdms => Box::new(tdms::open(path)?),
-        Format::SigMf => sigmf::open(path)?,
+        Format::SigMf => sigmf::open(path, options)?,
         _ => Box::new(compressed::CompressedReader::open(path, format)?),
     };
     choose(reader, options)
@@ -246,6 +248,7 @@ pub(crate) fn ensure_options(
         (options.units.is_some() && !is_table, "--units", "tables"),
         (options.skip_rows > 0 && format != Some(Format::Csv), "--skip-rows", "tables of text"),
         (options.repair && !is_repaired, "--repair", "tables of text, miniSEED, FLAC and Ogg"),
+        (options.capture.is_some() && format != Some(Format::SigMf), "--capture", "SigMF recordings"),
     ] {
         if is_refused {
             return Err(RecordingProblem::Option { option, kind });

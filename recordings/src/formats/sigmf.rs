@@ -5,16 +5,18 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::gaps::{MOST_GAP, instant, with_gaps};
 use super::parts::Ranges;
 use super::raw::{NumberFormat, RawReader};
-use super::{Format, SampleReader, open_data, open_file};
+use super::{Format, ReadOptions, SampleReader, open_data, open_file};
 use crate::error::RecordingProblem;
 
 /// Largest description that is read.
 const MOST_META_BYTES: u64 = 1 << 28;
 
-/// Opens the recording that a `.sigmf-meta` file describes.
-pub(super) fn open(path: &Path) -> Result<Box<dyn SampleReader>, RecordingProblem> {
+/// Opens the recording that a `.sigmf-meta` file describes, or the capture of it that the caller names. Samples between
+/// captures are NaN, by their indices in the original stream, or else by their times.
+pub(super) fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn SampleReader>, RecordingProblem> {
     let problem = |reason: String| Format::SigMf.problem(reason);
     let mut text = String::new();
     open_file(path)?.take(MOST_META_BYTES).read_to_string(&mut text)?;
@@ -30,43 +32,79 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn SampleReader>, RecordingProble
     let trailing = global["core:trailing_bytes"].as_u64().unwrap_or(0);
     let bytes = file.metadata()?.len().saturating_sub(trailing);
     let width = (numbers.bytes() * numbers.parts() * channels) as u64;
-    let captures = meta["captures"].as_array().map_or(&[][..], Vec::as_slice);
+    let whole = [Value::Null];
+    let captures = meta["captures"].as_array().filter(|captures| !captures.is_empty());
+    let mut captures = captures.map_or(&whole[..], Vec::as_slice);
+    // Indices count from the first sample of the file, which is a later one of a recording in several files.
+    let offset = global["core:offset"].as_u64().unwrap_or(0);
+    let start = |capture: &Value| capture["core:sample_start"].as_u64().unwrap_or(offset).saturating_sub(offset);
     // Every capture may have a header of its own before its samples.
     let (mut ranges, mut headers) = (Vec::new(), 0u64);
     for (place, capture) in captures.iter().enumerate() {
-        let start = |capture: &Value| capture["core:sample_start"].as_u64().unwrap_or(0).saturating_mul(width);
+        let at = |capture: &Value| start(capture).saturating_mul(width);
         headers = headers.saturating_add(capture["core:header_bytes"].as_u64().unwrap_or(0));
-        let end = captures.get(place + 1).map_or(u64::MAX, |next| start(next).saturating_add(headers));
-        ranges.push((start(capture).saturating_add(headers), end.min(bytes)));
+        let end = captures.get(place + 1).map_or(u64::MAX, |next| at(next).saturating_add(headers));
+        ranges.push((at(capture).saturating_add(headers), end.min(bytes)));
     }
-    if ranges.is_empty() {
-        ranges.push((0, bytes));
+    let left_out = start(&captures[0]);
+    if let Some(number) = options.capture {
+        let last = captures.len() - 1;
+        captures = captures
+            .get(number..=number)
+            .ok_or_else(|| problem(format!("it has no capture {number} of --capture; its captures are 0 to {last}")))?;
+        ranges = vec![ranges[number]];
     }
-    let length = ranges.iter().map(|(start, end)| end.saturating_sub(*start)).sum::<u64>() / width;
+    let samples = |range: &(u64, u64)| range.1.saturating_sub(range.0) / width;
+    let length: u64 = ranges.iter().map(samples).sum();
     if length == 0 {
         return Err(RecordingProblem::NoSamples);
     }
     let mut centres: Vec<f64> = captures.iter().filter_map(|capture| capture["core:frequency"].as_f64()).collect();
     centres.dedup();
+    if let ([first, .., last], None) = (&centres[..], options.centre) {
+        return Err(problem(format!(
+            "its captures have centre frequencies from {first} to {last} Hz: --capture N reads one of them, from 0 to {}, \
+             and --centre HZ all",
+            captures.len() - 1
+        )));
+    }
+    let (mut gaps, mut position, mut unknown) = (Vec::new(), 0, 0);
+    for (pair, range) in captures.windows(2).zip(&ranges) {
+        let missing = missing_between(&pair[0], &pair[1], samples(range), rate);
+        unknown += usize::from(missing.is_none());
+        position += samples(range);
+        gaps.extend(missing.filter(|missing| *missing > 0.0).map(|missing| (position, missing as u64)));
+    }
     let reader = RawReader::new(Ranges::new(file.into(), ranges), numbers, channels, 1.0);
-    Ok(Box::new(reader.with_layout(|layout| {
+    let reader = reader.with_layout(|layout| {
         (layout.rate, layout.length) = (rate, Some(length));
-        match centres[..] {
-            [centre] => layout.centre = centre,
-            [] => {}
-            _ => layout.remark(format!(
-                "its captures have centre frequencies from {} to {} Hz: frequencies are relative to them",
-                centres[0],
-                centres[centres.len() - 1]
-            )),
+        layout.centre = centres.first().copied().unwrap_or(0.0);
+        if left_out > 0 && options.capture.is_none() {
+            layout.remark(format!("{left_out} samples per channel before its first capture are left out"));
         }
-        if let Some(first @ 1..) = captures.first().and_then(|capture| capture["core:sample_start"].as_u64()) {
-            layout.remark(format!("{first} samples per channel before its first capture are left out"));
+        if unknown > 0 {
+            let text = "captures do not say their distance from the one before, and are read as if they followed it";
+            layout.remark(format!("{unknown} of its {} {text}", captures.len()));
         }
-        if captures.len() > 1 {
-            layout.remark(format!("its {} captures are read as if they followed each other", captures.len()));
+    });
+    Ok(with_gaps(reader, gaps, "captures", |_| None))
+}
+
+/// Samples that are missing between captures, of which the first has so many: by their indices or else by their times. None
+/// if they do not say, overlap or are too far. What is within the digits of the times is none that are missing.
+fn missing_between(before: &Value, after: &Value, samples: u64, rate: Option<f64>) -> Option<f64> {
+    let index = |capture: &Value| capture["core:global_index"].as_u64().map(i128::from);
+    let time = |capture: &Value| instant(capture["core:datetime"].as_str()?);
+    let (distance, error) = match (index(before), index(after)) {
+        (Some(before), Some(after)) => ((after - before) as f64, 0.0),
+        _ => {
+            let ((before, _), (after, digit)) = (time(before)?, time(after)?);
+            let per_nanosecond = rate? * 1e-9;
+            (((after - before) as f64 * per_nanosecond).round(), digit as f64 * per_nanosecond + 1.0)
         }
-    })))
+    };
+    let missing = distance - samples as f64;
+    (-error..=MOST_GAP).contains(&missing).then_some(if missing > error { missing } else { 0.0 })
 }
 
 /// Format of numbers by SigMF's name of their type, such as `ci16_le`.

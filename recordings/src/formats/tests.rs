@@ -745,6 +745,7 @@ fn units_of_times_are_those_of_the_caller_or_seconds_with_a_note() {
     for (options, message) in [
         (given, "--units is for tables"),
         (ReadOptions { repair: true, ..Default::default() }, "--repair is for tables of text, miniSEED, FLAC and Ogg"),
+        (ReadOptions { capture: Some(0), ..Default::default() }, "--capture is for SigMF recordings"),
     ] {
         assert_eq!(open_with(&wav, &options).err().unwrap().to_string(), message);
     }
@@ -895,6 +896,52 @@ fn sigmf_recordings_of_every_type_are_read() {
     assert!(!open(&meta).unwrap().layout().is_complex);
     describe("\"core:datatype\": \"cf32_le\"", "{\"core:sample_start\": 40}");
     assert_eq!(assert_noted(&meta, false, "40 samples per channel before its first capture"), pairs[80..]);
+    // Gaps by indices in the original stream, or else by times, whose digits are within a step here.
+    let gap = |captures: &str, missing: usize, note: &str| {
+        describe("\"core:datatype\": \"cf32_le\"", captures);
+        let expected = [&pairs[..80], &vec![f32::NAN; 2 * missing], &pairs[80..]].concat();
+        let (found, layout, notes) = noted(&meta, &ReadOptions::default());
+        assert!(are_same(&found, &expected) && layout.length == Some(100 + missing as u64), "{captures}: {notes}");
+        assert!(notes.contains(note), "{captures}: {notes}");
+    };
+    let note = "gaps between its captures, 7 samples";
+    gap(
+        "{\"core:sample_start\": 0, \"core:global_index\": 500}, {\"core:sample_start\": 40, \"core:global_index\": 547}",
+        7,
+        note,
+    );
+    let timed = |second: &str| {
+        format!(
+            "{{\"core:sample_start\": 0, \"core:datetime\": \"2024-02-29T23:59:59.999990Z\"}}, \
+             {{\"core:sample_start\": 40, \"core:datetime\": \"{second}\"}}"
+        )
+    };
+    // 18.8 µs later, 47 samples at 2.5 MHz.
+    gap(&timed("2024-03-01T00:00:00.0000088Z"), 7, note);
+    gap(&timed("2024-03-01T00:00:00.000007Z"), 0, "");
+    gap(&timed("2024-02-29T23:59:58Z"), 0, "1 of its 2 captures do not say their distance");
+    gap("{\"core:sample_start\": 0}, {\"core:sample_start\": 40}", 0, "1 of its 2 captures do not say their distance");
+    // Captures at two frequencies are read one by one, or at one that is given.
+    let captures = "{\"core:sample_start\": 1000, \"core:frequency\": 1e8}, {\"core:sample_start\": 1040, \"core:frequency\": 2e8}";
+    describe("\"core:datatype\": \"cf32_le\", \"core:offset\": 1000", captures);
+    let message = problem(&meta);
+    assert!(
+        message.contains("from 100000000 to 200000000 Hz: --capture N reads one of them, from 0 to 1"),
+        "{message}"
+    );
+    for (capture, centre, samples) in [(0, 1e8, &pairs[..80]), (1, 2e8, &pairs[80..])] {
+        let (found, layout, notes) = noted(&meta, &ReadOptions { capture: Some(capture), ..ReadOptions::default() });
+        assert_eq!(
+            (&found[..], layout.centre, layout.length),
+            (samples, centre, Some(samples.len() as u64 / 2)),
+            "{notes}"
+        );
+    }
+    let message =
+        open_with(&meta, &ReadOptions { capture: Some(2), ..ReadOptions::default() }).err().unwrap().to_string();
+    assert!(message.contains("no capture 2 of --capture; its captures are 0 to 1"), "{message}");
+    let (found, layout, _) = noted(&meta, &ReadOptions { centre: Some(5.0), ..ReadOptions::default() });
+    assert_eq!((found, layout.centre), (pairs.clone(), 5.0));
     describe("\"core:datatype\": \"cx9\"", "");
     assert!(problem(&meta).contains("its samples are cx9"), "{}", problem(&meta));
 }

@@ -105,6 +105,14 @@ def of_sigmf(folder: Path) -> Iterator[Case]:
     captures = [(0, {"core:frequency": 1e6}), (1000, {"core:frequency": 1e6})]
     expected, path = stored_sigmf(folder / "captures", IQ.astype("<c8"), "cf32_le", captures=captures)
     yield Case("SigMF captures that follow each other", path, expected, SINGLE, rate=RATE)
+    captures = [(0, {"core:global_index": 70}), (1000, {"core:global_index": 1370})]
+    expected, path = stored_sigmf(folder / "gap", IQ.astype("<c8"), "cf32_le", captures=captures)
+    expected = np.insert(expected, 1000, np.full(300, complex(np.nan, np.nan)))
+    yield Case("SigMF captures with a gap", path, expected, SINGLE, rate=RATE)
+    times = ["2024-02-29T23:59:59.500000Z", "2024-03-01T00:00:02.100000Z"]
+    captures = [(start, {"core:datetime": time}) for start, time in zip((0, 1000), times, strict=True)]
+    _, path = stored_sigmf(folder / "times", IQ.astype("<c8"), "cf32_le", captures=captures)
+    yield Case("SigMF captures with a gap by their times", path, expected, SINGLE, rate=RATE)
 
 
 def stored_sigmf(
