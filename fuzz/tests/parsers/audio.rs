@@ -1,10 +1,10 @@
-//! WAV, FLAC and Ogg files: any bytes are recordings or an error.
+//! WAV, FLAC, Ogg, MP3, AAC, MPEG-4, AIFF, CAF and Matroska files: any bytes are recordings or an error.
 
 use std::fs;
 
 use hound::{SampleFormat, WavSpec, WavWriter};
 
-use crate::recordings_are_read_or_refused;
+use crate::{fixture, recordings_are_read_or_refused};
 
 #[test]
 fn wav_files_are_read_or_refused() {
@@ -27,16 +27,46 @@ fn wav_files_are_read_or_refused() {
 }
 
 /// A file beside the tests of the readers.
-fn fixture(name: &str) -> Vec<u8> {
+fn fixture_of_readers(name: &str) -> Vec<u8> {
     fs::read(format!("../recordings/src/formats/fixtures/{name}")).unwrap()
 }
 
 #[test]
 fn flac_files_are_read_or_refused() {
-    recordings_are_read_or_refused("flac", &[fixture("stereo.flac")]);
+    recordings_are_read_or_refused("flac", &[fixture_of_readers("stereo.flac")]);
 }
 
 #[test]
 fn ogg_files_are_read_or_refused() {
-    recordings_are_read_or_refused("ogg", &[fixture("tones.ogg")]);
+    recordings_are_read_or_refused("ogg", &[fixture_of_readers("tones.ogg")]);
+}
+
+#[test]
+fn mp3_files_are_read_or_refused() {
+    recordings_are_read_or_refused("mp3", &[fixture("tone.mp3")]);
+}
+
+#[test]
+fn aac_files_are_read_or_refused() {
+    recordings_are_read_or_refused("aac", &[fixture("tone.aac")]);
+}
+
+#[test]
+fn mpeg_4_files_are_read_or_refused() {
+    recordings_are_read_or_refused("m4a", &["aac.m4a", "alac.m4a", "fragments.mp4"].map(fixture));
+}
+
+#[test]
+fn aiff_files_are_read_or_refused() {
+    recordings_are_read_or_refused("aiff", &[fixture("pcm.aiff")]);
+}
+
+#[test]
+fn caf_files_are_read_or_refused() {
+    recordings_are_read_or_refused("caf", &["pcm.caf", "alac.caf", "mulaw.caf"].map(fixture));
+}
+
+#[test]
+fn matroska_files_are_read_or_refused() {
+    recordings_are_read_or_refused("mka", &["pcm.mka", "flac.mka"].map(fixture));
 }

@@ -1,6 +1,6 @@
 //! BrainVision, WFDB, miniSEED, TDMS, HDF5 and MATLAB files: any bytes are recordings or an error.
 
-use crate::{recordings_are_read_or_refused, recordings_beside};
+use crate::{fixture, recordings_are_read_or_refused, recordings_beside};
 
 /// Numbers of 16 bits.
 fn numbers(count: i16) -> Vec<u8> {
@@ -88,4 +88,9 @@ fn matlab_files_of_versions_4_and_7_3_are_read_or_refused() {
     let old = [[30u32, 20, 2, 0, 2].map(u32::to_le_bytes).concat(), b"x\0".to_vec(), numbers(40)].concat();
     let new = include_bytes!("../../../recordings/tests/fixtures/matlab.mat");
     recordings_are_read_or_refused("mat", &[old, new.to_vec()]);
+}
+
+#[test]
+fn matlab_files_of_version_5_are_read_or_refused() {
+    recordings_are_read_or_refused("mat", &["plain.mat", "compressed.mat"].map(fixture));
 }

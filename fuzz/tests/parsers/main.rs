@@ -32,6 +32,11 @@ impl EditedFile {
     }
 }
 
+/// A file of ffmpeg, PyArrow or SciPy.
+fn fixture(name: &str) -> Vec<u8> {
+    fs::read(format!("tests/fixtures/{name}")).unwrap()
+}
+
 /// Target of recordings with an extension: each of the `valid` files is read, and edited ones are read or refused.
 fn recordings_are_read_or_refused(extension: &str, valid: &[Vec<u8>]) {
     recordings_beside(extension, valid, &[]);

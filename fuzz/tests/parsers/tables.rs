@@ -1,4 +1,4 @@
-//! CSV and Parquet files: any bytes are recordings or an error.
+//! CSV, Parquet and Arrow files: any bytes are recordings or an error.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
-use crate::recordings_are_read_or_refused;
+use crate::{fixture, recordings_are_read_or_refused};
 
 #[test]
 fn csv_files_are_read_or_refused() {
@@ -54,4 +54,9 @@ fn parquet(compression: Compression) -> Vec<u8> {
 fn parquet_files_are_read_or_refused() {
     let files = [Compression::UNCOMPRESSED, Compression::SNAPPY, Compression::ZSTD(Default::default())];
     recordings_are_read_or_refused("parquet", &files.map(parquet));
+}
+
+#[test]
+fn arrow_files_and_streams_are_read_or_refused() {
+    recordings_are_read_or_refused("arrow", &["table.feather", "stream.arrow"].map(fixture));
 }
