@@ -334,13 +334,13 @@ mod tests {
     #[test]
     fn unread_formats_are_refused() {
         let folder = TempDir::new().unwrap();
-        // Format tag 17 is ADPCM.
+        // Format tag 49 is GSM 6.10.
         let path = write(&folder, spec(1, 16, SampleFormat::Int), &[7i16; 100]);
         let mut bytes = fs::read(&path).unwrap();
-        bytes[20] = 17;
+        bytes[20] = 49;
         fs::write(&path, &bytes).unwrap();
         let text = problem(&path).to_string();
-        assert!(text.contains("ADPCM (accepted: PCM of 1 to 32 bits"), "{text}");
+        assert!(text.contains("encoding 0x0031 (accepted: PCM of 1 to 32 bits"), "{text}");
     }
 
     #[test]

@@ -210,7 +210,7 @@ pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Box<dyn SampleRea
     ensure_options(Some(format), is_hdf5, options)?;
     let reader: Box<dyn SampleReader> = match format {
         Format::Hdf5 | Format::Mat if is_hdf5 => Box::new(hdf5::open(path, format, options)?),
-        Format::Wav => Box::new(wav::WavSamples::open(path)?),
+        Format::Wav => wav::WavSamples::open(path)?,
         Format::Edf | Format::Bdf => Box::new(edf::EdfReader::open(path, format, &options.channels)?),
         Format::Npy => Box::new(npy::open(path)?),
         Format::Npz => Box::new(npz::open(path)?),

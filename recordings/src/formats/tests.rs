@@ -161,7 +161,10 @@ fn damaged_wav_files_are_refused_with_the_reason() {
     fs::write(&path, &without_rate).unwrap();
     assert_holds(&path, 3, None, &values(300));
     fs::write(&path, &adpcm).unwrap();
-    assert!(problem(&path).contains("ADPCM (accepted: PCM of 1 to 32"), "{}", problem(&path));
+    assert!(problem(&path).contains("malformed stream: "), "{}", problem(&path));
+    adpcm[20..22].copy_from_slice(&[0x31, 0]);
+    fs::write(&path, &adpcm).unwrap();
+    assert!(problem(&path).contains("encoding 0x0031 (accepted: PCM of 1 to 32"), "{}", problem(&path));
 }
 
 /// A NumPy array with this header and these bytes.
@@ -1165,6 +1168,29 @@ fn an_mp3_file_with_fewer_frames_than_its_header_announces_is_truncated() {
     fs::write(&path, mp3(20)).unwrap();
     // The delay of the decoder, 529 samples, is left out.
     assert_noted(&path, true, &format!("announces {} samples", 40 * 1152 - 529));
+}
+
+#[test]
+fn adpcm_in_wav_is_decoded() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.wav");
+    // A block of the IMA's ADPCM of a channel: the first sample, 1000, step 16 of the table, and codes 4, 12, 0 and 8 of
+    // differences, by which the step rises by two places, or falls by one: 34, 41, 50, 45.
+    let block = [&1000i16.to_le_bytes()[..], &[16, 0], &[0xc4, 0x80, 0, 0]].concat();
+    let chunk = |name: &[u8; 4], bytes: &[u8]| [&name[..], &(bytes.len() as u32).to_le_bytes(), bytes].concat();
+    let shorts = |numbers: &[u16]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<_>>();
+    let format = [shorts(&[0x11, 1]), [8000u32, 8000].map(u32::to_le_bytes).concat(), shorts(&[8, 4, 2, 9])].concat();
+    let chunks = [chunk(b"fmt ", &format), chunk(b"fact", &9u32.to_le_bytes()), chunk(b"data", &block)].concat();
+    fs::write(&path, chunk(b"RIFF", &[b"WAVE", &chunks[..]].concat())).unwrap();
+    let (samples, layout, notes) = noted(&path, &ReadOptions::default());
+    assert_eq!((samples.len(), layout.rate, notes.as_str()), (9, Some(8000.0), ""));
+    let mut expected = vec![1000i32];
+    for (code, step) in [(4, 34), (12, 41), (0, 50), (8, 45)] {
+        let difference = step / 8 + if code & 4 > 0 { step } else { 0 };
+        expected.push(expected[expected.len() - 1] + if code & 8 > 0 { -difference } else { difference });
+    }
+    let found: Vec<i32> = samples[..5].iter().map(|sample| (sample * 32_768.0) as i32).collect();
+    assert_eq!(found, expected);
 }
 
 #[cfg(unix)]

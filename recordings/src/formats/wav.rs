@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::path::Path;
 
+use super::compressed::CompressedReader;
 use super::raw::{NumberFormat, SampleValue, decoded_reads, little_endian, positive, read_full};
 use super::{Format, RecordingLayout, SampleReader};
 use crate::error::RecordingProblem;
@@ -59,10 +60,12 @@ struct WavHeader {
 }
 
 impl WavSamples {
-    pub(super) fn open(path: &Path) -> Result<Self, RecordingProblem> {
+    pub(super) fn open(path: &Path) -> Result<Box<dyn SampleReader>, RecordingProblem> {
         let mut file = File::open(path)?;
         let file_bytes = file.metadata()?.len();
-        let header = WavHeader::read(&mut file, file_bytes)?;
+        let Some(header) = WavHeader::read(&mut file, file_bytes)? else {
+            return Ok(Box::new(CompressedReader::open(path, Format::Wav)?));
+        };
         let Encoding { numbers, channels, rate, valid_bits } = header.encoding;
         let mut layout = RecordingLayout {
             rate: positive(rate.into()),
@@ -90,7 +93,7 @@ impl WavSamples {
                 ));
             }
         }
-        Ok(Self { file, numbers, gain, layout, left: length, bytes: Vec::new() })
+        Ok(Box::new(Self { file, numbers, gain, layout, left: length, bytes: Vec::new() }))
     }
 
     fn width(&self) -> usize {
@@ -133,8 +136,8 @@ impl SampleReader for WavSamples {
 }
 
 impl WavHeader {
-    /// Walks through the chunks up to the samples.
-    fn read(file: &mut File, file_bytes: u64) -> Result<Self, RecordingProblem> {
+    /// Walks through the chunks up to the samples; none if those are compressed.
+    fn read(file: &mut File, file_bytes: u64) -> Result<Option<Self>, RecordingProblem> {
         let mut magic = [0; 12];
         let read = read_full(file, &mut magic)?;
         let is_riff = matches!(&magic[..4], b"RIFF" | b"RIFX" | b"RF64" | b"BW64");
@@ -156,14 +159,17 @@ impl WavHeader {
                         [u64::from_le_bytes(array(file)?), u64::from_le_bytes(array(file)?)];
                     long_data_bytes = Some(data_bytes);
                 }
-                b"fmt " => encoding = Some(Encoding::read(file, length, big_endian)?),
+                b"fmt " => match Encoding::read(file, length, big_endian)? {
+                    None => return Ok(None),
+                    found => encoding = found,
+                },
                 b"data" => {
                     let encoding = encoding.ok_or_else(|| Format::Wav.problem("its samples come before its format"))?;
                     let (data_bytes, is_long) = match (length, long_data_bytes) {
                         (IN_DS64, Some(bytes)) => (bytes, true),
                         (length, _) => (length, false),
                     };
-                    return Ok(Self { encoding, data_start: start, data_bytes, is_long });
+                    return Ok(Some(Self { encoding, data_start: start, data_bytes, is_long }));
                 }
                 _ => {}
             }
@@ -251,8 +257,8 @@ fn stand_at_low_end(numbers: NumberFormat, bytes: &[u8], bits: u32) -> bool {
 }
 
 impl Encoding {
-    /// Reads a `fmt ` chunk.
-    fn read(file: &mut File, length: u64, big_endian: bool) -> Result<Self, RecordingProblem> {
+    /// Reads a `fmt ` chunk; none of compressed samples.
+    fn read(file: &mut File, length: u64, big_endian: bool) -> Result<Option<Self>, RecordingProblem> {
         if length < 16 {
             return Err(Format::Wav.problem(format!("its format chunk has {length} bytes, not 16 or more")));
         }
@@ -286,15 +292,16 @@ impl Encoding {
             (IEEE_FLOAT, 4 | 8) if usize::from(bits) == 8 * container => NumberFormat::float(container as u8),
             (A_LAW, 1) => NumberFormat::A_LAW,
             (MU_LAW, 1) => NumberFormat::MU_LAW,
+            // ADPCM of Microsoft and of the IMA.
+            (0x0002 | 0x0011, _) => return Ok(None),
             _ => {
                 let encoding = match tag {
                     PCM => format!("{bits}-bit PCM in {container} bytes"),
                     IEEE_FLOAT => format!("{bits}-bit float in {container} bytes"),
-                    0x0002 | 0x0011 => "ADPCM".to_owned(),
                     0x0055 => "MP3".to_owned(),
                     tag => format!("encoding {tag:#06x}"),
                 };
-                let accepted = "accepted: PCM of 1 to 32 bits, 32- or 64-bit float, A-law and µ-law";
+                let accepted = "accepted: PCM of 1 to 32 bits, 32- or 64-bit float, A-law, µ-law and ADPCM";
                 return Err(Format::Wav.problem(format!("its samples are {encoding} ({accepted})")));
             }
         };
@@ -303,7 +310,7 @@ impl Encoding {
             return Err(Format::Wav.problem(reason));
         }
         let valid_bits = (tag == PCM && container > 1 && usize::from(valid) < 8 * container).then(|| valid.into());
-        Ok(Self { numbers: numbers.in_order(big_endian), valid_bits, channels, rate })
+        Ok(Some(Self { numbers: numbers.in_order(big_endian), valid_bits, channels, rate }))
     }
 }
 

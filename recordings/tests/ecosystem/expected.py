@@ -4,8 +4,6 @@ part of its message, a loss by a part of its note, and a fault, with its reason,
 # Files that are refused by name.
 REFUSED = {
     # Codecs and containers that Symphonia does not decode, or that are none of the formats.
-    "soundfile WAV IMA_ADPCM": "its samples are ADPCM",
-    "soundfile WAV MS_ADPCM": "its samples are ADPCM",
     "soundfile WAV GSM610": "its samples are encoding 0x0031",
     "soundfile WAV G721_32": "its samples are encoding 0x0040",
     "soundfile OGG OPUS": "its samples are Opus, which is not read: ffmpeg -i",
@@ -17,8 +15,6 @@ REFUSED = {
     "soundfile CAF ALAC_32": "it refers to a place that no file has",
     "soundfile W64 PCM_16": "its extension names no format of recordings",
     "soundfile AU PCM_16": "its extension names no format of recordings",
-    "ffmpeg adpcm_ima.wav": "its samples are ADPCM",
-    "ffmpeg adpcm_ms.wav": "its samples are ADPCM",
     "ffmpeg mp3.wav": "its samples are MP3",
     "ffmpeg opus.opus": "its samples are Opus, which is not read: ffmpeg -i",
     "ffmpeg opus.webm": "its samples are Opus, which is not read: ffmpeg -i",
@@ -85,9 +81,12 @@ LOSSES = {
 }
 
 _DELAY = "the delay and padding of the encoder, which the container states, are kept, with a note"
+_ROUNDING = "libsndfile rounds the differences of ADPCM otherwise than ffmpeg, whose samples are read"
 # Files that are read otherwise than by their own readers.
 FAULTS = {
     "ffmpeg aac.m4a": _DELAY,
     "ffmpeg mp3.mp4": _DELAY,
     "ffmpeg mp3.mkv": _DELAY,
+    "soundfile WAV IMA_ADPCM": _ROUNDING,
+    "soundfile WAV MS_ADPCM": _ROUNDING,
 }
