@@ -7,7 +7,7 @@
 //! The pool is one per process. It holds at most [`pool_limit`] bytes, 256 MiB unless [`set_pool_limit`] says
 //! otherwise, and frees memory that no result has taken for 10 seconds: after that long, the page faults that it could
 //! save are less than a hundredth of the time. [`release_pool`] frees everything at once. Tensors that are alive are
-//! not the pool's and do not count.
+//! not the pool's and do not count. In WebAssembly the pool stays empty.
 //!
 //! ```
 //! use firefly_ops::memory::{pool_limit, pooled_bytes, release_pool, set_pool_limit};
@@ -237,6 +237,10 @@ impl BufferPool {
 
     /// Puts memory into the pool, and frees what is then beyond the limit.
     fn put(&'static self, memory: Memory) {
+        // WebAssembly has neither a thread that frees it later nor pages that the system clears.
+        if cfg!(target_family = "wasm") {
+            return drop(memory);
+        }
         let mut state = self.state();
         state.idle.push((memory, Instant::now()));
         let freed = state.beyond_limit();

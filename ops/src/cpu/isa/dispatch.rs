@@ -9,6 +9,8 @@ use crate::cpu::isa::avx512::{Avx512, Avx512Token, Avx512TwoRows};
 use crate::cpu::isa::neon::{Neon, NeonToken};
 use crate::cpu::isa::portable::{Portable, PortableToken};
 use crate::cpu::isa::register::Register;
+#[cfg(target_feature = "simd128")]
+use crate::cpu::isa::simd128::{Simd128, Simd128Token};
 
 /// Work of one task, compiled for each register type.
 ///
@@ -21,12 +23,12 @@ pub(in crate::cpu) trait Kernel {
 
 /// A local of this type aligns its function's stack frame to cache lines, and with it the registers that the compiler
 /// spills there, most of which would straddle two lines otherwise.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
 #[repr(align(64))]
 #[expect(dead_code, reason = "only its size and alignment count")]
 pub(in crate::cpu::isa) struct LineAligned([u8; 64]);
 
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
 impl LineAligned {
     #[inline(always)]
     pub const fn new() -> Self {
@@ -75,8 +77,20 @@ pub(in crate::cpu) fn dispatch(set: InstructionSet, _width: Width, kernel: impl 
     }
 }
 
+/// Runs `kernel` with `set`, or with the best set this module has if that is less.
+#[cfg(target_feature = "simd128")]
+pub(in crate::cpu) fn dispatch(set: InstructionSet, _width: Width, kernel: impl Kernel) {
+    if set >= InstructionSet::Simd128
+        && let Some(token) = Simd128Token::detect()
+    {
+        token.run::<Simd128>(kernel);
+    } else {
+        kernel.run::<Portable<4>>(PortableToken);
+    }
+}
+
 /// Runs `kernel` on portable registers.
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128")))]
 pub(in crate::cpu) fn dispatch(_set: InstructionSet, _width: Width, kernel: impl Kernel) {
     kernel.run::<Portable<4>>(PortableToken);
 }

@@ -21,6 +21,9 @@ pub enum InstructionSet {
     /// NEON; 4 lanes.
     #[cfg(target_arch = "aarch64")]
     Neon,
+    /// SIMD of WebAssembly, which a module is compiled with or without; 4 lanes.
+    #[cfg(target_feature = "simd128")]
+    Simd128,
     /// AVX2 and FMA; 8 lanes.
     #[cfg(target_arch = "x86_64")]
     Avx2,
@@ -42,7 +45,10 @@ impl InstructionSet {
     #[cfg(target_arch = "aarch64")]
     pub const ALL: &[Self] = &[Self::Portable, Self::Neon];
     /// Every set, least first.
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    #[cfg(target_feature = "simd128")]
+    pub const ALL: &[Self] = &[Self::Portable, Self::Simd128];
+    /// Every set, least first.
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128")))]
     pub const ALL: &[Self] = &[Self::Portable];
 
     /// The best set this processor has.
@@ -84,12 +90,14 @@ impl InstructionSet {
         body()
     }
 
-    /// The name in reports: `portable`, `neon`, `avx2` or `avx512`.
+    /// The name in reports: `portable`, `neon`, `simd128`, `avx2` or `avx512`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Portable => "portable",
             #[cfg(target_arch = "aarch64")]
             Self::Neon => "neon",
+            #[cfg(target_feature = "simd128")]
+            Self::Simd128 => "simd128",
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => "avx2",
             #[cfg(target_arch = "x86_64")]
@@ -117,12 +125,17 @@ fn detect() -> InstructionSet {
     }
 }
 
+#[cfg(target_feature = "simd128")]
+fn detect() -> InstructionSet {
+    InstructionSet::Simd128
+}
+
 #[cfg(target_arch = "aarch64")]
 fn detect() -> InstructionSet {
     if crate::cpu::isa::neon::NeonToken::detect().is_some() { InstructionSet::Neon } else { InstructionSet::Portable }
 }
 
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128")))]
 fn detect() -> InstructionSet {
     InstructionSet::Portable
 }

@@ -9,13 +9,15 @@ mod avx2;
 mod avx512;
 mod dispatch;
 mod instruction_set;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
 mod lanewise;
 pub(in crate::cpu) mod lines;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 pub(in crate::cpu) mod portable;
 pub(in crate::cpu) mod register;
+#[cfg(target_feature = "simd128")]
+mod simd128;
 #[cfg(all(test, target_arch = "x86_64", target_os = "linux"))]
 mod tests;
 
@@ -44,10 +46,10 @@ pub fn welch_instruction_set(n_fft: usize) -> Option<InstructionSet> {
     supports_length(n_fft).then(InstructionSet::current)
 }
 
-/// Name of the best instruction set that this processor has kernels for: `portable`, `neon`, `avx2` or `avx512`.
+/// Name of the best instruction set that this processor has kernels for: `portable`, `neon`, `simd128`, `avx2` or `avx512`.
 ///
 /// ```
-/// assert!(["portable", "neon", "avx2", "avx512"].contains(&firefly_ops::instruction_sets::instruction_set()));
+/// assert!(["portable", "neon", "simd128", "avx2", "avx512"].contains(&firefly_ops::instruction_sets::instruction_set()));
 /// ```
 pub fn instruction_set() -> &'static str {
     InstructionSet::detected().name()
