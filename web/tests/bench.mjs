@@ -20,22 +20,18 @@ const summary = times => {
   return `${sorted[0].toFixed(3)} ms at least, ${sorted[Math.floor(sorted.length / 2)].toFixed(3)} in the median of ${sorted.length}`;
 };
 const estimate = new firefly.WelchPeaks({ nFft: 256, segments: 2, k: 16 });
-for (const set of ['simd128', 'portable']) {
-  firefly.useInstructionSet(set);
-  estimate.time(signal, 50);
-  console.log(`${set}, in the module's memory: ${summary(estimate.time(signal, 300))}`);
-  const copied = Array.from({ length: 200 }, () => {
-    const before = performance.now();
-    estimate.forward(signal);
-    return performance.now() - before;
-  });
-  console.log(`${set}, with copies: ${summary(copied)}`);
-}
+estimate.time(signal, 50);
+console.log(`${firefly.instructionSet()}, in the module's memory: ${summary(estimate.time(signal, 300))}`);
+const copied = Array.from({ length: 200 }, () => {
+  const before = performance.now();
+  estimate.forward(signal);
+  return performance.now() - before;
+});
+console.log(`with copies from and to JavaScript: ${summary(copied)}`);
 
 // A minute of a live signal, in blocks of a microphone.
 const RATE = 48_000;
 const block = new Float32Array(2048).map((_, i) => Math.sin(i));
-firefly.useInstructionSet('simd128');
 const stream = new firefly.Spectrogram({ nFft: 2048, hop: 256, sampleRate: RATE });
 const before = performance.now();
 for (let samples = 0; samples < 60 * RATE; samples += block.length) stream.push(block);

@@ -1,0 +1,136 @@
+// Computes what the page shows, apart from the thread that draws. Messages are { id, call, arguments }.
+import { Spectrogram, WelchPeaks, instructionSet, load, localMaxima, psd } from './firefly/firefly.js';
+
+/** Largest picture of a recording: more columns or bins are joined, with the maximum of each group. */
+const MAX_COLUMNS = 1600;
+const MAX_ROWS = 1024;
+/** Samples that are transformed at once. */
+const BLOCK = 1 << 20;
+/** Seconds of a microphone that the spectrum is averaged over, and its least number of segments. */
+const LIVE_SECONDS = 1;
+const LIVE_SEGMENTS = 8;
+
+let recording;
+let live;
+
+/** Decibels; what is no power is at the lowest level. */
+function decibels(power) {
+  return power > 1e-20 ? 10 * Math.log10(power) : -200;
+}
+
+/** Adds a column of power to a picture, in decibels, with `perRow` bins in a row. */
+function addColumn(picture, at, power, offset, bins, perRow) {
+  for (let bin = 0; bin < bins; bin++) {
+    const row = at + Math.floor(bin / perRow);
+    const value = decibels(power[offset + bin]);
+    if (!(picture[row] >= value)) picture[row] = value;
+  }
+}
+
+/** Columns a second, in the fastest of a few blocks: the browser compiles the module better while it runs. */
+function speed(stream) {
+  const block = new Float32Array(stream.nFft + 255 * stream.hop);
+  const times = Array.from({ length: 5 }, () => {
+    stream.reset();
+    const before = performance.now();
+    stream.push(block);
+    return performance.now() - before;
+  });
+  return 256 / Math.max(Math.min(...times), 0.01) * 1000;
+}
+
+/** Spectrum of samples with its peaks. */
+function spectrumOf(samples, { nFft, window, scaling, sampleRate, k, kind }) {
+  const length = Math.min(nFft, samples.length);
+  const options = { nFft: length, window, scaling, sampleRate, detrend: 'constant' };
+  const { power, segments } = psd(samples, options);
+  const count = Math.min(k, power.length);
+  let peaks;
+  if (kind === 'lines') {
+    const found = localMaxima(power, { k: count, interpolation: window === 'hann' ? 'hann' : 'log_parabola' });
+    peaks = Array.from(found.bins, (bin, i) => ({ bin, frequency: (bin + found.offset[i]) * sampleRate / length, level: decibels(found.power[i]) }));
+  } else {
+    const hop = Math.max(1, Math.floor(length / 2));
+    const estimate = new WelchPeaks({ ...options, hop, segments, k: count });
+    const found = estimate.forward(samples.subarray(0, estimate.frame));
+    estimate.free();
+    peaks = Array.from(found.bins, (bin, i) => ({ bin, frequency: bin * sampleRate / length, level: decibels(found.power[i]) }));
+  }
+  return { levels: Float32Array.from(power, decibels), nFft: length, sampleRate, segments, peaks: peaks.filter(({ bin }) => bin >= 0) };
+}
+
+const calls = {
+  async load() {
+    await load();
+    return instructionSet();
+  },
+
+  /** Keeps the samples of a channel. */
+  open({ samples }) {
+    recording = samples;
+  },
+
+  /** Spectrogram of the recording as a picture of decibels, column by column. */
+  spectrogram({ nFft, window, scaling, sampleRate }) {
+    const length = Math.min(nFft, recording.length);
+    const hop = Math.max(1, Math.floor(length / 2));
+    const all = Math.floor((recording.length - length) / hop) + 1;
+    const perColumn = Math.ceil(all / MAX_COLUMNS);
+    const bins = Math.floor(length / 2) + 1;
+    const perRow = Math.ceil(bins / MAX_ROWS);
+    const rows = Math.ceil(bins / perRow);
+    const columns = Math.ceil(all / perColumn);
+    const picture = new Float32Array(columns * rows).fill(NaN);
+    const stream = new Spectrogram({ nFft: length, hop, window, scaling, sampleRate, detrend: 'constant' });
+    let column = 0;
+    for (let start = 0; start < recording.length; start += BLOCK) {
+      const { columns: fresh, power } = stream.push(recording.subarray(start, start + BLOCK));
+      for (let i = 0; i < fresh; i++, column++) addColumn(picture, Math.floor(column / perColumn) * rows, power, i * bins, bins, perRow);
+    }
+    const framesPerSecond = speed(stream);
+    stream.free();
+    const seconds = ((all - 1) * hop + length) / sampleRate;
+    return { picture, rows, columns, perColumn, seconds, nyquist: sampleRate / 2, framesPerSecond };
+  },
+
+  /** Spectrum of a part of the recording, from and to in samples. */
+  spectrum({ from, to, ...options }) {
+    return spectrumOf(recording.subarray(from, to), options);
+  },
+
+  /** Begins a live signal. */
+  listen({ nFft, window, scaling, sampleRate }) {
+    live?.stream.free();
+    const stream = new Spectrogram({ nFft, window, scaling, sampleRate, detrend: 'constant' });
+    const kept = Math.max(Math.round(LIVE_SECONDS * sampleRate), nFft + (LIVE_SEGMENTS - 1) * stream.hop);
+    live = { stream, sampleRate, latest: new Float32Array(0), kept, perRow: Math.ceil(stream.bins / MAX_ROWS) };
+    const framesPerSecond = speed(stream);
+    stream.reset();
+    return { framesPerSecond, rows: Math.ceil(stream.bins / live.perRow), nyquist: sampleRate / 2, secondsPerColumn: stream.hop / sampleRate };
+  },
+
+  /** Columns that are complete with more samples of the live signal, and the spectrum of the latest ones. */
+  hear({ samples, ...options }) {
+    const { columns, power } = live.stream.push(samples);
+    const joined = new Float32Array(Math.min(live.latest.length + samples.length, live.kept));
+    joined.set(samples.subarray(Math.max(0, samples.length - joined.length)), Math.max(0, joined.length - samples.length));
+    if (joined.length > samples.length) joined.set(live.latest.subarray(live.latest.length - (joined.length - samples.length)), 0);
+    live.latest = joined;
+    const { bins } = live.stream;
+    const rows = Math.ceil(bins / live.perRow);
+    const picture = new Float32Array(columns * rows).fill(NaN);
+    for (let i = 0; i < columns; i++) addColumn(picture, i * rows, power, i * bins, bins, live.perRow);
+    const spectrum = joined.length >= live.stream.nFft ? spectrumOf(joined, { ...options, sampleRate: live.sampleRate }) : undefined;
+    return { picture, rows, columns, spectrum };
+  },
+};
+
+addEventListener('message', async ({ data: { id, call, options } }) => {
+  try {
+    const result = await calls[call](options ?? {});
+    const transfer = result?.picture ? [result.picture.buffer] : [];
+    postMessage({ id, result }, transfer);
+  } catch (error) {
+    postMessage({ id, problem: error.message });
+  }
+});

@@ -1,0 +1,204 @@
+// The page in headless Chromium: files by the chooser and by a drop, a microphone with a tone, keys, pointer, widths and modes.
+// node tests/page.mjs, after ./build; PICTURES is a folder for screenshots, and CHROMIUM the browser's path, /usr/bin/chromium by default.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import test, { after, before } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+
+const PAGE = fileURLToPath(new URL('../dist/page/', import.meta.url));
+const FLAC = fileURLToPath(new URL('../../docs/recordings/motor.flac', import.meta.url));
+const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm' };
+const pictures = process.env.PICTURES;
+const folder = mkdtempSync(path.join(tmpdir(), 'firefly-page-'));
+
+/** A WAV file of 16-bit samples. */
+function wav(name, sampleRate, channels) {
+  const frames = channels[0].length;
+  const bytes = Buffer.alloc(44 + 2 * frames * channels.length);
+  bytes.write('RIFF', 0);
+  bytes.writeUInt32LE(bytes.length - 8, 4);
+  bytes.write('WAVEfmt ', 8);
+  bytes.writeUInt32LE(16, 16);
+  bytes.writeUInt16LE(1, 20);
+  bytes.writeUInt16LE(channels.length, 22);
+  bytes.writeUInt32LE(sampleRate, 24);
+  bytes.writeUInt32LE(2 * sampleRate * channels.length, 28);
+  bytes.writeUInt16LE(2 * channels.length, 32);
+  bytes.writeUInt16LE(16, 34);
+  bytes.write('data', 36);
+  bytes.writeUInt32LE(bytes.length - 44, 40);
+  for (let i = 0; i < frames; i++) channels.forEach((samples, channel) => bytes.writeInt16LE(Math.round(32767 * samples[i]), 44 + 2 * (i * channels.length + channel)));
+  const file = path.join(folder, name);
+  writeFileSync(file, bytes);
+  return file;
+}
+
+function tone(frequency, sampleRate, seconds, amplitude = 0.5) {
+  return Float32Array.from({ length: sampleRate * seconds }, (_, i) => amplitude * Math.sin(2 * Math.PI * frequency * i / sampleRate));
+}
+
+const stereo = wav('stereo.wav', 22050, [tone(1234.5, 22050, 2), tone(4321, 22050, 2)]);
+const heard = wav('heard.wav', 48000, [tone(2750, 48000, 4, 0.8)]);
+const table = path.join(folder, 'table.csv');
+writeFileSync(table, `time,a,b\n${Array.from({ length: 3000 }, (_, i) => `${i / 500},${Math.sin(2 * Math.PI * 60 * i / 500)},${Math.cos(2 * Math.PI * 110 * i / 500)}`).join('\n')}\n`);
+const broken = path.join(folder, 'broken.csv');
+writeFileSync(broken, 'a,b\n1,2\n3,x\n');
+
+let server;
+let browser;
+let address;
+
+before(async () => {
+  server = createServer((request, response) => {
+    try {
+      const name = request.url === '/' ? 'index.html' : request.url.slice(1);
+      const bytes = readFileSync(path.join(PAGE, name));
+      response.setHeader('content-type', TYPES[path.extname(name)]).end(bytes);
+    } catch {
+      response.writeHead(404).end();
+    }
+  });
+  await new Promise(resolve => server.listen(0, '127.0.0.1', resolve));
+  address = `http://127.0.0.1:${server.address().port}/`;
+  browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--no-sandbox', '--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream', `--use-file-for-fake-audio-capture=${heard}`],
+  });
+});
+
+after(async () => {
+  await browser?.close();
+  server?.close();
+});
+
+/** Opens the page and runs `body`; nothing may be on the console, and nothing is requested of another host. */
+async function onPage(body, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, permissions: ['microphone'], ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(60_000);
+  const faults = [];
+  page.on('console', message => ['error', 'warning'].includes(message.type()) && faults.push(message.text()));
+  page.on('pageerror', error => faults.push(String(error)));
+  page.on('request', request => request.url().startsWith(address) || /^(data|blob):/.test(request.url()) || faults.push(request.url()));
+  await page.goto(address);
+  await shown(page, 'Built-in signal');
+  await body(page);
+  await context.close();
+  assert.deepEqual(faults, []);
+}
+
+const shown = (page, name) => page.waitForFunction(name => document.body.dataset.shown === name, name);
+const strongest = page => page.locator('#peaks tr').first().evaluate(row => Number(row.dataset.frequency));
+
+async function assertStrongest(page, frequency, within = 2) {
+  const got = await strongest(page);
+  assert.ok(Math.abs(got - frequency) <= within, `the strongest peak is at ${got} Hz, not at ${frequency}`);
+}
+
+/** Drops a file anywhere on the page. */
+async function drop(page, file) {
+  const data = await page.evaluateHandle(([name, base64]) => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([Uint8Array.from(atob(base64), letter => letter.charCodeAt(0))], name));
+    return transfer;
+  }, [path.basename(file), readFileSync(file).toString('base64')]);
+  for (const type of ['dragenter', 'dragover', 'drop']) await page.dispatchEvent('main', type, { dataTransfer: data });
+}
+
+test('it opens with a built-in signal', () => onPage(async page => {
+  await assertStrongest(page, 1000);
+  const first = Number(await page.evaluate(() => document.body.dataset.firstResult));
+  console.log(`first result ${first} ms after the navigation`);
+  assert.ok(first < 10_000);
+  assert.match(await page.locator('#engine').textContent(), /simd128/);
+  assert.match(await page.locator('header').textContent(), /nothing is uploaded/);
+}));
+
+test('files are opened by the chooser and by a drop', () => onPage(async page => {
+  await page.locator('#file').setInputFiles(stereo);
+  await shown(page, 'stereo.wav');
+  await assertStrongest(page, 1234.5);
+  await page.locator('#channel').selectOption('right');
+  await page.waitForFunction(() => Math.abs(document.querySelector('#peaks tr').dataset.frequency - 4321) < 2);
+
+  await drop(page, table);
+  await shown(page, 'table.csv');
+  assert.equal(await page.locator('#rate').inputValue(), '500');
+  await assertStrongest(page, 60, 0.2);
+  await drop(page, FLAC);
+  await shown(page, 'motor.flac');
+  assert.equal(await page.locator('#rate').inputValue(), '12000');
+  await page.locator('#file').setInputFiles(FLAC);
+  assert.equal(await page.locator('#problem').isVisible(), false);
+}));
+
+test('a file that is not read is named, and the page stays as it was', () => onPage(async page => {
+  const before = await page.locator('#source').textContent();
+  for (const [file, reason] of [[broken, 'line 3'], [fileURLToPath(new URL('../dist/page/firefly/firefly_wasm_bg.wasm', import.meta.url)), 'neither audio']]) {
+    await page.locator('#file').setInputFiles(file);
+    await page.locator('#problem', { hasText: reason }).waitFor();
+    assert.equal(await page.locator('#source').textContent(), before);
+    await assertStrongest(page, 1000);
+  }
+  await page.locator('#k').fill('0');
+  await page.locator('#k').blur();
+  await page.locator('#problem', { hasText: 'Peaks: 0' }).waitFor();
+}));
+
+test('the strongest peak of a microphone is its tone', () => onPage(async page => {
+  await page.keyboard.press('m');
+  await shown(page, 'microphone');
+  await page.waitForFunction(() => Math.abs(document.querySelector('#peaks tr')?.dataset.frequency - 2750) < 25);
+  await page.waitForTimeout(1500);
+  await assertStrongest(page, 2750, 25);
+  if (pictures) await page.screenshot({ path: path.join(pictures, 'microphone.png') });
+  await page.keyboard.press(' ');
+  assert.equal(await page.locator('#pause').getAttribute('aria-pressed'), 'true');
+  const paused = await page.locator('#peaks').textContent();
+  await page.waitForTimeout(400);
+  assert.equal(await page.locator('#peaks').textContent(), paused);
+  await page.keyboard.press(' ');
+  await page.locator('#nFft').selectOption('4096');
+  await page.waitForTimeout(1500);
+  await assertStrongest(page, 2750, 8);
+  await page.keyboard.press('m');
+  await shown(page, 'Built-in signal');
+  await assertStrongest(page, 1000);
+}));
+
+test('pointer and keys read values, and select a part', () => onPage(async page => {
+  await page.locator('#spectrum').focus();
+  await page.keyboard.press('ArrowDown');
+  assert.match(await page.locator('#readout').textContent(), /^1000 Hz, bin 64: .* dB, peak 1/);
+  await page.keyboard.press('ArrowRight');
+  assert.match(await page.locator('#readout').textContent(), /bin 65/);
+  const box = await page.locator('#spectrogram').boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  assert.match(await page.locator('#readout').textContent(), /^2\.[789]\d* s, .*Hz: .* dB/);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.75, box.y + 60);
+  await page.mouse.up();
+  await page.waitForFunction(() => /^[23]\.\d+ s to 4/.test(document.querySelector('#averaged').textContent));
+  await page.keyboard.press('Escape');
+  await page.waitForFunction(() => document.querySelector('#averaged').textContent.startsWith('the whole'));
+  await page.locator('#kind').selectOption('bins');
+  await page.waitForFunction(() => [...document.querySelectorAll('#peaks tr')].slice(0, 3).map(row => row.dataset.bin).sort().join() === '63,64,65');
+  await page.locator('#scaling').selectOption('density');
+  await page.waitForFunction(() => document.querySelector('#peaks').textContent.includes('dB/Hz'));
+}));
+
+for (const [width, height] of [[390, 844], [820, 1180], [1600, 950]]) {
+  for (const colorScheme of ['light', 'dark']) {
+    test(`it fits ${width} pixels, ${colorScheme}`, () => onPage(async page => {
+      assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), colorScheme);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'nothing is wider than the window');
+      if (pictures) await page.screenshot({ path: path.join(pictures, `${width}-${colorScheme}.png`), fullPage: true });
+      await page.keyboard.press('t');
+      assert.notEqual(await page.evaluate(() => document.documentElement.dataset.theme), colorScheme);
+    }, { viewport: { width, height }, colorScheme }));
+  }
+}
