@@ -34,8 +34,8 @@ documents:
     PATH="$PATH:$HOME/.cache/firefly/tools/bin"
     if command -v mdbook > /dev/null; then .ci/book; else echo "just: no mdbook, so the book is not checked" >&2; fi
     if command -v codespell > /dev/null; then
-      git ls-files -z '*.md' '*.rs' '*.py' '*.pyi' '*.toml' '*.yml' '*.snap' '*.h' .ci justfile docs/tutorials/run |
-        xargs -0 codespell
+      git ls-files -z '*.md' '*.rs' '*.py' '*.pyi' '*.toml' '*.yml' '*.snap' '*.h' 'web/js/*' 'web/page/*' 'web/tests/*.mjs' \
+        web/build .ci justfile docs/tutorials/run | xargs -0 codespell
     else
       echo "just: no codespell, so spelling is not checked" >&2
     fi
@@ -44,7 +44,7 @@ documents:
 lint:
     cargo fmt --all --check
     # Workspaces of their own, which are not built here: their lock files must fit all the same.
-    for workspace in fuzz python; do \
+    for workspace in fuzz python web; do \
       cargo metadata --manifest-path $workspace/Cargo.toml --locked --format-version 1 > /dev/null || exit 1; done
     cargo clippy --release --workspace --all-targets --locked --features "{{ lint_features }}" -- -D warnings
     RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace --no-deps --locked --quiet --features "{{ lint_features }}"
@@ -172,6 +172,32 @@ wheel:
     package="$(python -c 'import firefly_fft, os; print(os.path.dirname(firefly_fft.__file__))')"
     pytest --quiet -p no:cacheprovider -c "$project/pyproject.toml" "$project/tests" "$package"
     "$project/../docs/tutorials/run" --without-program
+
+# The module for browsers and its page, in Node and Chromium (CHROMIUM). Needs Rust's wasm32 targets, Node 20 and npm.
+web:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    cd web
+    cargo fmt --all --check
+    # A compiler from elsewhere (RUSTC) has no Clippy of its version.
+    if [ -z "${RUSTC:-}" ]; then
+      cargo clippy --release --locked --target wasm32-unknown-unknown -p firefly-web -- -D warnings
+    fi
+    # Without SIMD the operations and the models compile, too.
+    cargo check --release --locked --target wasm32-unknown-unknown -p firefly-ops -p firefly-models -p firefly-web
+
+    ./build
+    node --test tests/parity.mjs
+    node tests/bench.mjs
+    npm --prefix tests ci --no-audit --no-fund
+    (cd tests && npx tsc --noEmit --strict --target es2022 --module nodenext --lib es2022,dom types.ts)
+    node --test tests/page.mjs
+
+    # The kernels' unit tests. What starts threads, or waits for a panic, can't run in WebAssembly.
+    export CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS="-C target-feature=+simd128"
+    export CARGO_TARGET_WASM32_WASIP1_RUNNER="node --no-warnings $PWD/tests/wasi.mjs"
+    cargo test --release --locked --manifest-path ../Cargo.toml --target wasm32-wasip1 -p firefly-ops --lib -- cpu:: \
+      --skip every_task_runs_once --skip the_number_of_threads_changes_no_bit
 
 # A server in another process, eight clients and TLS; nginx and openssl must be installed. Builds Burn once more.
 remote:
