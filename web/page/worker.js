@@ -18,12 +18,11 @@ function decibels(power) {
   return power > 1e-20 ? 10 * Math.log10(power) : -200;
 }
 
-/** Adds a column of power to a picture, in decibels, with `perRow` bins in a row. */
+/** Joins a column of power to that of a picture, with `perRow` bins in a row: the larger values stay. */
 function addColumn(picture, at, power, offset, bins, perRow) {
   for (let bin = 0; bin < bins; bin++) {
     const row = at + Math.floor(bin / perRow);
-    const value = decibels(power[offset + bin]);
-    if (!(picture[row] >= value)) picture[row] = value;
+    if (!(picture[row] >= power[offset + bin])) picture[row] = power[offset + bin];
   }
 }
 
@@ -89,6 +88,7 @@ const calls = {
     }
     const framesPerSecond = speed(stream);
     stream.free();
+    picture.forEach((power, i) => { picture[i] = decibels(power); });
     const seconds = ((all - 1) * hop + length) / sampleRate;
     return { picture, rows, columns, perColumn, seconds, nyquist: sampleRate / 2, framesPerSecond };
   },
@@ -120,6 +120,7 @@ const calls = {
     const rows = Math.ceil(bins / live.perRow);
     const picture = new Float32Array(columns * rows).fill(NaN);
     for (let i = 0; i < columns; i++) addColumn(picture, i * rows, power, i * bins, bins, live.perRow);
+    picture.forEach((value, i) => { picture[i] = decibels(value); });
     const spectrum = joined.length >= live.stream.nFft ? spectrumOf(joined, { ...options, sampleRate: live.sampleRate }) : undefined;
     return { picture, rows, columns, spectrum };
   },

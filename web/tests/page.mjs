@@ -185,6 +185,12 @@ test('pointer and keys read values, and select a part', () => onPage(async page 
   await page.waitForFunction(() => /^[23]\.\d+ s to 4/.test(document.querySelector('#averaged').textContent));
   await page.keyboard.press('Escape');
   await page.waitForFunction(() => document.querySelector('#averaged').textContent.startsWith('the whole'));
+  await page.locator('#spectrogram').focus();
+  await page.mouse.move(0, 0);
+  for (const _ of [1, 2, 3]) await page.keyboard.press('Shift+ArrowRight');
+  await page.waitForFunction(() => document.querySelector('#averaged').textContent.startsWith('0 s to 0.0'));
+  await page.keyboard.press('Escape');
+  await page.waitForFunction(() => document.querySelector('#averaged').textContent.startsWith('the whole'));
   await page.locator('#kind').selectOption('bins');
   await page.waitForFunction(() => [...document.querySelectorAll('#peaks tr')].slice(0, 3).map(row => row.dataset.bin).sort().join() === '63,64,65');
   await page.locator('#scaling').selectOption('density');
