@@ -236,13 +236,13 @@ pub fn fft_convolve<const D: usize>(
     let full = n + k - 1;
     let points = match mode {
         ConvolveMode::Circular => n,
+        // What is wrapped around lies in the first k − 1 samples.
+        ConvolveMode::Valid => 2 * next_fast_len(n.div_ceil(2)),
         // Even, so that a real transform takes half as many complex values.
         _ => 2 * next_fast_len(full.div_ceil(2)),
     };
     let forward = FftCall { operation: NAME, forward: true, norm: Norm::Backward };
-    let spectrum =
-        |tensor: Tensor<D>| -> Result<ComplexTensor<D>, ArgumentError> { forward.real(tensor, Some(points), D - 1) };
-    let product = spectrum(signal)? * spectrum(kernel)?;
+    let product = forward.real(signal, Some(points), D - 1)? * forward.real(kernel, Some(points), D - 1)?;
     let convolution = FftCall { forward: false, ..forward }.inverse_real(product, Some(points), D - 1)?;
     let (start, length) = match mode {
         ConvolveMode::Full => (0, full),
