@@ -4,6 +4,8 @@ use std::fmt::Display;
 
 use thiserror::Error;
 
+pub(crate) type Result<T> = std::result::Result<T, ArgumentError>;
+
 /// An argument that an operation does not accept: which one, what it got, and what it accepts.
 ///
 /// ```
@@ -48,6 +50,6 @@ pub(crate) fn ensure(
     argument: &'static str,
     got: impl Display,
     expected: impl Display,
-) -> Result<(), ArgumentError> {
+) -> Result<()> {
     if holds { Ok(()) } else { Err(ArgumentError::new(operation, argument, got, expected)) }
 }

@@ -1,24 +1,36 @@
-//! The discrete cosine transforms of types II and III as their sums, unnormalised as in SciPy.
+//! The discrete cosine and sine transforms of types I to IV as their sums, unnormalised as in SciPy.
 
 use std::f64::consts::PI;
 
-/// Type II of `row` \[n\]: y\[k\] = 2 Σ_j x\[j\]·cos(πk(2j + 1)/2n), \[n\].
-pub fn dct_2(row: &[f64]) -> Vec<f64> {
+/// Cosine transform of type `kind`, 1 to 4, of `row` \[n\]: y\[k\] = Σ_j weight·x\[j\]·cos(π·angle), \[n\].
+pub fn dct(kind: usize, row: &[f64]) -> Vec<f64> {
     let n = row.len();
-    (0..n).map(|k| row.iter().enumerate().map(|(j, x)| 2.0 * x * cosine(k, j, n)).sum()).collect()
+    sums(row, f64::cos, |k, j| match kind {
+        1 => (if j == 0 || j == n - 1 { 1.0 } else { 2.0 }, j * k, n - 1),
+        2 => (2.0, k * (2 * j + 1), 2 * n),
+        3 => (if j == 0 { 1.0 } else { 2.0 }, j * (2 * k + 1), 2 * n),
+        _ => (2.0, (2 * j + 1) * (2 * k + 1), 4 * n),
+    })
 }
 
-/// Type III of `row` \[n\]: x\[j\] = y\[0\] + 2 Σ_k y\[k\]·cos(πk(2j + 1)/2n), k from 1, \[n\].
-pub fn dct_3(row: &[f64]) -> Vec<f64> {
+/// Sine transform of type `kind`, 1 to 4, of `row` \[n\]: y\[k\] = Σ_j weight·x\[j\]·sin(π·angle), \[n\].
+pub fn dst(kind: usize, row: &[f64]) -> Vec<f64> {
     let n = row.len();
-    let term = |(k, y): (usize, &f64), j| if k == 0 { *y } else { 2.0 * y * cosine(k, j, n) };
-    (0..n).map(|j| row.iter().enumerate().map(|value| term(value, j)).sum()).collect()
+    sums(row, f64::sin, |k, j| match kind {
+        1 => (2.0, (j + 1) * (k + 1), n + 1),
+        2 => (2.0, (k + 1) * (2 * j + 1), 2 * n),
+        3 => (if j == n - 1 { 1.0 } else { 2.0 }, (j + 1) * (2 * k + 1), 2 * n),
+        _ => (2.0, (2 * j + 1) * (2 * k + 1), 4 * n),
+    })
 }
 
-/// cos(πk(2j + 1)/2n), with the angle reduced in integers.
-fn cosine(k: usize, j: usize, n: usize) -> f64 {
-    let quarters = k * (2 * j + 1) % (4 * n);
-    (PI * quarters as f64 / (2 * n) as f64).cos()
+/// The sums, of which `entry` is weight, numerator and denominator of the angle, which is reduced in integers.
+fn sums(row: &[f64], wave: fn(f64) -> f64, entry: impl Fn(usize, usize) -> (f64, usize, usize)) -> Vec<f64> {
+    let term = |k, j, x: f64| {
+        let (weight, numerator, denominator) = entry(k, j);
+        weight * x * wave(PI * (numerator % (2 * denominator)) as f64 / denominator as f64)
+    };
+    (0..row.len()).map(|k| row.iter().enumerate().map(|(j, &x)| term(k, j, x)).sum()).collect()
 }
 
 #[cfg(test)]
@@ -28,17 +40,29 @@ mod tests {
     #[test]
     fn two_points_have_the_values_computed_by_hand() {
         let root = 0.5f64.sqrt();
-        let [sum, difference] = <[f64; 2]>::try_from(dct_2(&[3.0, 1.0])).unwrap_or_default();
+        let [sum, difference] = <[f64; 2]>::try_from(dct(2, &[3.0, 1.0])).unwrap_or_default();
         assert!((sum - 8.0).abs() < 1e-14 && (difference - 4.0 * root).abs() < 1e-14);
-        let [first, second] = <[f64; 2]>::try_from(dct_3(&[3.0, 1.0])).unwrap_or_default();
+        let [first, second] = <[f64; 2]>::try_from(dct(3, &[3.0, 1.0])).unwrap_or_default();
         assert!((first - 3.0 - 2.0 * root).abs() < 1e-14 && (second - 3.0 + 2.0 * root).abs() < 1e-14);
+    }
+
+    #[test]
+    fn inverse_types_undo_each_other_but_for_a_factor() {
+        for (n, row) in [(2, vec![3.0, -1.0]), (5, vec![1.0, 4.0, -2.0, 0.5, 3.0])] {
+            for (kind, inverse) in [(1, 1), (2, 3), (3, 2), (4, 4)] {
+                let (cosines, sines) = if kind == 1 { (2 * n - 2, 2 * n + 2) } else { (2 * n, 2 * n) };
+                let [again, other] = [dct(inverse, &dct(kind, &row)), dst(inverse, &dst(kind, &row))];
+                assert!(row.iter().zip(again).all(|(a, b)| (a - b / cosines as f64).abs() < 1e-12), "{kind}");
+                assert!(row.iter().zip(other).all(|(a, b)| (a - b / sines as f64).abs() < 1e-12), "{kind}");
+            }
+        }
     }
 
     #[test]
     fn type_3_undoes_type_2_but_for_a_factor() {
         for n in [1, 2, 3, 8, 9] {
             let row: Vec<f64> = (0..n).map(|j| (j * j % 7) as f64 - 2.0).collect();
-            let again = dct_3(&dct_2(&row));
+            let again = dct(3, &dct(2, &row));
             assert!(row.iter().zip(again).all(|(a, b)| (a - b / (2 * n) as f64).abs() < 1e-12));
         }
     }

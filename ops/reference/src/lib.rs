@@ -10,7 +10,7 @@
 //! | [`fast_dft`] | the same in O(n log n), for long rows |
 //! | [`fft`] | transforms of complex and real rows, with length, direction and factors |
 //! | [`fftn`] | transforms of shapes of several dimensions, and their gradients |
-//! | [`dct`] | discrete cosine transforms of types II and III |
+//! | [`dct`] | discrete cosine and sine transforms of types I to IV |
 //! | [`window`] | the four windows, periodic and symmetric |
 //! | [`welch`] | averaged one-sided power of rows |
 //! | [`peaks`] | the K strongest bins of a row |

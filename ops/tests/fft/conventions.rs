@@ -182,7 +182,7 @@ pub fn wrong_arguments_are_refused_by_name() {
     let input = || Tensor::<2>::zeros([3, 4], &device);
     let norm = Norm::Backward;
     let expected = "dct: `input` is [3, 0], but must be a tensor with at least 1 value along dimension 1";
-    refused(dct_with(Tensor::<2>::zeros([3, 0], &device), 1, norm), expected);
+    refused(dct_with(Tensor::<2>::zeros([3, 0], &device), 2, 1, norm), expected);
     refused(fft_with(input(), Some(0), 1, norm), "fft: `n` is 0, but must be at least 1 point");
     refused(
         rfft_with(input(), None, 2, norm),

@@ -2,8 +2,8 @@
 
 use burn::tensor::{DType, Device, Tensor};
 use firefly_ops::fft::{
-    ComplexTensor, dct_with, fft_with, fft2_with, fftshift, hfft_with, hfftn_with, idct_with, ifft_with,
-    ifftshift_with, ihfft_with, ihfftn_with, irfft_with, irfftn_with, rfft_with, rfft2_with,
+    ComplexTensor, dct_with, dst_with, fft_with, fft2_with, fftshift, hfft_with, hfftn_with, idct_with, idst_with,
+    ifft_with, ifftshift_with, ihfft_with, ihfftn_with, irfft_with, irfftn_with, rfft_with, rfft2_with,
 };
 use firefly_ops::{ArgumentError, Norm};
 
@@ -41,8 +41,20 @@ const SUBJECTS: &[TransformSubject] = &[
     TransformSubject { name: "irfftn", run: |x| irfftn_with(x, None, &[0, 1, 2], Norm::Ortho).map(|x| vec![x]) },
     TransformSubject { name: "hfftn", run: |x| hfftn_with(x, None, &[0, 1, 2], Norm::Ortho).map(|x| vec![x]) },
     TransformSubject { name: "ihfftn", run: |x| ihfftn_with(x.re, None, &[0, 1, 2], Norm::Ortho).map(parts) },
-    TransformSubject { name: "dct", run: |x| dct_with(x.re, 1, Norm::Backward).map(|x| vec![x]) },
-    TransformSubject { name: "idct", run: |x| idct_with(x.re, 2, Norm::Ortho).map(|x| vec![x]) },
+    TransformSubject { name: "dct", run: |x| dct_with(x.re, 2, 1, Norm::Backward).map(|x| vec![x]) },
+    TransformSubject { name: "idct", run: |x| idct_with(x.re, 2, 2, Norm::Ortho).map(|x| vec![x]) },
+    TransformSubject {
+        name: "cosine transforms",
+        run: |x| Ok(vec![dct_with(x.re, 1, 1, Norm::Ortho)?, idct_with(x.im, 4, 0, Norm::Backward)?]),
+    },
+    TransformSubject {
+        name: "sine transforms",
+        run: |x| Ok(vec![dst_with(x.re, 1, 1, Norm::Forward)?, idst_with(x.im, 4, 1, Norm::Backward)?]),
+    },
+    TransformSubject {
+        name: "transposed sine transforms",
+        run: |x| Ok(vec![dst_with(x.re, 2, 1, Norm::Ortho)?, idst_with(x.im, 2, 2, Norm::Backward)?]),
+    },
     TransformSubject { name: "shifts", run: |x| Ok(vec![fftshift(x.re), ifftshift_with(x.im, &[1])?]) },
 ];
 

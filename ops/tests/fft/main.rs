@@ -18,7 +18,7 @@ use conventions::{
     shifts_put_frequency_0_in_the_middle, short_forms_are_those_of_the_last_dimensions,
     wrong_arguments_are_refused_by_name,
 };
-use cosine::{columns_have_the_cosines_of_rows, cosine_transforms_match_the_definition};
+use cosine::{columns_have_the_cosines_of_rows, cosine_and_sine_transforms_match_the_definition};
 use gradients::{
     gradients_are_the_adjoint, gradients_match_those_in_float64, gradients_of_long_rows_are_the_adjoint,
     gradients_of_long_rows_match_those_in_float64,
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         any_number_of_rows_is_right_to_the_last,
         an_input_that_is_kept_stays_as_it_is,
         rows_are_cut_and_padded,
-        cosine_transforms_match_the_definition,
+        cosine_and_sine_transforms_match_the_definition,
         gradients_match_those_in_float64,
         gradients_of_long_rows_match_those_in_float64,
         small_floats_compute_in_f32,

@@ -77,7 +77,7 @@ fn functions_of_torch_fft_replay() {
             fft::irfft_with(spectrum, Some(n), 1, norm).unwrap()
         });
         check(&["firefly::dct", "firefly::dct"], |signal, _| {
-            fft::idct_with(fft::dct_with(signal, 0, norm).unwrap() * 2.0, 1, norm).unwrap()
+            fft::idct_with(fft::dct_with(signal, 2, 0, norm).unwrap() * 2.0, 2, 1, norm).unwrap()
         });
     }
 }

@@ -7,13 +7,13 @@ use burn::tensor::{AsIndex, Shape, Tensor};
 use super::ComplexTensor;
 use crate::api::check;
 use crate::api::rows::Leading;
-use crate::error::{ArgumentError, ensure};
+use crate::error::{ArgumentError, Result, ensure};
 use crate::op::inputs;
 use crate::options::{Direction, FftOptions, Norm};
 
 /// One call of a public function, which its errors name.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct FftCall {
+pub(in crate::api) struct FftCall {
     pub operation: &'static str,
     /// Whether the function is one of the forward transforms.
     pub forward: bool,
@@ -22,7 +22,7 @@ pub(super) struct FftCall {
 
 impl FftCall {
     /// The dimension that `dim` names in a tensor of `rank` dimensions.
-    pub fn dim(&self, dim: impl AsIndex, rank: usize) -> Result<usize, ArgumentError> {
+    pub fn dim(&self, dim: impl AsIndex, rank: usize) -> Result<usize> {
         let dim = dim.as_index();
         let named = if dim < 0 { dim.checked_add_unsigned(rank) } else { Some(dim) };
         let named = named.and_then(|dim| usize::try_from(dim).ok()).filter(|&dim| dim < rank);
@@ -36,7 +36,7 @@ impl FftCall {
         input: ComplexTensor<D>,
         n: Option<usize>,
         dim: usize,
-    ) -> Result<ComplexTensor<D>, ArgumentError> {
+    ) -> Result<ComplexTensor<D>> {
         let points = input.dims()[dim];
         let n = n.unwrap_or(points);
         let options = self.options(n, self.direction())?;
@@ -55,7 +55,7 @@ impl FftCall {
         input: ComplexTensor<D>,
         options: FftOptions,
         dim: usize,
-    ) -> Result<ComplexTensor<D>, ArgumentError> {
+    ) -> Result<ComplexTensor<D>> {
         let dims = input.dims();
         let (re, im) = self.parts(input, dim, options.length)?;
         let matrices = Shape::from([dims[..dim].iter().product(), dims[dim], dims[dim + 1..].iter().product()]);
@@ -69,12 +69,7 @@ impl FftCall {
     }
 
     /// Real to the lower half of a spectrum.
-    pub fn real<const D: usize>(
-        &self,
-        input: Tensor<D>,
-        n: Option<usize>,
-        dim: usize,
-    ) -> Result<ComplexTensor<D>, ArgumentError> {
+    pub fn real<const D: usize>(&self, input: Tensor<D>, n: Option<usize>, dim: usize) -> Result<ComplexTensor<D>> {
         let n = n.unwrap_or(input.dims()[dim]);
         let options = self.options(n, self.direction())?;
         let (leading, signal) = self.real_rows(input, dim, n)?;
@@ -84,33 +79,27 @@ impl FftCall {
     }
 
     /// The lower half of a spectrum to real values, `n` or 2 (m − 1) for m bins.
-    pub fn inverse_real<const D: usize>(
-        &self,
-        input: ComplexTensor<D>,
-        n: Option<usize>,
-        dim: usize,
-    ) -> Result<Tensor<D>, ArgumentError> {
-        let bins = input.dims()[dim];
+    pub fn inverse_real<const D: usize>(&self, z: ComplexTensor<D>, n: Option<usize>, dim: usize) -> Result<Tensor<D>> {
+        let bins = z.dims()[dim];
         let n = n.unwrap_or(2 * bins.saturating_sub(1));
         let options = self.options(n, self.direction())?;
-        let (leading, re, im) = self.rows(input, dim, n)?;
+        let (leading, re, im) = self.rows(z, dim, n)?;
         let [signal] = inputs::InverseRealFft { re, im }.apply::<Dispatch>(options);
         Ok(back(leading.unflatten(signal, n), dim))
     }
 
-    /// Real to the coefficients of as many cosines, or back.
-    pub fn cosine<const D: usize>(&self, input: Tensor<D>, dim: impl AsIndex) -> Result<Tensor<D>, ArgumentError> {
-        let dim = self.dim(dim, D)?;
+    /// Cosine transform of type 2, or else its transpose, type 3.
+    pub fn cosine<const D: usize>(&self, input: Tensor<D>, dim: usize, is_transposed: bool) -> Result<Tensor<D>> {
         let n = input.dims()[dim];
-        // The cosines are those of a transform of twice the length; the inverse takes half of the first coefficient.
+        // The cosines are those of a transform of twice the length; type 3 takes half of the first coefficient.
         let (leading, rows) = self.real_rows(input, dim, 2 * n)?;
         let scale = 2.0 * self.norm.factor(self.forward, 2 * n);
         let first = match self.norm {
             Norm::Ortho => 0.5f64.sqrt(),
-            _ if self.forward => 1.0,
-            _ => 0.5,
+            _ if is_transposed => 0.5,
+            _ => 1.0,
         };
-        let [transformed] = inputs::Dct { rows }.apply::<Dispatch>(!self.forward, scale, first);
+        let [transformed] = inputs::Dct { rows }.apply::<Dispatch>(is_transposed, scale, first);
         Ok(back(leading.unflatten(transformed, n), dim))
     }
 
@@ -120,18 +109,13 @@ impl FftCall {
         if self.forward { Direction::Forward } else { Direction::Inverse }
     }
 
-    fn options(&self, n: usize, direction: Direction) -> Result<FftOptions, ArgumentError> {
+    fn options(&self, n: usize, direction: Direction) -> Result<FftOptions> {
         ensure(n >= 1, self.operation, "n", n, "at least 1 point")?;
         Ok(FftOptions::new(n, direction).with_scale(self.norm.factor(self.forward, n)))
     }
 
     /// Real rows along `dim`, in the type that is computed in, for a transform of `n` points.
-    fn real_rows<const D: usize>(
-        &self,
-        input: Tensor<D>,
-        dim: usize,
-        n: usize,
-    ) -> Result<(Leading<D>, DispatchRows), ArgumentError> {
+    fn real_rows<const D: usize>(&self, input: Tensor<D>, dim: usize, n: usize) -> Result<(Leading<D>, DispatchRows)> {
         let inputs = check::InputCheck::of(self.operation, "input", &input)?;
         self.has_values(input.dims(), dim)?;
         inputs.fft("input", &input, dim, n)?;
@@ -146,7 +130,7 @@ impl FftCall {
         input: ComplexTensor<D>,
         dim: usize,
         n: usize,
-    ) -> Result<(Leading<D>, DispatchRows, DispatchRows), ArgumentError> {
+    ) -> Result<(Leading<D>, DispatchRows, DispatchRows)> {
         let (re, im) = self.parts(input, dim, n)?;
         let [re, im] = [re, im].map(|part| part.swap_dims(dim, D - 1));
         let leading = Leading::of(&re).0;
@@ -154,21 +138,23 @@ impl FftCall {
     }
 
     /// Both parts, checked and in one type, for a transform of `n` points along `dim`.
-    fn parts<const D: usize>(
-        &self,
-        input: ComplexTensor<D>,
-        dim: usize,
-        n: usize,
-    ) -> Result<(Tensor<D>, Tensor<D>), ArgumentError> {
-        let dims = input.dims();
-        let mut inputs = check::InputCheck::of(self.operation, "input.re", &input.re)?;
+    pub fn parts<const D: usize>(&self, z: ComplexTensor<D>, dim: usize, n: usize) -> Result<(Tensor<D>, Tensor<D>)> {
+        let dims = z.dims();
+        let mut inputs = check::InputCheck::of(self.operation, "input.re", &z.re)?;
         self.has_values(dims, dim)?;
-        inputs.fft("input.re", &input.re, dim, n)?;
-        let im = inputs.next("input.im", input.im, dims)?;
-        Ok((inputs.first(input.re), im))
+        inputs.fft("input.re", &z.re, dim, n)?;
+        let im = inputs.next("input.im", z.im, dims)?;
+        Ok((inputs.first(z.re), im))
     }
 
-    fn has_values<const D: usize>(&self, dims: [usize; D], dim: usize) -> Result<(), ArgumentError> {
+    /// The dimension that `dim` names, and the input in the type that is computed in, which has values along it.
+    pub fn real_input<const D: usize>(&self, input: Tensor<D>, dim: impl AsIndex) -> Result<(usize, Tensor<D>)> {
+        let dim = self.dim(dim, D)?;
+        self.has_values(input.dims(), dim)?;
+        Ok((dim, check::InputCheck::of(self.operation, "input", &input)?.first(input)))
+    }
+
+    fn has_values<const D: usize>(&self, dims: [usize; D], dim: usize) -> Result<()> {
         let expected = format_args!("a tensor with at least 1 value along dimension {dim}");
         ensure(dims[dim] >= 1, self.operation, "input", format_args!("{dims:?}"), expected)
     }

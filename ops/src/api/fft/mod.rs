@@ -10,7 +10,7 @@
 //! | [`stft`], [`istft`] | real `[samples]` → complex `[bins, frames]`, and back |
 //! | [`stft_complex`], [`istft_complex`] | complex `[samples]` → complex `[n_fft, frames]`, and back |
 //! | [`frames`], [`overlap_add`] | `[samples]` → `[frames, length]`, and their sum |
-//! | [`dct`], [`idct`] | real `[n]` → coefficients of `n` cosines, and back |
+//! | [`dct`], [`idct`], [`dst`], [`idst`] | real `[n]` → coefficients of `n` cosines or sines, types 1 to 4, and back |
 //! | [`fft_convolve`] | real `[n]` and `[k]` → their convolution |
 //! | [`fftfreq`], [`rfftfreq`], [`fftshift`], [`ifftshift`] | frequencies of bins, and their order |
 //!
@@ -75,6 +75,7 @@ macro_rules! transforms {
 
 mod along;
 mod complex_tensor;
+mod cosine;
 mod dimensions;
 mod framing;
 mod frequencies;
@@ -83,7 +84,9 @@ mod stft;
 
 pub use crate::fast_length::next_fast_len;
 pub use crate::options::ConvolveMode;
+pub(super) use along::FftCall;
 pub use complex_tensor::ComplexTensor;
+pub use cosine::{dct, dct_with, dst, dst_with, idct, idct_with, idst, idst_with};
 pub use dimensions::{
     fft2, fft2_with, fftn, fftn_with, hfft2, hfft2_with, hfftn, hfftn_with, ifft2, ifft2_with, ifftn, ifftn_with,
     ihfft2, ihfft2_with, ihfftn, ihfftn_with, irfft2, irfft2_with, irfftn, irfftn_with, rfft2, rfft2_with, rfftn,
@@ -92,8 +95,8 @@ pub use dimensions::{
 pub use framing::{frames, overlap_add};
 pub use frequencies::{fftfreq, fftshift, fftshift_with, ifftshift, ifftshift_with, rfftfreq};
 pub use one_dimension::{
-    dct, dct_with, fft, fft_convolve, fft_with, hfft, hfft_with, idct, idct_with, ifft, ifft_with, ihfft, ihfft_with,
-    irfft, irfft_with, rfft, rfft_with,
+    fft, fft_convolve, fft_with, hfft, hfft_with, ifft, ifft_with, ihfft, ihfft_with, irfft, irfft_with, rfft,
+    rfft_with,
 };
 pub(super) use stft::full_window;
 pub use stft::{istft, istft_complex, stft, stft_complex};

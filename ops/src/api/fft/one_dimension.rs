@@ -1,4 +1,4 @@
-//! Transforms along one dimension: Fourier and discrete cosine transforms, and convolution by them.
+//! Fourier transforms along one dimension, and convolution by them.
 
 use burn::tensor::{AsIndex, Tensor};
 
@@ -129,63 +129,6 @@ transforms! {
     /// # Errors
     /// As [`fft`].
     ihfft(Tensor<D>) -> ComplexTensor<D>, ihfft_with = real_n(false);
-}
-
-/// Discrete cosine transform of type II along the last dimension, as `scipy.fft.dct`:
-/// y_k = 2 Σ_j x_j cos(πk(2j + 1)/2n).
-///
-/// - `input`: real, of any shape and any length.
-/// - returns the coefficients, as many as there are values.
-///
-/// ```
-/// use burn::tensor::{Device, Tensor};
-/// use firefly_ops::fft::{dct, idct};
-///
-/// let signal = Tensor::<1>::from_floats([1.0, 2.0, 3.0, 4.0], &Device::flex());
-/// let spectrum = dct(signal.clone())?;
-/// let expected = Tensor::from_floats([20.0, -6.308644, 0.0, -0.44834152], &Device::flex());
-/// assert!((spectrum.clone() - expected).abs().max().into_scalar::<f32>() < 1e-5);
-/// assert!((idct(spectrum)? - signal).abs().max().into_scalar::<f32>() < 1e-5);
-/// # Ok::<(), firefly_ops::ArgumentError>(())
-/// ```
-///
-/// # Errors
-/// [`ArgumentError`] for a dimension that is not there or has no values, or a device without kernels.
-pub fn dct<const D: usize>(input: Tensor<D>) -> Result<Tensor<D>, ArgumentError> {
-    dct_with(input, -1, Norm::Backward)
-}
-
-/// [`dct`] along `dim`, of which negative ones count from the end, divided by 2n in [`Norm::Forward`], and by √(2n) in
-/// [`Norm::Ortho`], in which y_0 is also divided by √2. Errors are those of [`dct`].
-pub fn dct_with<const D: usize>(input: Tensor<D>, dim: impl AsIndex, norm: Norm) -> Result<Tensor<D>, ArgumentError> {
-    FftCall { operation: "dct", forward: true, norm }.cosine(input, dim)
-}
-
-/// Inverse of [`dct`]: the discrete cosine transform of type III, scaled, as `scipy.fft.idct`.
-///
-/// ```
-/// use burn::tensor::{Device, Tensor};
-/// use firefly_ops::Norm;
-/// use firefly_ops::fft::{dct_with, idct, idct_with};
-///
-/// // The mean, and a half-period of a cosine.
-/// let signal = idct(Tensor::<1>::from_floats([4.0, 4.0], &Device::flex()))?;
-/// let expected = Tensor::from_floats([1.0 + 0.5f32.sqrt() * 2.0, 1.0 - 0.5f32.sqrt() * 2.0], &Device::flex());
-/// assert!((signal.clone() - expected).abs().max().into_scalar::<f32>() < 1e-6);
-/// let again = idct_with(dct_with(signal.clone(), 0, Norm::Ortho)?, 0, Norm::Ortho)?;
-/// assert!((again - signal).abs().max().into_scalar::<f32>() < 1e-6);
-/// # Ok::<(), firefly_ops::ArgumentError>(())
-/// ```
-///
-/// # Errors
-/// As [`dct`].
-pub fn idct<const D: usize>(input: Tensor<D>) -> Result<Tensor<D>, ArgumentError> {
-    idct_with(input, -1, Norm::Backward)
-}
-
-/// Inverse of [`dct_with`], with its arguments. Errors are those of [`dct`].
-pub fn idct_with<const D: usize>(input: Tensor<D>, dim: impl AsIndex, norm: Norm) -> Result<Tensor<D>, ArgumentError> {
-    FftCall { operation: "idct", forward: false, norm }.cosine(input, dim)
 }
 
 /// Convolution along the last dimension: y_j = Σ_i kernel_i signal_(j−i).
