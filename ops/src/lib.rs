@@ -18,7 +18,8 @@
 //! | [`adam_step`](training::adam_step) | [`AdamState`](training::AdamState), gradient → the state after a step of Adam or AdamW | none |
 //! | [`spectral_conv`] | input `[batch, in, n…]`, weights `[in, out, modes…]` → `[batch, out, n…]` | both |
 //!
-//! The module [`fft`] has Fourier transforms of any length, in the conventions of `torch.fft`: `fft::rfft(signal)?`.
+//! The module [`fft`] has Fourier transforms of any length, in the conventions of `torch.fft`, and others of SciPy:
+//! `fft::rfft(signal)?`.
 //! Complex values are a [`ComplexTensor`](fft::ComplexTensor) everywhere. [`cross_spectra`] has cross spectra, coherence and
 //! transfer functions, [`multitaper`] estimates by several tapers, [`trend`] trends of rows, [`options`] the rarer options.
 //!

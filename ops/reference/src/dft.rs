@@ -60,9 +60,39 @@ pub fn dft_bins(signal: &[Complex], bins: &[usize]) -> Vec<Complex> {
         .collect()
 }
 
+/// The sum Σ_j signal\[j\]·z^(-j) at the points z = a·w^(-k) for k below `m`, \[m\]: the chirp-z transform.
+pub fn czt(signal: &[Complex], m: usize, w: Complex, a: Complex) -> Vec<Complex> {
+    let [w, a] = [w, a].map(|z| (z.norm_sqr().ln() / 2.0, z.im.atan2(z.re)));
+    let power = |j: f64, k: f64| {
+        let (size, angle) = ((j * (k * w.0 - a.0)).exp(), j * (k * w.1 - a.1));
+        Complex::new(size * angle.cos(), size * angle.sin())
+    };
+    let sum = |k| signal.iter().enumerate().fold(Complex::ZERO, |sum, (j, &x)| sum + x * power(j as f64, k as f64));
+    (0..m).map(sum).collect()
+}
+
+/// The analytic signal of `signal` \[n\]: negative frequencies dropped and positive ones doubled, \[n\].
+pub fn hilbert(signal: &[f64]) -> Vec<Complex> {
+    let n = signal.len();
+    let bins = dft(&signal.iter().map(|&x| Complex::from(x)).collect::<Vec<_>>()).into_iter().enumerate();
+    let weight = |k| if k == 0 || 2 * k == n { 1.0 } else { 2.0 * f64::from(u8::from(2 * k < n)) };
+    let kept: Vec<Complex> = bins.map(|(k, bin)| (weight(k) / n as f64) * bin).collect();
+    let sample = |j| (0..n).fold(Complex::ZERO, |sum, k| sum + kept[k] * twiddle((n - j) * k, n));
+    (0..n).map(sample).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_analytic_signal_of_a_cosine_turns_and_its_chirp_z_transform_is_the_dft() {
+        let signal = hilbert(&[1.0, 0.0, -1.0, 0.0]);
+        let expected = [(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)];
+        assert!(signal.iter().zip(expected).all(|(z, (re, im))| (z.re - re).abs() + (z.im - im).abs() < 1e-14));
+        let bins = czt(&signal, 4, Complex::new(0.0, -1.0), Complex::new(1.0, 0.0));
+        assert!(bins.iter().zip(dft(&signal)).all(|(a, b)| (*a - b).norm_sqr() < 1e-26));
+    }
 
     fn real(samples: &[f64]) -> Vec<Complex> {
         samples.iter().map(|&x| x.into()).collect()

@@ -6,7 +6,7 @@
 //!
 //! | file | definition |
 //! | --- | --- |
-//! | [`dft`] | discrete Fourier transform as its sum, at all bins or at chosen ones |
+//! | [`dft`] | discrete Fourier transform as its sum, at all bins or at chosen ones; chirp-z transform, analytic signal |
 //! | [`fast_dft`] | the same in O(n log n), for long rows |
 //! | [`fft`] | transforms of complex and real rows, with length, direction and factors |
 //! | [`fftn`] | transforms of shapes of several dimensions, and their gradients |

@@ -4,6 +4,7 @@
 
 pub mod case;
 pub mod devices;
+pub mod differences;
 pub mod fixtures;
 pub mod maxima_cases;
 pub mod samples;

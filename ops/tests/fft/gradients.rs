@@ -2,8 +2,9 @@
 
 use burn::tensor::{DType, Device, Tensor};
 use firefly_ops::fft::{
-    ComplexTensor, dct_with, dst_with, fft_with, fft2_with, fftshift, hfft_with, hfftn_with, idct_with, idst_with,
-    ifft_with, ifftshift_with, ihfft_with, ihfftn_with, irfft_with, irfftn_with, rfft_with, rfft2_with,
+    ComplexTensor, czt, dct_with, dst_with, fft_with, fft2_with, fftshift, hfft_with, hfftn_with, hilbert, idct_with,
+    idst_with, ifft_with, ifftshift_with, ihfft_with, ihfftn_with, irfft_with, irfftn_with, rfft_with, rfft2_with,
+    zoom_fft,
 };
 use firefly_ops::{ArgumentError, Norm};
 
@@ -55,6 +56,10 @@ const SUBJECTS: &[TransformSubject] = &[
         name: "transposed sine transforms",
         run: |x| Ok(vec![dst_with(x.re, 2, 1, Norm::Ortho)?, idst_with(x.im, 2, 2, Norm::Backward)?]),
     },
+    TransformSubject { name: "czt", run: |x| czt(x, Some(7), Some([0.6, 0.8]), Some([1.0, 0.2]), 1).map(parts) },
+    TransformSubject { name: "zoom_fft", run: |x| zoom_fft(x.re, [0.1, 0.2], Some(3), 1.0, true, 0).map(parts) },
+    TransformSubject { name: "hilbert", run: |x| hilbert(x.re, None, 2).map(parts) },
+    TransformSubject { name: "padded hilbert", run: |x| hilbert(x.re, Some(9), 1).map(parts) },
     TransformSubject { name: "shifts", run: |x| Ok(vec![fftshift(x.re), ifftshift_with(x.im, &[1])?]) },
 ];
 

@@ -3,6 +3,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod compositions;
 mod conventions;
 mod cosine;
 mod gradients;
@@ -13,6 +14,12 @@ mod values;
 use std::process::ExitCode;
 
 use common::devices::{CpuTest, DeviceTest, Trials, tests};
+use compositions::{
+    analytic_signals_match_the_definition, blocks_have_the_convolution_of_the_whole,
+    cepstra_match_the_definition_and_undo_each_other, chirp_z_transforms_match_the_definition,
+    composed_transforms_are_those_of_scipy, envelopes_keep_the_scale_and_have_finite_gradients,
+    gradients_of_compositions_match_finite_differences, wrong_arguments_of_compositions_are_refused_by_name,
+};
 use conventions::{
     conventions_are_those_of_scipy_numpy_and_pytorch, frequencies_are_those_of_scipy,
     shifts_put_frequency_0_in_the_middle, short_forms_are_those_of_the_last_dimensions,
@@ -38,6 +45,9 @@ fn main() -> ExitCode {
         an_input_that_is_kept_stays_as_it_is,
         rows_are_cut_and_padded,
         cosine_and_sine_transforms_match_the_definition,
+        chirp_z_transforms_match_the_definition,
+        analytic_signals_match_the_definition,
+        blocks_have_the_convolution_of_the_whole,
         gradients_match_those_in_float64,
         gradients_of_long_rows_match_those_in_float64,
         small_floats_compute_in_f32,
@@ -57,6 +67,11 @@ fn main() -> ExitCode {
         short_forms_are_those_of_the_last_dimensions,
         shifts_put_frequency_0_in_the_middle,
         wrong_arguments_are_refused_by_name,
+        composed_transforms_are_those_of_scipy,
+        envelopes_keep_the_scale_and_have_finite_gradients,
+        cepstra_match_the_definition_and_undo_each_other,
+        gradients_of_compositions_match_finite_differences,
+        wrong_arguments_of_compositions_are_refused_by_name,
     ];
     Trials::default().on_devices(on_devices).on_cpu(on_cpu).run()
 }

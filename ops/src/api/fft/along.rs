@@ -21,6 +21,10 @@ pub(in crate::api) struct FftCall {
 }
 
 impl FftCall {
+    pub const fn forward(operation: &'static str) -> Self {
+        Self { operation, forward: true, norm: Norm::Backward }
+    }
+
     /// The dimension that `dim` names in a tensor of `rank` dimensions.
     pub fn dim(&self, dim: impl AsIndex, rank: usize) -> Result<usize> {
         let dim = dim.as_index();

@@ -11,7 +11,9 @@
 //! | [`stft_complex`], [`istft_complex`] | complex `[samples]` → complex `[n_fft, frames]`, and back |
 //! | [`frames`], [`overlap_add`] | `[samples]` → `[frames, length]`, and their sum |
 //! | [`dct`], [`idct`], [`dst`], [`idst`] | real `[n]` → coefficients of `n` cosines or sines, types 1 to 4, and back |
-//! | [`fft_convolve`] | real `[n]` and `[k]` → their convolution |
+//! | [`czt`], [`zoom_fft`] | complex or real `[n]` → complex `[m]`, at points of a spiral or frequencies of a band |
+//! | [`hilbert`], [`envelope`], [`real_cepstrum`], [`minimum_phase`] | real `[n]` → analytic signal, its magnitude; cepstrum, and back |
+//! | [`fft_convolve`], [`OverlapSave`] | real `[n]` and `[k]` → their convolution, at once or block by block |
 //! | [`fftfreq`], [`rfftfreq`], [`fftshift`], [`ifftshift`] | frequencies of bins, and their order |
 //!
 //! - **Arguments**: `rfft(signal)` is along the last dimension, in [`Norm::Backward`](crate::Norm). Each transform has
@@ -74,18 +76,24 @@ macro_rules! transforms {
 }
 
 mod along;
+mod analytic;
+mod chirp;
 mod complex_tensor;
 mod cosine;
 mod dimensions;
 mod framing;
 mod frequencies;
 mod one_dimension;
+mod overlap_save;
 mod stft;
 
 pub use crate::fast_length::next_fast_len;
 pub use crate::options::ConvolveMode;
 pub(super) use along::FftCall;
+pub use analytic::{envelope, hilbert, minimum_phase, real_cepstrum};
+pub use chirp::{czt, zoom_fft};
 pub use complex_tensor::ComplexTensor;
+pub(super) use cosine::along;
 pub use cosine::{dct, dct_with, dst, dst_with, idct, idct_with, idst, idst_with};
 pub use dimensions::{
     fft2, fft2_with, fftn, fftn_with, hfft2, hfft2_with, hfftn, hfftn_with, ifft2, ifft2_with, ifftn, ifftn_with,
@@ -98,5 +106,6 @@ pub use one_dimension::{
     fft, fft_convolve, fft_with, hfft, hfft_with, ifft, ifft_with, ihfft, ihfft_with, irfft, irfft_with, rfft,
     rfft_with,
 };
+pub use overlap_save::OverlapSave;
 pub(super) use stft::full_window;
 pub use stft::{istft, istft_complex, stft, stft_complex};
