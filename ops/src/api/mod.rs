@@ -12,6 +12,7 @@ mod mel;
 pub mod multitaper;
 mod peaks;
 mod psd;
+pub mod resampling;
 mod rows;
 mod segments;
 pub mod training;

@@ -7,7 +7,7 @@
 use burn::tensor::ops::PadMode;
 use burn::tensor::{Tensor, s};
 
-use crate::error::{ArgumentError, ensure};
+use crate::error::{ArgumentError, Result, ensure};
 use crate::options::SignalPadding;
 
 /// Frames of a signal, `hop` samples apart; samples behind the last frame are left out.
@@ -27,11 +27,7 @@ use crate::options::SignalPadding;
 ///
 /// # Errors
 /// [`ArgumentError`] for a length or a hop of 0, and for a signal shorter than a frame.
-pub fn frames<const D: usize, const E: usize>(
-    signal: Tensor<D>,
-    length: usize,
-    hop: usize,
-) -> Result<Tensor<E>, ArgumentError> {
+pub fn frames<const D: usize, const E: usize>(signal: Tensor<D>, length: usize, hop: usize) -> Result<Tensor<E>> {
     const { assert!(E == D + 1, "frames have one dimension more than the signal") };
     const NAME: &str = "frames";
     let dims = signal.dims();
@@ -63,7 +59,7 @@ pub fn frames<const D: usize, const E: usize>(
 ///
 /// # Errors
 /// [`ArgumentError`] for a hop of 0, and where there are no frames or samples in them.
-pub fn overlap_add<const E: usize, const D: usize>(frames: Tensor<E>, hop: usize) -> Result<Tensor<D>, ArgumentError> {
+pub fn overlap_add<const E: usize, const D: usize>(frames: Tensor<E>, hop: usize) -> Result<Tensor<D>> {
     const { assert!(E == D + 1, "frames have one dimension more than the signal") };
     const NAME: &str = "overlap_add";
     let dims = frames.dims();
@@ -80,7 +76,7 @@ pub fn overlap_add<const E: usize, const D: usize>(frames: Tensor<E>, hop: usize
 }
 
 /// `count` frames of `length` samples, `hop` apart: `[rows, samples]` → `[rows, count, length]`.
-pub(super) fn row_frames(signal: Tensor<2>, length: usize, hop: usize, count: usize) -> Tensor<3> {
+pub(in crate::api) fn row_frames(signal: Tensor<2>, length: usize, hop: usize, count: usize) -> Tensor<3> {
     let [rows, _] = signal.dims();
     let hop = own_hop(hop, count, length);
     let pieces = length.div_ceil(hop);

@@ -100,6 +100,7 @@ pub use dimensions::{
     ihfft2, ihfft2_with, ihfftn, ihfftn_with, irfft2, irfft2_with, irfftn, irfftn_with, rfft2, rfft2_with, rfftn,
     rfftn_with,
 };
+pub(super) use framing::row_frames;
 pub use framing::{frames, overlap_add};
 pub use frequencies::{fftfreq, fftshift, fftshift_with, ifftshift, ifftshift_with, rfftfreq};
 pub use one_dimension::{
