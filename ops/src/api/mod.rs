@@ -1,6 +1,7 @@
 //! The operations as users call them: arguments are checked and converted to one type, then dispatched to the tensors'
 //! backend.
 
+pub mod audio;
 mod butterfly;
 mod check;
 mod convolution;

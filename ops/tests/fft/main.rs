@@ -8,6 +8,7 @@ mod conventions;
 mod cosine;
 mod gradients;
 mod long_fixtures;
+mod on_devices;
 mod rows;
 mod values;
 
@@ -31,6 +32,7 @@ use gradients::{
     gradients_of_long_rows_match_those_in_float64,
 };
 use long_fixtures::long_transforms_are_those_of_scipy;
+use on_devices::compositions_match_those_in_float64;
 use values::{
     a_row_that_is_not_finite_changes_no_other, an_input_that_is_kept_stays_as_it_is,
     any_number_of_rows_is_right_to_the_last, lengths_up_to_512_match_the_definition, long_lengths_match_float64,
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         chirp_z_transforms_match_the_definition,
         analytic_signals_match_the_definition,
         blocks_have_the_convolution_of_the_whole,
+        compositions_match_those_in_float64,
         gradients_match_those_in_float64,
         gradients_of_long_rows_match_those_in_float64,
         small_floats_compute_in_f32,

@@ -91,6 +91,7 @@ pub use crate::fast_length::next_fast_len;
 pub use crate::options::ConvolveMode;
 pub(super) use along::FftCall;
 pub use analytic::{envelope, hilbert, minimum_phase, real_cepstrum};
+pub(super) use analytic::{peak, root};
 pub use chirp::{czt, zoom_fft};
 pub use complex_tensor::ComplexTensor;
 pub(super) use cosine::along;
