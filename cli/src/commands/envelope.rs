@@ -18,8 +18,8 @@ use crate::search::FrequencyBand;
 use crate::segments::FrameSegments;
 
 const NOTES: &str = "\
-Samples are band-passed, and the magnitude of their analytic signal is the envelope, in the unit of the samples; its
-spectrum and lines are those of firefly spectrum, with --n-fft 4096 and --detrend constant unless something else is said.
+Samples are band-passed, and the magnitude of their analytic signal is the envelope, in the unit of the samples; spectrum
+and lines are as those of firefly spectrum, with --n-fft 4096 and --detrend constant unless something else is said.
 Each segment is filtered with half a segment of samples before and behind it, by a band-pass with sharp edges; segments
 without them, at both ends of a recording, are left out.
 
@@ -30,9 +30,9 @@ pub const MARGINS: usize = 2;
 
 /// Arguments of `firefly envelope`.
 #[derive(Debug, Clone, clap::Args)]
-#[command(after_help = NOTES, mut_arg("n_fft", |n_fft| n_fft.help("Samples per segment, 1 to 16777216 [default: 4096]")))]
+#[command(after_help = NOTES, mut_arg("n_fft", |n_fft| n_fft.help("Samples per segment, to 16777216 [default: 4096]")))]
 pub struct EnvelopeArgs {
-    /// Band that is passed, in hertz, both ends included: 500..5000, 50.. or ..5000; DC and half the sample rate never are
+    /// Band that is passed, in hertz, both ends included: 500..5000, 50.. or ..5000; without DC and half the rate
     #[arg(long, value_name = "LOW..HIGH")]
     band: FrequencyBand,
     #[command(flatten)]

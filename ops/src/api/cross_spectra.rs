@@ -1,10 +1,10 @@
 //! Cross spectra, coherence and transfer functions of two signals or of all channels, by Welch's method, as in SciPy.
 //!
-//! Signals are real, `[.., frame]` or `[.., channels, frame]`; windows are `[n_fft]`. Results are differentiable in both.
-//! All are compositions of Burn's operations and [`rfft`](crate::fft::rfft): each segment's spectrum is in memory once, and
-//! those of pairs are matrix products per bin, which Burn rounds to TF32 on CUDA: matrices and pairs have errors of up to
-//! 10⁻³ of the channels' power there. Errors are [`ArgumentError`]s for options out of range, a frame that is too short,
-//! inputs of other shapes or on other devices, and, but for [`csd`], another average than the mean.
+//! Signals are real, `[.., frame]` or `[.., channels, frame]`; windows are `[n_fft]`. Results are differentiable in
+//! both. All are compositions of Burn's operations and [`rfft`](crate::fft::rfft): each segment's spectrum is in memory
+//! once, and those of pairs are matrix products per bin, which Burn rounds to TF32 on CUDA: matrices and pairs have
+//! errors of up to 10⁻³ of the channels' power there. Errors are [`ArgumentError`]s for options out of range, a frame
+//! that is too short, inputs of other shapes or on other devices, and, but for [`csd`], another average than the mean.
 //!
 //! ```
 //! use burn::tensor::{Device, Distribution, Tensor};
@@ -25,14 +25,14 @@
 //!
 //! assert_eq!(csd_matrix::<2, 3>(channels.clone(), window(), &options)?.dims(), [4, 4, 33]);
 //! assert_eq!(coherence_matrix::<2, 3>(channels.clone(), window(), &options)?.dims(), [4, 4, 33]);
-//! let strongest = most_coherent_pairs::<2, 1>(channels, window(), &options.with_band(Some(Band::new(1..32))), 1, true)?;
-//! assert_eq!([strongest.first, strongest.second].map(|channel| channel.into_scalar::<i64>()), [1, 3]);
+//! let best = most_coherent_pairs::<2, 1>(channels, window(), &options.with_band(Some(Band::new(1..32))), 1, true)?;
+//! assert_eq!([best.first, best.second].map(|channel| channel.into_scalar::<i64>()), [1, 3]);
 //! # Ok::<(), firefly_ops::ArgumentError>(())
 //! ```
 
 use std::ops::Range;
 
-use burn::tensor::{Bool, Int, Tensor, TensorData};
+use burn::tensor::{Bool, Int, Shape, Tensor, TensorData};
 
 use super::check::{self, InputCheck};
 use super::fft::ComplexTensor;
@@ -45,8 +45,8 @@ use crate::options::{MAX_TOP_K_LENGTH, WelchOptions};
 const STRIP_VALUES: usize = 1 << 21;
 
 /// Cross spectral density of the rows of two signals of one shape, as `scipy.signal.csd`: conj(X) Y averaged over
-/// segments, interior bins doubled; `[.., bins]`, in the product of both units (per hertz with density scaling). A median
-/// is that of real and of imaginary parts.
+/// segments, interior bins doubled; `[.., bins]`, in the product of both units (per hertz with density scaling). A
+/// median is that of real and of imaginary parts.
 pub fn csd<const D: usize>(
     x: Tensor<D>,
     y: Tensor<D>,
@@ -60,9 +60,9 @@ pub fn csd<const D: usize>(
     Ok(ComplexTensor { re: re?, im: im? }.map(|part| (part * scale.clone()).reshape(shape)))
 }
 
-/// Magnitude-squared coherence of the rows of two signals, as `scipy.signal.coherence`: |Pxy|² / (Pxx Pyy), from 0 to 1,
-/// `[.., bins]`. One segment is always coherent; independent noise has 1/S in the mean over S segments. Where a signal has
-/// no power the result is NaN, as is its gradient.
+/// Magnitude-squared coherence of the rows of two signals, as `scipy.signal.coherence`: |Pxy|² / (Pxx Pyy), from 0 to
+/// 1, `[.., bins]`. One segment is always coherent; independent noise has 1/S in the mean over S segments. Where a
+/// signal has no power the result is NaN, as is its gradient.
 pub fn coherence<const D: usize>(
     x: Tensor<D>,
     y: Tensor<D>,
@@ -108,8 +108,8 @@ pub fn transfer_function<const D: usize>(
     }))
 }
 
-/// Cross spectral densities of all pairs of channels, `[.., channels, channels, bins]`: conj(Xᵢ) Xⱼ in row i and column j,
-/// scaled as [`csd`].
+/// Cross spectral densities of all pairs of channels, `[.., channels, channels, bins]`: conj(Xᵢ) Xⱼ in row i and column
+/// j, scaled as [`csd`].
 pub fn csd_matrix<const D: usize, const E: usize>(
     signal: Tensor<D>,
     window: Tensor<1>,
@@ -145,11 +145,11 @@ pub struct CoherentPairs<const E: usize> {
     pub coherence: Tensor<E>,
 }
 
-/// The `k` pairs of channels of the greatest [`coherence`] in the [band](WelchOptions::with_band) of the options: at a bin
-/// of it, or in the mean of its bins. A bin without power of a channel counts as 0.
+/// The `k` pairs of channels of the greatest [`coherence`] in the [band](WelchOptions::with_band) of the options: at a
+/// bin of it, or in the mean of its bins. A bin without power of a channel counts as 0.
 ///
-/// The matrix of all pairs is computed in strips of some channels with all, of about 2 million values: memory grows with
-/// the number of channels, not of pairs.
+/// The matrix of all pairs is computed in strips of some channels with all, of about 2 million values: memory grows
+/// with the number of channels, not of pairs.
 ///
 /// # Errors
 /// As [the module](self) has them, and for a `k` that is not from 1 to the number of pairs.
@@ -170,7 +170,6 @@ pub fn most_coherent_pairs<const D: usize, const E: usize>(
     let rows = rows.min((MAX_TOP_K_LENGTH - k) / count).clamp(1, count);
     let factors = channels.factors.map(|factor| factor.narrow(1, band.start, band.len()));
     let channels = ChannelSpectra { factors, ..channels };
-
     // The pairs so far as numbers (the first channel times all, plus the second), their bins and values.
     let mut best: Option<(Tensor<2, Int>, Tensor<2, Int>, Tensor<2>)> = None;
     for strip in (0..count - 1).step_by(rows).map(|first| first..(first + rows).min(count)) {
@@ -181,11 +180,12 @@ pub fn most_coherent_pairs<const D: usize, const E: usize>(
         let size = [batch, numbers.len()];
         let pair = Tensor::<1, Int>::arange(numbers.start as i64..numbers.end as i64, &device).unsqueeze::<2>();
         // A channel with itself or a lower one is below every pair.
-        let left_out: Vec<bool> = numbers.map(|pair| pair % count <= pair / count).collect();
-        let left_out = Tensor::<2, Bool>::from_data(TensorData::new(left_out, [1, size[1]]), &device).expand(size);
+        let pairs = (0..batch).flat_map(|_| numbers.clone());
+        let lower: Vec<bool> = pairs.map(|pair| pair % count <= pair / count).collect();
+        let lower = Tensor::<2, Bool>::from_data(TensorData::new(lower, size), &device);
         let bin = coherence.clone().argmax(1).reshape(size) + band.start as i64;
         let values = if by_mean { coherence.mean_dim(1) } else { coherence.max_dim(1) };
-        let found = (pair.expand(size), bin, values.reshape(size).mask_fill(left_out, -1.0));
+        let found = (pair.expand(Shape::from(size)), bin, values.reshape(size).mask_fill(lower, -1.0));
         let (pair, bin, values) = match best.take() {
             Some(best) => (
                 Tensor::cat(vec![best.0, found.0], 1),
@@ -232,8 +232,8 @@ fn pair<const D: usize>(
 
 /// Spectra of the segments of channels, as the factors of their products.
 struct ChannelSpectra<const D: usize> {
-    /// `[batch, bins, channels, 2 segments]`: real and imaginary parts, and imaginary and negative real ones. Products of
-    /// the first with the transposes of both are real and imaginary parts of conj(Xᵢ) Xⱼ, summed over segments.
+    /// `[batch, bins, channels, 2 segments]`: real and imaginary parts, and imaginary and negative real ones. Products
+    /// of the first with the transposes of both are real and imaginary parts of conj(Xᵢ) Xⱼ, summed over segments.
     factors: [Tensor<4>; 2],
     shape: [usize; D],
     batch: usize,

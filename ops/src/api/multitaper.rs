@@ -9,14 +9,14 @@
 //! let device = Device::flex();
 //! let time = Tensor::<1, Int>::arange(0..256, &device).float();
 //! let line = (time * (std::f32::consts::TAU * 40.0 / 256.0)).cos() * 3.0;
-//! let signal = line + Tensor::random([256], Distribution::Normal(0.0, 0.3), &device);
+//! let signal = line + Tensor::<1>::random([256], Distribution::Normal(0.0, 0.3), &device);
 //! let estimate = multitaper(signal.clone(), &MultitaperOptions::new(4.0, 1.0))?;
 //!
 //! let found = estimate.line_test()?;
 //! assert_eq!(found.p_value.argmin(0).into_scalar::<i64>(), 40);
 //! assert!((found.amplitude.abs().narrow(0, 40, 1).into_scalar::<f32>() - 3.0).abs() < 0.3);
 //! let [low, high] = estimate.interval(0.95)?;
-//! assert!(low.lower(high).all().into_scalar::<bool>());
+//! assert!((high - low).min().into_scalar::<f32>() > 0.0);
 //!
 //! let adaptive = MultitaperOptions { adaptive_steps: 20, ..MultitaperOptions::new(4.0, 1.0) };
 //! assert_eq!(multitaper_psd(signal, &adaptive)?.dims(), [129]);
@@ -35,15 +35,15 @@ use crate::options::{Detrend, Scaling, prolate_sequence};
 /// Tapers, weights, scaling and detrending of a multitaper estimate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MultitaperOptions {
-    /// Half the width of the band in bins (NW) of [`dpss`], periodic as those of MNE: without the last of n + 1 samples.
-    /// Or none for sines: K. S. Riedel and A. Sidorenko, "Minimum bias multiple taper spectral estimation", IEEE Trans.
-    /// Signal Process. 43 (1995); their band is about as many bins wide as they are.
+    /// Half the width of the band in bins (NW) of [`dpss`], periodic as those of MNE: without the last of n + 1
+    /// samples. Or none for sines: K. S. Riedel and A. Sidorenko, "Minimum bias multiple taper spectral estimation",
+    /// IEEE Trans. Signal Process. 43 (1995); their band is about as many bins wide as they are.
     pub half_bandwidth: Option<f64>,
     /// Number of tapers; 2 NW of DPSS at most have most of their energy in the band.
     pub tapers: usize,
-    /// Steps of the iteration for adaptive weights, as those of MNE's `psd_array_multitaper(adaptive=True)`, which give a
-    /// bin less of a taper where its leakage may be more than the power there. After 20 most estimates stay the same within
-    /// 10⁻⁶. 0 for fixed weights: the share of each taper's energy in the band, or equal ones of sines.
+    /// Steps of the iteration for adaptive weights, as those of MNE's `psd_array_multitaper(adaptive=True)`, which give
+    /// a bin less of a taper where its leakage may be more than the power there. After 20 most estimates stay the same
+    /// within 10⁻⁶. 0 for fixed weights: the share of each taper's energy in the band, or equal ones of sines.
     pub adaptive_steps: usize,
     /// `Density`, or `Power`, the density times the sample rate.
     pub scaling: Scaling,
@@ -52,7 +52,7 @@ pub struct MultitaperOptions {
 }
 
 impl MultitaperOptions {
-    /// Density by the 2 NW − 1 first DPSS of a band of NW = `half_bandwidth` bins, with fixed weights, without the mean.
+    /// Density by the 2 NW − 1 first DPSS for NW = `half_bandwidth`, with fixed weights, without the mean.
     pub fn new(half_bandwidth: f64, sample_rate: f64) -> Self {
         let (tapers, scaling) = ((2.0 * half_bandwidth).max(2.0) as usize - 1, Scaling::Density { sample_rate });
         let half_bandwidth = Some(half_bandwidth);
@@ -63,8 +63,8 @@ impl MultitaperOptions {
 /// Discrete prolate spheroidal sequences.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dpss {
-    /// The sequences by order, each with an energy of 1: those of even order have a positive sum, those of odd order begin
-    /// with a positive lobe.
+    /// The sequences by order, each with an energy of 1: those of even order have a positive sum, those of odd order
+    /// begin with a positive lobe.
     pub tapers: Vec<Vec<f64>>,
     /// Share of the energy of each in the band.
     pub ratios: Vec<f64>,
@@ -121,7 +121,7 @@ pub fn multitaper_psd<const D: usize>(
 
 /// Multitaper estimate of each row of `signal`, `[.., n]` of any rank from 1, with what follows from its tapers.
 ///
-/// Differentiable in the signal. The spectra of all tapers are in memory; so are, for gradients, the weights of each step.
+/// Differentiable in the signal. Spectra of all tapers are in memory, and for gradients the weights of each step.
 ///
 /// # Errors
 /// [`ArgumentError`] for options out of range, rows with fewer samples than tapers, or a device without kernels.
@@ -166,8 +166,8 @@ fn weighted(power: &Tensor<3>, weights: &Tensor<3>) -> Tensor<3> {
     (power.clone() * weights.clone()).sum_dim(1) / total
 }
 
-/// Thomson's weights, the squares of √λ S / (λ S + (1 − λ) σ²), `[rows, tapers, bins]`: λ is the share of a taper's energy
-/// in its band, S the estimate of a bin, and σ² half the mean of the power over bins, by the trapezoidal rule.
+/// Thomson's weights, the squares of √λ S / (λ S + (1 − λ) σ²), `[rows, tapers, bins]`: λ is the share of a taper's
+/// energy in its band, S the estimate of a bin, and σ² half the mean of the power over bins, by the trapezoidal rule.
 fn adaptive_weights(power: &Tensor<3>, ratios: &Tensor<3>, steps: usize) -> Tensor<3> {
     let bins = power.dims()[2];
     let first = weighted(power, ratios);
@@ -200,11 +200,11 @@ pub struct MultitaperEstimate<const D: usize> {
 /// Test of each bin for a line of its frequency, after Thomson (1982): fields are `[.., bins]`.
 #[derive(Debug, Clone)]
 pub struct LineTest<const D: usize> {
-    /// F statistic with 2 and 2 K − 2 degrees of freedom for K tapers: power of a line at the bin over that of the rest.
+    /// F statistic with 2 and 2 K − 2 degrees of freedom for K tapers: power of a line over that of the rest.
     pub statistic: Tensor<D>,
     /// Probability of so great a statistic without a line.
     pub p_value: Tensor<D>,
-    /// Complex amplitude of the line: its magnitude is the amplitude of a cosine, its angle the phase at the first sample.
+    /// Complex amplitude of the line: the amplitude of a cosine, and its phase at the first sample.
     pub amplitude: ComplexTensor<D>,
 }
 
@@ -228,8 +228,8 @@ impl<const D: usize> MultitaperEstimate<D> {
     /// Interval that has the power of each bin with a probability of `confidence`: lower and upper ends, `[.., bins]`.
     ///
     /// By the jackknife: the variance of the logarithm over estimates that leave out one taper each, with Student's
-    /// distribution of K − 1 degrees of freedom for K tapers (D. J. Thomson and A. D. Chave, "Jackknifed error estimates
-    /// for spectra, coherences, and transfer functions", 1991). Weights are those of the estimate.
+    /// distribution of K − 1 degrees of freedom for K tapers (D. J. Thomson and A. D. Chave, "Jackknifed error
+    /// estimates for spectra, coherences, and transfer functions", 1991). Weights are those of the estimate.
     ///
     /// # Errors
     /// [`ArgumentError`] for fewer than 2 tapers, or a confidence that is not above 0 and below 1.
@@ -262,8 +262,8 @@ impl<const D: usize> MultitaperEstimate<D> {
     }
 }
 
-/// The number that Student's |t| is below with a probability of `confidence`, by bisection of its distribution, which is a
-/// finite sum for a whole number of degrees of freedom.
+/// The number that Student's |t| is below with a probability of `confidence`, by bisection of its distribution, which
+/// is a finite sum for a whole number of degrees of freedom.
 fn student_quantile(confidence: f64, degrees: usize) -> f64 {
     let within = |t: f64| {
         let (sin, cos) = t.atan2((degrees as f64).sqrt()).sin_cos();

@@ -32,23 +32,23 @@ pub fn detrend<const D: usize>(input: Tensor<D>, trend: Detrend) -> Result<Tenso
     Ok(detrended(inputs.first(input), trend))
 }
 
-/// [`detrend`] of checked rows.
+/// [`detrend`] of checked rows: twice, as the first trend has the rounding of what may be far larger than the rest.
 pub(super) fn detrended<const D: usize>(input: Tensor<D>, trend: Detrend) -> Tensor<D> {
     if trend == Detrend::None {
         return input;
     }
-    let centred = input.clone() - input.mean_dim(D - 1);
-    if trend == Detrend::Constant {
-        return centred;
-    }
-    // The slope over times from -1 to 1, whose sum is 0.
-    let samples = centred.dims()[D - 1];
-    let last = (samples - 1).max(1) as f64;
-    let times: Vec<f64> = (0..samples).map(|time| (2 * time) as f64 / last - (samples - 1) as f64 / last).collect();
-    let energy = times.iter().map(|time| time * time).sum::<f64>().max(1.0);
-    let mut shape = [1; D];
+    let (samples, mut shape) = (input.dims()[D - 1], [1; D]);
     shape[D - 1] = samples;
-    let times = Tensor::<D>::from_data(TensorData::new(times, shape), (&centred.device().inner(), centred.dtype()));
-    let slope = (centred.clone() * times.clone()).sum_dim(D - 1) / energy;
-    centred - slope * times
+    let last = (samples - 1).max(1) as f64;
+    let times: Vec<f64> = (0..samples).map(|time| (2.0 * time as f64 - (samples - 1) as f64) / last).collect();
+    let energy = times.iter().map(|time| time * time).sum::<f64>().max(1.0);
+    let times = Tensor::<D>::from_data(TensorData::new(times, shape), (&input.device().inner(), input.dtype()));
+    (0..2).fold(input, |rows, _| {
+        let centred = rows.clone() - rows.mean_dim(D - 1);
+        if trend == Detrend::Constant {
+            return centred;
+        }
+        let slope = (centred.clone() * times.clone()).sum_dim(D - 1) / energy;
+        centred - slope * times.clone()
+    })
 }

@@ -1,16 +1,16 @@
-//! Discrete prolate spheroidal sequences: of all sequences of n samples those with the largest shares of their energy in
-//! a band, each orthogonal to those before it.
+//! Discrete prolate spheroidal sequences: of all sequences of n samples those with the largest shares of their energy
+//! in a band, each orthogonal to those before it.
 //!
-//! They are the eigenvectors of the largest eigenvalues, which lie apart, of a symmetric tridiagonal matrix (D. Slepian,
-//! "Prolate spheroidal wave functions, Fourier analysis, and uncertainty V", Bell Syst. Tech. J. 57, 1978).
+//! They are the eigenvectors of the largest eigenvalues, which lie apart, of a symmetric tridiagonal matrix (D.
+//! Slepian, "Prolate spheroidal wave functions, Fourier analysis, and uncertainty V", Bell Syst. Tech. J. 57, 1978).
 
 use std::f64::consts::{PI, TAU};
 
 /// Halvings of the interval that holds an eigenvalue, after which it is as narrow as rounding allows.
 const BISECTIONS: usize = 120;
 
-/// The sequence of `n` samples of this order, from 0, whose band is `nw` bins wide on either side, with an energy of 1, and
-/// the share of it in the band. Even orders are symmetric with a positive sum, odd ones begin with a positive lobe.
+/// The sequence of `n` samples of this order, from 0, whose band is `nw` bins wide on either side, with an energy of 1,
+/// and the share of it in the band. Even orders are symmetric with a positive sum, odd ones begin with a positive lobe.
 pub(crate) fn prolate_sequence(n: usize, nw: f64, order: usize) -> (Vec<f64>, f64) {
     let cos = (TAU * nw / n as f64).cos();
     // The diagonal of the matrix, and the elements beside it: both read the same from either end.
@@ -67,5 +67,5 @@ pub(crate) fn prolate_sequence(n: usize, nw: f64, order: usize) -> (Vec<f64>, f6
         vector[j] * (TAU * half_band * apart).sin() / (PI * apart)
     });
     let share = 2.0 * half_band + terms.sum::<f64>() / vector[peak];
-    (vector, share)
+    (vector, share.min(1.0))
 }

@@ -3,7 +3,8 @@
 /// Length, direction and factors of a Fourier transform of rows, as a backend gets them.
 ///
 /// ```
-/// use firefly_ops::{Direction, FftOptions};
+/// use firefly_ops::Direction;
+/// use firefly_ops::options::FftOptions;
 ///
 /// // The inverse of a transform of 10 points: its bins of frequencies 1 to 4 stand for two bins each.
 /// let options = FftOptions::new(10, Direction::Inverse).with_scale(0.1);

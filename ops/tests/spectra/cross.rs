@@ -150,8 +150,8 @@ fn pairs_of_a_batch_are_those_of_each_recording() {
     for row in 0..6 {
         let one = signal.clone().reshape([6, 5, frame]).narrow(0, row, 1).reshape([5, frame]);
         let one = most_coherent_pairs::<2, 1>(one, hann(16, DType::F64), &options, 4, true).unwrap();
-        assert_eq!(integers(one.first), firsts[row as usize * 4..][..4]);
-        assert!(relative_error(&values(one.coherence), &coherence[row as usize * 4..][..4]) < 1e-12);
+        assert_eq!(integers(one.first), firsts[row * 4..][..4]);
+        assert!(relative_error(&values(one.coherence), &coherence[row * 4..][..4]) < 1e-12);
     }
 }
 

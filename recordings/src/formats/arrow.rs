@@ -206,7 +206,7 @@ fn length_by_times(path: &Path, mut times: Times) -> Result<u64, RecordingProble
     Ok(times.rows)
 }
 
-/// Schema and batches of the columns of numbers and times of a Parquet file, or of one of them; its rows go to the layout.
+/// Schema and batches of the columns of numbers and times of a Parquet file, or of one; its rows go to the layout.
 fn of_parquet(path: &Path, only: Option<usize>, layout: &mut RecordingLayout) -> Result<(Schema, Batches), ArrowError> {
     let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?;
     let schema = builder.schema().clone();

@@ -18,8 +18,8 @@ pub(super) fn fill_gap<T: SampleValue>(block: &mut Vec<T>, missing: &mut u64, co
     filled
 }
 
-/// Nanoseconds since 1970 of a date and a time in digits, `YYYYMMDDhhmmss` and a fraction of a second, with or without the
-/// marks of ISO 8601 and a Z; and nanoseconds of the last digit.
+/// Nanoseconds since 1970 of a date and a time in digits, `YYYYMMDDhhmmss` and a fraction of a second, with or without
+/// the marks of ISO 8601 and a Z; and nanoseconds of the last digit.
 pub(super) fn instant(text: &str) -> Option<(i64, i64)> {
     let digits: String = text.trim_end_matches('Z').chars().filter(|letter| !"-:T.".contains(*letter)).collect();
     let number = |from: usize, count: usize| digits.get(from..from + count)?.parse::<u32>().ok().map(i64::from);
@@ -51,21 +51,21 @@ struct GapReader<R> {
     position: u64,
 }
 
-/// A recording with NaN in gaps between parts of it, samples that a gap is before and those that are missing in it, and in
-/// those that its times have while it is read.
+/// A recording with NaN in gaps between parts of it, samples that a gap is before and those that are missing in it, and
+/// in those that its times have while it is read.
 pub(super) fn with_gaps<R: SampleReader + 'static>(
     mut inner: R,
     gaps: Vec<(u64, u64)>,
     parts: &str,
     times: fn(&mut R) -> Option<&mut Times>,
 ) -> Box<dyn SampleReader> {
-    let missing: u64 = gaps.iter().map(|(_, missing)| missing).sum();
+    let missing = gaps.iter().fold(0, |sum: u64, (_, missing)| sum.saturating_add(*missing));
     if missing == 0 && times(&mut inner).is_none() {
         return Box::new(inner);
     }
     let mut layout = inner.layout().clone();
     if missing > 0 {
-        layout.length = layout.length.map(|length| length + missing);
+        layout.length = layout.length.map(|length| length.saturating_add(missing));
         let text = format!("there are gaps between its {parts}, {missing} samples, which are NaN");
         layout.remark(format!("{text}: frames with one have no peaks"));
     }

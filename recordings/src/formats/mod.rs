@@ -143,7 +143,7 @@ pub trait SampleReader: Send {
     fn layout(&self) -> &RecordingLayout;
 
     /// Appends up to `count` samples of each channel to `block`, interleaved `[count, channels]`, and returns their
-    /// number per channel: fewer than `count` at the end of the recording, before a damaged place or beside a gap, 0 after it.
+    /// number per channel: fewer than `count` at the end, before a damaged place or beside a gap only, 0 after the end.
     ///
     /// # Errors
     /// If the file can't be read or is damaged.

@@ -90,8 +90,8 @@ pub(super) fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn SampleR
     Ok(with_gaps(reader, gaps, "captures", |_| None))
 }
 
-/// Samples that are missing between captures, of which the first has so many: by their indices or else by their times. None
-/// if they do not say, overlap or are too far. What is within the digits of the times is none that are missing.
+/// Samples that are missing between captures, of which the first has so many: by their indices or else by their times.
+/// None if they do not say, overlap or are too far. What is within the digits of the times is none that are missing.
 fn missing_between(before: &Value, after: &Value, samples: u64, rate: Option<f64>) -> Option<f64> {
     let index = |capture: &Value| capture["core:global_index"].as_u64().map(i128::from);
     let time = |capture: &Value| instant(capture["core:datetime"].as_str()?);
