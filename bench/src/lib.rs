@@ -8,10 +8,10 @@
 //! and of the [JSON report](report::schema::BenchReport) that says so, never a time.
 //!
 //! - [`harness`]: problems, strategies, verification, timing.
-//! - [`suites`]: what is measured.
+//! - [`suites`]: what is measured: the commands that compare strategies.
 //! - `baselines`: what Firefly's operations are compared with.
 //! - [`report`]: results as JSON, tables and pages.
-//! - [`cli`]: the subcommands, one file each.
+//! - [`cli`]: the subcommands.
 
 #![warn(clippy::print_stderr)]
 

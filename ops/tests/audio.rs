@@ -12,7 +12,7 @@ use firefly_ops::audio::{
 };
 use firefly_ops::fft::{rfftfreq, stft};
 use firefly_ops::options::{MelBands, MelNorm, MelScale, mel_filters};
-use firefly_ops::{ArgumentError, StftOptions, Window, WindowSymmetry, mel_filters};
+use firefly_ops::{ArgumentError, StftOptions, Window, WindowSymmetry};
 use serde_json::Value;
 
 /// The cases of `fixtures/make_audio.py` of one name.

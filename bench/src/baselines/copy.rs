@@ -1,12 +1,12 @@
 //! Copy of the input within the memory of the device: a lower bound on the time of every strategy that reads it.
 
+use anyhow::{Result, ensure};
 use burn::tensor::Tensor;
 use firefly_app::device::DeviceName;
 use rayon::prelude::*;
 
 use crate::harness::{
-    BenchStrategy, COPY_BASELINE, CaseError, Inputs, Mismatch, Output, Problem, Routine, RoutineError, TensorRoutine,
-    Verified, check_each,
+    BenchStrategy, COPY_BASELINE, CaseError, Inputs, Output, Problem, Routine, TensorRoutine, Verified, check_each,
 };
 
 /// Number of values from which a second thread saves time.
@@ -35,7 +35,8 @@ pub fn strategy<P: Problem>() -> BenchStrategy<P> {
 
 fn copied<'a>(routine: impl Routine + 'a, inputs: &Inputs) -> Result<Verified<'a>, CaseError> {
     check_each(routine, inputs, |set, output| {
-        if output.parts == inputs.host(set) { Ok(()) } else { Err(Mismatch("the copy differs from the input".into())) }
+        ensure!(output.parts == inputs.host(set), "the copy differs from the input");
+        Ok(())
     })
 }
 
@@ -64,7 +65,7 @@ impl<'a> CopyRoutine<'a> {
 }
 
 impl Routine for CopyRoutine<'_> {
-    fn run(&mut self, set: usize) -> Result<(), RoutineError> {
+    fn run(&mut self, set: usize) -> Result<()> {
         for (copy, part) in self.copies.iter_mut().zip(self.inputs.host(set)) {
             if self.threads == 1 {
                 copy.copy_from_slice(part);
@@ -77,7 +78,7 @@ impl Routine for CopyRoutine<'_> {
         Ok(())
     }
 
-    fn output(&self) -> Result<Output, RoutineError> {
+    fn output(&self) -> Result<Output> {
         Ok(Output { bins: Vec::new(), parts: self.copies.clone() })
     }
 
@@ -117,6 +118,6 @@ mod tests {
         let sets = inputs.tensors();
         let doubled = |set: usize| Ok(vec![sets[set][0].clone() * 2.0, sets[set][1].clone()]);
         let wrong = TensorRoutine::new(inputs.device(), doubled, Ok);
-        assert!(matches!(copied(wrong, &inputs), Err(CaseError::Mismatch(_))));
+        assert!(matches!(copied(wrong, &inputs), Err(CaseError::Failed(_))));
     }
 }

@@ -10,7 +10,7 @@ use realfft::num_complex::Complex;
 use realfft::{ComplexToReal, FftError, RealToComplex};
 use rustfft::{Fft, FftDirection};
 
-use crate::harness::{HostRoutine, Inputs, Output, Routine, RoutineError};
+use crate::harness::{HostRoutine, Inputs, Output, Routine};
 
 /// Number of values from which a second thread saves time.
 const PARALLEL_VALUES: usize = 1 << 15;
@@ -79,73 +79,56 @@ pub fn complex_rows(
 /// Unnormalised transforms of `batch` real rows of `n` values to half spectra.
 pub fn real_rows(inputs: &Inputs, [batch, n]: [usize; 2]) -> impl Routine {
     let transform: Arc<dyn RealToComplex<f32>> = f32::real_plan(n);
-    let buffers = RowBuffers::new(batch, [n, n / 2 + 1], n, transform.get_scratch_len());
-    HostRoutine {
-        buffers,
-        restore: move |buffers: &mut RealBuffers, set: usize| buffers.input.copy_from_slice(&inputs.host(set)[0]),
-        run: move |buffers: &mut RealBuffers, _: usize| {
-            buffers.each_row(|input, output, scratch| transform.process_with_scratch(input, output, scratch))
-        },
-        output: |buffers: &RealBuffers| Output::of_complex(&buffers.output),
-    }
+    let scratch = transform.get_scratch_len();
+    let load = move |input: &mut [f32], set: usize| input.copy_from_slice(&inputs.host(set)[0]);
+    let transform = move |input: &mut [f32], output: &mut [Complex<f32>], scratch: &mut [Complex<f32>]| {
+        transform.process_with_scratch(input, output, scratch)
+    };
+    overwriting([batch, n, n / 2 + 1], scratch, load, transform, Output::of_complex)
 }
 
 /// Unnormalised transforms of `batch` half spectra to real rows of `n` values.
 pub fn half_spectra(inputs: &Inputs, [batch, n]: [usize; 2]) -> impl Routine {
     let transform: Arc<dyn ComplexToReal<f32>> = f32::inverse_real_plan(n);
-    let buffers = RowBuffers::new(batch, [n / 2 + 1, n], n, transform.get_scratch_len());
-    let sets = inputs.interleaved();
+    let (scratch, sets) = (transform.get_scratch_len(), inputs.interleaved());
+    let load = move |input: &mut [Complex<f32>], set: usize| input.copy_from_slice(&sets[set]);
+    let transform = move |input: &mut [Complex<f32>], output: &mut [f32], scratch: &mut [Complex<f32>]| {
+        transform.process_with_scratch(input, output, scratch)
+    };
+    let read = |output: &[f32]| Output { bins: Vec::new(), parts: vec![output.to_vec()] };
+    overwriting([batch, n / 2 + 1, n], scratch, load, transform, read)
+}
+
+/// Input, output, and scratch per chunk of rows.
+type RowBuffers<I, O> = (Vec<I>, Vec<O>, Vec<Vec<Complex<f32>>>);
+
+/// Transforms of `batch` rows of `from` values to rows of `to`, which overwrite their input: `load` restores that of a
+/// set.
+fn overwriting<I: Default + Clone + Send, O: Default + Clone + Send>(
+    [batch, from, to]: [usize; 3],
+    scratch_len: usize,
+    load: impl Fn(&mut [I], usize) + Send,
+    transform: impl Fn(&mut [I], &mut [O], &mut [Complex<f32>]) -> Result<(), FftError> + Send + Sync,
+    read: impl Fn(&[O]) -> Output + Send,
+) -> impl Routine {
+    let rows = rows_per_chunk(batch, from.max(to));
+    let scratch = vec![vec![Complex::default(); scratch_len]; batch.div_ceil(rows)];
+    let chunk = move |input: &mut [I], output: &mut [O], scratch: &mut [Complex<f32>]| {
+        let mut rows = input.chunks_mut(from).zip(output.chunks_mut(to));
+        rows.try_for_each(|(input, output)| transform(input, output, scratch))
+    };
     HostRoutine {
-        buffers,
-        restore: move |buffers: &mut SpectrumBuffers, set: usize| buffers.input.copy_from_slice(&sets[set]),
-        run: move |buffers: &mut SpectrumBuffers, _: usize| {
-            buffers.each_row(|input, output, scratch| transform.process_with_scratch(input, output, scratch))
-        },
-        output: |buffers: &SpectrumBuffers| Output { bins: Vec::new(), parts: vec![buffers.output.clone()] },
-    }
-}
-
-type RealBuffers = RowBuffers<f32, Complex<f32>>;
-type SpectrumBuffers = RowBuffers<Complex<f32>, f32>;
-
-/// Buffers of transforms that overwrite their input, with scratch per chunk of rows.
-struct RowBuffers<I, O> {
-    input: Vec<I>,
-    output: Vec<O>,
-    widths: [usize; 2],
-    scratch: Vec<Vec<Complex<f32>>>,
-    rows: usize,
-}
-
-impl<I: Default + Clone + Send, O: Default + Clone + Send> RowBuffers<I, O> {
-    fn new(batch: usize, widths: [usize; 2], n: usize, scratch_len: usize) -> Self {
-        let rows = rows_per_chunk(batch, n);
-        Self {
-            input: vec![I::default(); batch * widths[0]],
-            output: vec![O::default(); batch * widths[1]],
-            widths,
-            scratch: vec![vec![Complex::default(); scratch_len]; batch.div_ceil(rows)],
-            rows,
-        }
-    }
-
-    fn each_row(
-        &mut self,
-        transform: impl Fn(&mut [I], &mut [O], &mut [Complex<f32>]) -> Result<(), FftError> + Sync,
-    ) -> Result<(), RoutineError> {
-        let Self { input, output, widths, scratch, rows } = self;
-        let chunk = |input: &mut [I], output: &mut [O], scratch: &mut [Complex<f32>]| {
-            let mut rows = input.chunks_mut(widths[0]).zip(output.chunks_mut(widths[1]));
-            rows.try_for_each(|(input, output)| transform(input, output, scratch))
-        };
-        let done = if let [scratch] = &mut scratch[..] {
-            chunk(input, output, scratch)
-        } else {
-            let chunks = input.par_chunks_mut(*rows * widths[0]).zip(output.par_chunks_mut(*rows * widths[1]));
+        buffers: (vec![I::default(); batch * from], vec![O::default(); batch * to], scratch),
+        restore: move |(input, ..): &mut RowBuffers<I, O>, set: usize| load(input, set),
+        run: move |(input, output, scratch): &mut RowBuffers<I, O>, _: usize| {
+            if let [scratch] = &mut scratch[..] {
+                return Ok(chunk(input, output, scratch)?);
+            }
+            let chunks = input.par_chunks_mut(rows * from).zip(output.par_chunks_mut(rows * to));
             let chunks = chunks.zip(scratch).with_max_len(1);
-            chunks.try_for_each(|((input, output), scratch)| chunk(input, output, scratch))
-        };
-        done.map_err(|error| RoutineError::Failed(error.to_string()))
+            Ok(chunks.try_for_each(|((input, output), scratch)| chunk(input, output, scratch))?)
+        },
+        output: move |(_, output, _): &RowBuffers<I, O>| read(output),
     }
 }
 

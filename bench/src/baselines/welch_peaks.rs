@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use anyhow::Result;
 use firefly_ops::WelchOptions;
 use firefly_ops::rustfft_plans::Planned;
 use rayon::prelude::*;
@@ -10,7 +11,7 @@ use realfft::RealToComplex;
 use realfft::num_complex::Complex;
 use rustfft::{Fft, FftDirection};
 
-use crate::harness::{HostRoutine, Inputs, Output, Routine, RoutineError};
+use crate::harness::{HostRoutine, Inputs, Output, Routine};
 
 /// Work from which a second thread saves time, in points of transforms times their stages.
 const PARALLEL_WORK: usize = 1 << 18;
@@ -110,14 +111,7 @@ impl RowChunk {
         }
     }
 
-    fn peaks(
-        &mut self,
-        frames: &[f32],
-        frame: usize,
-        k: usize,
-        bins: &mut [i32],
-        peaks: &mut [f32],
-    ) -> Result<(), RoutineError> {
+    fn peaks(&mut self, frames: &[f32], frame: usize, k: usize, bins: &mut [i32], peaks: &mut [f32]) -> Result<()> {
         let transform = self.transform.clone();
         let outputs = bins.chunks_exact_mut(k).zip(peaks.chunks_exact_mut(k));
         for (frame, (bins, peaks)) in frames.chunks_exact(frame).zip(outputs) {
@@ -156,16 +150,14 @@ impl RowChunk {
         }
     }
 
-    fn single_power(&mut self, transform: &dyn RealToComplex<f32>, frame: &[f32]) -> Result<(), RoutineError> {
+    fn single_power(&mut self, transform: &dyn RealToComplex<f32>, frame: &[f32]) -> Result<()> {
         let n = self.window.len();
         for index in 0..self.starts.len() {
             let segment = &frame[self.starts[index]..][..n];
             for ((y, &x), &weight) in self.windowed.iter_mut().zip(segment).zip(&self.window[..]) {
                 *y = weight * x;
             }
-            transform
-                .process_with_scratch(&mut self.windowed, &mut self.spectrum, &mut self.scratch)
-                .map_err(|error| RoutineError::Failed(error.to_string()))?;
+            transform.process_with_scratch(&mut self.windowed, &mut self.spectrum, &mut self.scratch)?;
             self.add_squares(index == 0);
         }
         // Interior bins stand for their mirror images too.

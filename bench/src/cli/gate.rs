@@ -13,8 +13,8 @@ use firefly_ops::WelchOptions;
 use firefly_ops::options::validate_n_fft;
 
 use super::ExitStatus;
-use super::device_profile::{presets, target_profile};
 use crate::harness::{NumberRange, distinct, numbers};
+use crate::suites::options::{presets, target_profile};
 
 /// Options of `gate`.
 #[derive(Debug, Clone, clap::Args)]

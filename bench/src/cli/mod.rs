@@ -1,32 +1,21 @@
-//! The subcommands, one file each: arguments, what is done with them, and the report.
+//! The subcommands: their arguments and help, and those that do not compare strategies, one file each.
 
-mod butterfly;
 mod calibrate;
 mod compare;
-mod comparison;
-mod device_profile;
-mod e2e;
-mod fft;
-mod fusion_phases;
 mod gate;
-mod layers;
 pub mod max_batch;
-mod options;
-mod picker;
-mod predictions;
-mod problem_options;
 mod profile;
 mod report;
-pub mod welch_peaks;
 
 use std::io::Write;
 
+use anyhow::Result;
 use clap::{Parser, Subcommand};
 use firefly_framework::profile::Preset;
 
-use self::problem_options::TrainOptions;
 use crate::harness::{BenchStrategy, CaseOutcome, CaseRecord, INTERRUPTED, Problem, is_interrupted};
-use crate::suites::{self, peaks, phases, pipelines};
+use crate::suites::options::TrainOptions;
+use crate::suites::{butterfly, fft, layers, peaks, phases, picker, pipelines, predictions};
 
 /// End of the program's own help.
 const ABOUT: &str = "Example:
@@ -63,25 +52,25 @@ pub enum BenchCommand {
         "firefly-bench welch-peaks --batch 32..8192 --k 4,16 --strategy auto,fused,rustfft --json peaks.json",
         &peaks::catalogue(TrainOptions::default().source(0))
     ))]
-    WelchPeaks(welch_peaks::WelchPeaksArgs),
+    WelchPeaks(peaks::WelchPeaksArgs),
     /// Fourier transforms of any length, complex and real, in up to three dimensions: each verified, then timed side by
     /// side
     #[command(after_help = strategies_help(
         "firefly-bench fft --n 1000,251,128x128 --values real --direction forward,inverse --points 1048576",
-        &suites::fft::catalogue()
+        &fft::catalogue()
     ))]
     Fft(fft::FftArgs),
     /// Butterfly transforms, exact and learned, forward and backward: each verified, then timed side by side
     #[command(after_help = strategies_help(
         "firefly-bench butterfly --n 256..4096 --batch 1024 --threads 1,2 --json butterfly.json",
-        &suites::butterfly::catalogue()
+        &butterfly::catalogue()
     ))]
     Butterfly(butterfly::ButterflyArgs),
     /// Layers of spectral models (spectral and long convolutions, mel, power and Welch spectra, top-k), fused and from
     /// separate operations, forward and backward: each verified, then timed side by side
     #[command(after_help = strategies_help(
         "firefly-bench layers --layer spectral-conv --batch 32 --channels 64 --n 128x128 --modes 16",
-        &suites::layers::catalogue()
+        &layers::catalogue()
     ))]
     Layers(layers::LayersArgs),
     /// From a spectrum that is read back to one fused kernel, phase by phase: counted, predicted, measured, decided on
@@ -89,13 +78,13 @@ pub enum BenchCommand {
         "firefly-bench fusion-phases --batch 32,1024,8192 --explain",
         &phases::catalogue(Preset::Cpu.profile(), false)
     ))]
-    FusionPhases(fusion_phases::FusionPhasesArgs),
+    FusionPhases(phases::FusionPhasesArgs),
     /// Whole pipelines (power spectra, mel spectra, peaks) from host memory to host memory, side by side
     #[command(after_help = strategies_help(
         "firefly-bench e2e --pipeline mel,peaks --batch 1024 --k 8,16 --train-steps 200",
         &pipelines::catalogue(TrainOptions::default().source(0))
     ))]
-    E2e(e2e::E2eArgs),
+    E2e(pipelines::E2eArgs),
     /// The largest batch that is safe in one call, what limits it, and proof by running it
     #[command(after_help = example("firefly-bench max-batch --n-fft 256,4096 --segments fast,reference --prove 256", true))]
     MaxBatch(max_batch::MaxBatchArgs),
@@ -114,13 +103,13 @@ pub enum BenchCommand {
     /// Regret of the picker's choices
     #[command(after_help = strategies_help(
         "firefly-bench picker --n-fft 256 --batch 1..4096 --k 16 --json picker.json",
-        &suites::picker::catalogue(&Preset::Cpu.profile())
+        &picker::catalogue(&Preset::Cpu.profile())
     ))]
     Picker(picker::PickerArgs),
     /// Predicted and measured times of every captured graph: the fusion phases, as traced, and the models
     #[command(after_help = strategies_help(
         "firefly-bench predictions --device cpu --batch 32,1024,8192",
-        &suites::predictions::catalogue(&Preset::Cpu.profile())
+        &predictions::catalogue(&Preset::Cpu.profile())
     ))]
     Predictions(predictions::PredictionsArgs),
     /// Reports as one page: self-contained HTML with charts, or Markdown
@@ -133,24 +122,25 @@ impl Cli {
     ///
     /// # Errors
     /// If it could not be carried out.
-    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
+    pub fn run(self, out: &mut dyn Write) -> Result<ExitStatus> {
+        let of = |cases: Result<Vec<CaseRecord>>| Ok(ExitStatus::of(&cases?));
         let status = match self.command {
             BenchCommand::WelchPeaks(arguments) => {
                 let catalogue = peaks::catalogue(arguments.train.source(arguments.measure.seed));
-                welch_peaks::run(&arguments, &catalogue, out)
+                of(peaks::run(&arguments, &catalogue, out))
             }
-            BenchCommand::Fft(arguments) => fft::run(&arguments, out),
-            BenchCommand::Butterfly(arguments) => butterfly::run(&arguments, out),
-            BenchCommand::Layers(arguments) => layers::run(&arguments, out),
-            BenchCommand::FusionPhases(arguments) => fusion_phases::run(&arguments, out),
-            BenchCommand::E2e(arguments) => e2e::run(&arguments, out),
+            BenchCommand::Fft(arguments) => of(fft::run(&arguments, out)),
+            BenchCommand::Butterfly(arguments) => of(butterfly::run(&arguments, out)),
+            BenchCommand::Layers(arguments) => of(layers::run(&arguments, out)),
+            BenchCommand::FusionPhases(arguments) => of(phases::run(&arguments, out)),
+            BenchCommand::E2e(arguments) => of(pipelines::run(&arguments, out)),
+            BenchCommand::Picker(arguments) => of(picker::run(&arguments, out)),
+            BenchCommand::Predictions(arguments) => of(predictions::run(&arguments, out)),
             BenchCommand::MaxBatch(arguments) => max_batch::run(&arguments, out),
             BenchCommand::Compare(arguments) => compare::run(&arguments, out),
             BenchCommand::Profile(arguments) => profile::run(&arguments, out),
             BenchCommand::Gate(arguments) => gate::run(&arguments, out),
             BenchCommand::Calibrate(arguments) => calibrate::run(&arguments, out),
-            BenchCommand::Picker(arguments) => picker::run(&arguments, out),
-            BenchCommand::Predictions(arguments) => predictions::run(&arguments, out),
             BenchCommand::Report(arguments) => report::run(&arguments, out),
         }?;
         Ok(if is_interrupted() { ExitStatus::Interrupted } else { status })

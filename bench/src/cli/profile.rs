@@ -22,12 +22,12 @@ use firefly_models::segments::segments_named;
 use firefly_models::zoo::{self, Settings};
 
 use super::ExitStatus;
-use super::device_profile::{presets, target_profile};
 use crate::harness::{ParameterMap, whole};
 use crate::report::decision;
 use crate::report::profile::{PROFILE_FORMAT, ProfileReport};
 use crate::report::schema::Tool;
 use crate::suites::models::PeaksModel;
+use crate::suites::options::{presets, target_profile};
 use crate::suites::peaks::PeaksProblem;
 
 /// Options of `profile`.

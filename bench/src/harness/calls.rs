@@ -3,9 +3,10 @@
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
+use anyhow::Result;
 use burn::tensor::Device;
 
-use super::{DeviceClock, RoutineError};
+use super::{CaseError, DeviceClock};
 
 /// Approximate time of the calls before a synchronisation. It is long because waking up after a long wait takes up to
 /// half a millisecond.
@@ -60,9 +61,10 @@ impl CallRunner {
 
     /// Runs `calls` with the number of calls, counting them first if that was not done: `calls` makes that many and
     /// waits for them.
-    pub fn run(&mut self, mut calls: impl FnMut(usize) -> Result<(), RoutineError>) -> Result<(), RoutineError> {
+    pub fn run(&mut self, mut calls: impl FnMut(usize) -> Result<()>) -> Result<()> {
         if self.calls == Calls::ByDeviceClock {
-            let clock = self.clock.as_ref().ok_or(RoutineError::NoDeviceClock)?;
+            let missing = || CaseError::unsupported("the device has no clock that can be read");
+            let clock = self.clock.as_ref().ok_or_else(missing)?;
             self.device_time = Some(clock.time(calls)?);
             return Ok(());
         }
@@ -75,7 +77,7 @@ impl CallRunner {
 }
 
 /// As many calls as are in flight at a time, from the time of the fewest of them.
-fn counted(calls: &mut impl FnMut(usize) -> Result<(), RoutineError>) -> Result<usize, RoutineError> {
+fn counted(calls: &mut impl FnMut(usize) -> Result<()>) -> Result<usize> {
     calls(1)?;
     let start = Instant::now();
     calls(*CALLS_IN_FLIGHT.start())?;
@@ -124,6 +126,6 @@ mod tests {
     #[test]
     fn a_host_has_no_clock_of_its_own() {
         let run = CallRunner::new(Calls::ByDeviceClock, &Device::flex()).run(|_| Ok(()));
-        assert!(matches!(run, Err(RoutineError::NoDeviceClock)));
+        assert!(matches!(CaseError::from(run.unwrap_err()), CaseError::Unsupported(_)));
     }
 }

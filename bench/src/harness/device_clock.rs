@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use anyhow::Result;
 use burn::tensor::{Device, Tensor};
 
-use super::RoutineError;
+#[cfg(feature = "cube")]
+use super::failed;
 
 /// Values of each of the operations that precede the calls: as many as every device can bind, 128 MiB.
 const LEADING_VALUES: usize = 1 << 25;
@@ -40,14 +42,14 @@ impl DeviceClock {
     ///
     /// The end of a window is late by the time that the host takes to wake up. It is the same for few calls and for
     /// many, so that their difference has no part of it.
-    pub fn time(&self, mut calls: impl FnMut(usize) -> Result<(), RoutineError>) -> Result<Duration, RoutineError> {
+    pub fn time(&self, mut calls: impl FnMut(usize) -> Result<()>) -> Result<Duration> {
         let few = self.window(|| calls(FEW_CALLS))?;
         let many = self.window(|| calls(MANY_CALLS))?;
         Ok(many.saturating_sub(few) / (MANY_CALLS - FEW_CALLS) as u32)
     }
 
     /// Time of the leading operations and those that `calls` queues, to the end of the wait for them.
-    fn window(&self, calls: impl FnOnce() -> Result<(), RoutineError>) -> Result<Duration, RoutineError> {
+    fn window(&self, calls: impl FnOnce() -> Result<()>) -> Result<Duration> {
         between_events(&self.queue, || {
             // Held until the end: an operation whose result is dropped before it is needed is not computed.
             let _leading = LEADING_SUMMANDS.map(|value| self.leading.clone() + value);
@@ -70,18 +72,18 @@ fn queue(_device: &Device) -> Option<Queue> {
 
 /// Time from an event before `work` is queued to one after it.
 #[cfg(feature = "cube")]
-fn between_events(queue: &Queue, work: impl FnOnce() -> Result<(), RoutineError>) -> Result<Duration, RoutineError> {
-    let window = queue.profile_start().map_err(RoutineError::failed)?;
+fn between_events(queue: &Queue, work: impl FnOnce() -> Result<()>) -> Result<Duration> {
+    let window = queue.profile_start().map_err(failed)?;
     if let Err(error) = work() {
         queue.profile_abandon(window);
         return Err(error);
     }
-    let profile = queue.profile_end(window).map_err(RoutineError::failed)?;
+    let profile = queue.profile_end(window).map_err(failed)?;
     let ticks = cubecl::future::block_on(profile.resolve());
-    ticks.map(|ticks| ticks.duration()).ok_or_else(|| RoutineError::failed("the device recorded no time"))
+    ticks.map(|ticks| ticks.duration()).ok_or_else(|| failed("the device recorded no time"))
 }
 
 #[cfg(not(feature = "cube"))]
-fn between_events(queue: &Queue, _work: impl FnOnce() -> Result<(), RoutineError>) -> Result<Duration, RoutineError> {
+fn between_events(queue: &Queue, _work: impl FnOnce() -> Result<()>) -> Result<Duration> {
     match *queue {}
 }

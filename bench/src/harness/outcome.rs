@@ -4,7 +4,7 @@ use firefly_framework::cost::{Benefit, FusionDecision, Prediction};
 use firefly_framework::movement::DataMovement;
 use serde::{Deserialize, Serialize};
 
-use super::{Accuracy, CaseError, ParameterMap, Percentiles, RoutineError, Selected, Verification, WorkSize};
+use super::{Accuracy, CaseError, ParameterMap, Percentiles, Selected, Verification, WorkSize};
 
 /// Parameters of a problem that follow from the others: labels omit them.
 pub const DERIVED: [&str; 2] = ["hop", "frame"];
@@ -194,9 +194,8 @@ impl CaseOutcome {
 impl From<CaseError> for CaseOutcome {
     fn from(error: CaseError) -> Self {
         match error {
-            CaseError::Unsupported(reason) => Self::unsupported(reason),
-            CaseError::Routine(reason @ RoutineError::NoDeviceClock) => Self::unsupported(reason),
-            error => Self::failed(error.to_string()),
+            CaseError::Unsupported(reason) => Self::Unsupported { reason },
+            CaseError::Failed(error) => Self::failed(error.to_string()),
         }
     }
 }

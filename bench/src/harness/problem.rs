@@ -1,13 +1,18 @@
-//! Problems: what strategies are compared on.
+//! Problems: what strategies are compared on, and the reasons why one has no time.
 
+use std::fmt::Display;
+
+use firefly_app::number::bytes;
+use firefly_framework::graph::GraphError;
 use firefly_ops::ArgumentError;
 use thiserror::Error;
 
-use super::{ParameterMap, TensorSpec};
-use firefly_app::number::bytes;
+use super::{ParameterMap, TensorSpec, available_memory};
 
 /// Largest tensor of a problem, in bytes; larger batches are to be split.
 pub const MAX_BYTES: usize = 8 << 30;
+/// Share of the memory that can be taken which a problem may need.
+pub const MEMORY_SHARE: f64 = 0.8;
 
 /// One operation at one size: its parameters, and the shapes and values of its inputs. What is expected of a strategy is
 /// an [`Expectation`](super::verification::Expectation), which the strategy gives with its routine.
@@ -16,7 +21,7 @@ pub trait Problem: Clone + Send + Sync + 'static {
     fn parameters(&self) -> ParameterMap;
 
     /// Checks that a strategy could solve the problem.
-    fn check(&self) -> Result<(), ProblemError> {
+    fn check(&self) -> Result<(), CaseError> {
         Ok(())
     }
 
@@ -53,36 +58,68 @@ pub struct WorkSize {
     pub useful_bytes: usize,
 }
 
-/// Reason why no strategy can solve a problem on this machine.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum ProblemError {
-    /// A parameter is out of the operation's range.
-    #[error(transparent)]
-    Argument(#[from] ArgumentError),
-    /// A parameter is out of the suite's range.
-    #[error("{parameter} is {got}, but must be {expected}")]
-    OutOfRange { parameter: &'static str, got: usize, expected: String },
-    /// The measurement doesn't fit in memory.
-    #[error(
-        "inputs, results and temporaries take {} of memory, and {} can be taken, of which a fifth is left to others",
-        bytes(*needed as u64),
-        bytes(*free)
-    )]
-    Memory { needed: usize, free: u64 },
+/// Reason why a case has no time.
+#[derive(Debug, Error)]
+pub enum CaseError {
+    /// The strategy doesn't support the problem or the device, or the machine has no room for the problem.
+    #[error("{0}")]
+    Unsupported(String),
+    /// The routine failed, or its result is not the reference's.
+    #[error("{0}")]
+    Failed(anyhow::Error),
 }
 
-impl ProblemError {
-    pub fn out_of_range(parameter: &'static str, got: usize, expected: impl Into<String>) -> Self {
-        Self::OutOfRange { parameter, got, expected: expected.into() }
+/// An argument out of an operation's range.
+impl From<ArgumentError> for CaseError {
+    fn from(error: ArgumentError) -> Self {
+        Self::unsupported(error)
+    }
+}
+
+/// A problem without a graph.
+impl From<GraphError> for CaseError {
+    fn from(error: GraphError) -> Self {
+        Self::unsupported(error)
+    }
+}
+
+/// A routine's error, which may itself be such a reason.
+impl From<anyhow::Error> for CaseError {
+    fn from(error: anyhow::Error) -> Self {
+        error.downcast().unwrap_or_else(Self::Failed)
+    }
+}
+
+impl CaseError {
+    pub(crate) fn unsupported(reason: impl ToString) -> Self {
+        Self::Unsupported(reason.to_string())
     }
 
-    /// A batch that is too large for inputs or results of `row_bytes` bytes per row.
-    ///
-    /// # Errors
-    /// [`ProblemError::OutOfRange`] if `batch` rows take more than [`MAX_BYTES`].
-    pub fn check_batch(batch: usize, row_bytes: usize) -> Result<(), Self> {
-        let most = MAX_BYTES / row_bytes.max(1);
-        let refuse = || Self::out_of_range("batch", batch, format!("at most {most}, for tensors of 8 GiB"));
-        if batch > most { Err(refuse()) } else { Ok(()) }
+    /// A library without a transform.
+    pub(crate) fn no_transform(library: &str) -> Self {
+        Self::Unsupported(format!("{library} has no such transform"))
+    }
+
+    pub(crate) fn out_of_range(parameter: &str, got: usize, expected: impl Display) -> Self {
+        Self::Unsupported(format!("{parameter} is {got}, but must be {expected}"))
+    }
+}
+
+/// Checks that `batch` rows, whose inputs or results take `row_bytes` bytes each, take at most [`MAX_BYTES`].
+pub fn check_batch(batch: usize, row_bytes: usize) -> Result<(), CaseError> {
+    let most = MAX_BYTES / row_bytes.max(1);
+    let refuse = || CaseError::out_of_range("batch", batch, format_args!("at most {most}, for tensors of 8 GiB"));
+    if batch > most { Err(refuse()) } else { Ok(()) }
+}
+
+/// Checks that `needed` bytes fit in memory.
+pub fn check_memory(needed: usize) -> Result<(), CaseError> {
+    match available_memory() {
+        Some(free) if needed as f64 > MEMORY_SHARE * free as f64 => Err(CaseError::Unsupported(format!(
+            "inputs, results and temporaries take {} of memory, and {} can be taken, of which a fifth is left to others",
+            bytes(needed as u64),
+            bytes(free)
+        ))),
+        _ => Ok(()),
     }
 }

@@ -1,5 +1,6 @@
 //! Comparison of peaks: a choice of bins, whose power rounds.
 
+use anyhow::{Context, Result, ensure};
 use firefly_reference::peaks::top_k;
 
 /// Computed peaks of a row, strongest first, and the expected power of every bin.
@@ -24,32 +25,28 @@ pub struct Agreement {
 
 impl RankedRow<'_> {
     /// Checks power, order and choice.
-    pub fn check(&self, tolerance: f64) -> Result<Agreement, String> {
+    pub fn check(&self, tolerance: f64) -> Result<Agreement> {
         let finite = || self.expected.iter().copied().filter(|power| power.is_finite());
         let largest = finite().fold(0.0, f64::max);
         let filled = self.bins.len().min(finite().count());
         let mut chosen = vec![false; self.expected.len()];
         let (mut weakest, mut worst) = (f64::INFINITY, 0.0f64);
-        for (rank, (&bin, &computed)) in self.bins.iter().zip(self.power).enumerate() {
+        for (rank, (&bin, &power)) in self.bins.iter().zip(self.power).enumerate() {
             if rank >= filled {
-                if bin != -1 || !computed.is_nan() {
-                    return Err(format!("rank {rank} should be empty, but has bin {bin} with power {computed}"));
-                }
+                let is_empty = bin == -1 && power.is_nan();
+                ensure!(is_empty, "rank {rank} should be empty, but has bin {bin} with power {power}");
                 continue;
             }
             let existing = usize::try_from(bin).ok().filter(|&bin| bin < chosen.len());
-            let bin = existing.ok_or_else(|| format!("rank {rank} has bin {bin}, which does not exist"))?;
-            if std::mem::replace(&mut chosen[bin], true) {
-                return Err(format!("bin {bin} comes twice"));
-            }
+            let bin = existing.with_context(|| format!("rank {rank} has bin {bin}, which does not exist"))?;
+            ensure!(!std::mem::replace(&mut chosen[bin], true), "bin {bin} comes twice");
             let reference = self.expected[bin];
-            let error = relative((f64::from(computed) - reference).abs(), largest);
-            if error.is_nan() || error > tolerance {
-                return Err(format!(
-                    "power {computed} at bin {bin} is {reference} in the reference: off by {error:.1e} of the row's \
-                     maximum, {tolerance:.1e} is allowed"
-                ));
-            }
+            let error = relative((f64::from(power) - reference).abs(), largest);
+            ensure!(
+                error <= tolerance,
+                "power {power} at bin {bin} is {reference} in the reference: off by {error:.1e} of the row's maximum, \
+                 {tolerance:.1e} is allowed"
+            );
             worst = worst.max(error);
             weakest = weakest.min(reference);
         }
@@ -57,39 +54,35 @@ impl RankedRow<'_> {
         let ranking_error = self.check_choice(&chosen, weakest, largest, tolerance)?;
         let (expected, _) = top_k(self.expected, self.expected.len(), self.bins.len());
         // The powers of a silent row are exact: its peaks are the lowest bins.
-        if largest == 0.0 && self.orders_ties && self.bins != expected {
-            return Err("equal bins are not in the order of their numbers".into());
-        }
+        let is_ordered = largest != 0.0 || !self.orders_ties || self.bins == expected;
+        ensure!(is_ordered, "equal bins are not in the order of their numbers");
         let same = self.bins.iter().zip(&expected).filter(|(computed, expected)| computed == expected).count();
         Ok(Agreement { error: worst, ranking_error, same })
     }
 
-    fn check_order(&self, filled: usize) -> Result<(), String> {
+    fn check_order(&self, filled: usize) -> Result<()> {
         for rank in 1..filled {
             let (before, here) = (self.power[rank - 1], self.power[rank]);
-            if before < here {
-                return Err(format!("power rises from {before} to {here} at rank {rank}"));
-            }
+            ensure!(before >= here, "power rises from {before} to {here} at rank {rank}");
             let [left, right] = [self.bins[rank - 1], self.bins[rank]];
-            if self.orders_ties && before == here && left > right {
-                return Err(format!("bins {left} and {right} tie, the higher first"));
-            }
+            let is_ordered = !self.orders_ties || before != here || left < right;
+            ensure!(is_ordered, "bins {left} and {right} tie, the higher first");
         }
         Ok(())
     }
 
     /// Checks that no bin was left out. Each of two powers may be off by the tolerance, so a bin that was left out may
     /// exceed one that was chosen by twice as much.
-    fn check_choice(&self, chosen: &[bool], weakest: f64, largest: f64, tolerance: f64) -> Result<f64, String> {
+    fn check_choice(&self, chosen: &[bool], weakest: f64, largest: f64, tolerance: f64) -> Result<f64> {
         let mut worst: f64 = 0.0;
-        for (bin, (&power, chosen)) in self.expected.iter().zip(chosen).enumerate() {
-            if *chosen || !power.is_finite() || power <= weakest {
-                continue;
-            }
+        let all = self.expected.iter().zip(chosen).enumerate();
+        for (bin, (&power, _)) in all.filter(|(_, (power, chosen))| !*chosen && power.is_finite() && **power > weakest)
+        {
             let error = relative(power - weakest, largest);
-            if error > 2.0 * tolerance {
-                return Err(format!("bin {bin} is missing: its power {power} exceeds {weakest}, which was chosen"));
-            }
+            ensure!(
+                error <= 2.0 * tolerance,
+                "bin {bin} is missing: its power {power} exceeds {weakest}, which was chosen"
+            );
             worst = worst.max(error);
         }
         Ok(worst)
@@ -108,17 +101,17 @@ mod tests {
     const TOLERANCE: f64 = 2.4e-6;
 
     /// Three peaks of a row of five bins.
-    fn check(bins: [i64; 3], power: [f32; 3], orders_ties: bool) -> Result<Agreement, String> {
+    fn check(bins: [i64; 3], power: [f32; 3], orders_ties: bool) -> Result<Agreement> {
         let expected = &[1.0, 9.0, 4.0, 9.0, 4.000_001];
         RankedRow { bins: &bins, power: &power, expected, orders_ties }.check(TOLERANCE)
     }
 
-    fn silent(bins: [i64; 3], power: [f32; 3], orders_ties: bool) -> Result<Agreement, String> {
+    fn silent(bins: [i64; 3], power: [f32; 3], orders_ties: bool) -> Result<Agreement> {
         RankedRow { bins: &bins, power: &power, expected: &[0.0; 5], orders_ties }.check(TOLERANCE)
     }
 
-    fn refused(result: Result<Agreement, String>, reason: &str) {
-        let error = result.unwrap_err();
+    fn refused(result: Result<Agreement>, reason: &str) {
+        let error = result.unwrap_err().to_string();
         assert!(error.contains(reason), "{error}");
     }
 

@@ -2,11 +2,8 @@
 
 use std::time::Duration;
 
-use firefly_framework::graph::GraphError;
-use firefly_ops::ArgumentError;
-use firefly_ops::from_host::HostError;
+use anyhow::{Result, anyhow};
 use rustfft::num_complex::Complex;
-use thiserror::Error;
 
 /// Computation that is ready to run on any of several input sets.
 pub trait Routine: Send {
@@ -17,8 +14,8 @@ pub trait Routine: Send {
     /// needs it. Timed.
     ///
     /// # Errors
-    /// [`RoutineError`] if there is no result.
-    fn run(&mut self, set: usize) -> Result<(), RoutineError>;
+    /// If there is no result.
+    fn run(&mut self, set: usize) -> Result<()>;
 
     /// Calls of a run: a sample is the time of one of them.
     fn calls(&self) -> usize {
@@ -33,8 +30,8 @@ pub trait Routine: Send {
     /// The last run's result. Not timed.
     ///
     /// # Errors
-    /// [`RoutineError`] if there is none, or it is not of a known type.
-    fn output(&self) -> Result<Output, RoutineError>;
+    /// If there is none, or it is not of a known type.
+    fn output(&self) -> Result<Output>;
 
     /// The checksum of the last run's result. Not timed.
     fn checksum(&self) -> u64 {
@@ -89,60 +86,25 @@ impl<B, R, F, O> Routine for HostRoutine<B, R, F, O>
 where
     B: Send,
     R: Fn(&mut B, usize) + Send,
-    F: Fn(&mut B, usize) -> Result<(), RoutineError> + Send,
+    F: Fn(&mut B, usize) -> Result<()> + Send,
     O: Fn(&B) -> Output + Send,
 {
     fn restore(&mut self, set: usize) {
         (self.restore)(&mut self.buffers, set);
     }
 
-    fn run(&mut self, set: usize) -> Result<(), RoutineError> {
+    fn run(&mut self, set: usize) -> Result<()> {
         (self.run)(&mut self.buffers, set)
     }
 
-    fn output(&self) -> Result<Output, RoutineError> {
+    fn output(&self) -> Result<Output> {
         Ok((self.output)(&self.buffers))
     }
 }
 
-/// Reason why a routine has no result.
-#[derive(Debug, Error)]
-pub enum RoutineError {
-    /// An operation refused an argument.
-    #[error(transparent)]
-    Argument(#[from] ArgumentError),
-    /// Frames in host memory could not be processed.
-    #[error(transparent)]
-    Host(#[from] HostError),
-    /// A captured graph could not be replayed.
-    #[error(transparent)]
-    Graph(#[from] GraphError),
-    /// Failure that Burn or another library reported, or a result of an unexpected type or shape.
-    #[error("{0}")]
-    Failed(String),
-    /// The device does not time its own work.
-    #[error("the device has no clock that can be read")]
-    NoDeviceClock,
-    /// A timed iteration gave another result than the verified one.
-    #[error("iteration {iteration} on set {set} gave another output than the verified one")]
-    Changed {
-        /// The iteration, from 0, warm-up included.
-        iteration: usize,
-        /// Its input set.
-        set: usize,
-    },
-}
-
-impl RoutineError {
-    /// A failure that was reported.
-    pub fn failed(error: impl ToString) -> Self {
-        Self::Failed(error.to_string())
-    }
-
-    /// There is no result yet.
-    pub fn not_run() -> Self {
-        Self::failed("nothing was computed")
-    }
+/// A failure that Burn or another library reported as text.
+pub fn failed(error: impl ToString) -> anyhow::Error {
+    anyhow!(error.to_string())
 }
 
 /// Sum over every byte: equal for equal results.

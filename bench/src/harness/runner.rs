@@ -7,12 +7,9 @@ use firefly_ops::instruction_sets::InstructionSet;
 
 use super::{
     BenchStrategy, CaseError, CaseOutcome, CaseRecord, ExecutionConfig, Inputs, Iterations, Measured, Percentiles,
-    Problem, ProblemError, References, SpeedRatio, Unsupported, Verified, VerifiedCase, WorkSize, available_memory,
-    interleave, is_interrupted,
+    Problem, References, SpeedRatio, Verified, VerifiedCase, WorkSize, check_memory, interleave, is_interrupted,
 };
 
-/// Share of the memory that can be taken which a problem may need.
-const MEMORY_SHARE: f64 = 0.8;
 /// Name of the strategy that copies the input: the speed of others is also given as a fraction of its speed.
 pub const COPY_BASELINE: &str = "memcpy";
 /// Suffix of the name of the baseline's second copy.
@@ -80,31 +77,31 @@ impl<'a, P: Problem> Runner<'a, P> {
 
     /// Records of a problem's cases. `kept` holds the inputs of the previous problem, and afterwards those of this one.
     pub fn run(&self, problem: &P, kept: &mut Option<Inputs>, progress: &StepProgress) -> Vec<CaseRecord> {
-        let outcomes = self.outcomes(problem, kept, progress).unwrap_or_else(|outcome| {
+        let outcomes = self.outcomes(problem, kept, progress).unwrap_or_else(|error| {
             progress.advance(self.steps());
-            vec![outcome; self.configurations.len()]
+            vec![error.into(); self.configurations.len()]
         });
         let records = self.configurations.iter().zip(outcomes);
         records.map(|(configuration, outcome)| self.record(*configuration, problem, outcome)).collect()
     }
 
-    /// Outcomes of all cases, or the outcome that they share if the problem has no inputs or no expected results.
+    /// Outcomes of all cases, or the reason that they share if the problem has no inputs.
     fn outcomes(
         &self,
         problem: &P,
         kept: &mut Option<Inputs>,
         progress: &StepProgress,
-    ) -> Result<Vec<CaseOutcome>, CaseOutcome> {
+    ) -> Result<Vec<CaseOutcome>, CaseError> {
         let MeasurementSetup { device, iterations, seed, .. } = self.setup;
         // Inputs that don't fit are dropped before memory for others is allocated.
         let specs = problem.inputs();
         let fitting = kept.take().filter(|inputs| inputs.fit(&specs, problem.rows()));
-        problem.check().map_err(CaseOutcome::unsupported)?;
+        problem.check()?;
         let inputs = match fitting {
             Some(fitting) => fitting,
             None => {
                 let most_sets = (iterations.warmup + iterations.timed).min(problem.max_sets());
-                check_memory(self.memory(problem, most_sets)).map_err(CaseOutcome::unsupported)?;
+                check_memory(self.memory(problem, most_sets))?;
                 Inputs::generate(specs, problem.rows(), *seed, most_sets, device)
             }
         };
@@ -242,10 +239,10 @@ fn verified<'a, P: Problem>(
 ) -> Result<Verified<'a>, CaseError> {
     if let Some(set) = forced_set(strategy, execution) {
         if set > InstructionSet::detected() {
-            return Err(Unsupported::InstructionSet(set).into());
+            return Err(CaseError::Unsupported(format!("this processor does not have {set}")));
         }
         if (strategy.instruction_set)(problem) != Some(set.name()) {
-            return Err(Unsupported::Kernel(set).into());
+            return Err(CaseError::Unsupported(format!("there is no kernel for {set} at this size")));
         }
     }
     (strategy.verify)(problem, inputs, references)
@@ -254,12 +251,4 @@ fn verified<'a, P: Problem>(
 /// The set that a strategy is forced to use.
 fn forced_set<P: Problem>(strategy: &BenchStrategy<P>, execution: &ExecutionConfig) -> Option<InstructionSet> {
     execution.forced.filter(|_| strategy.takes_instruction_sets)
-}
-
-/// Checks that `needed` bytes fit in memory.
-pub fn check_memory(needed: usize) -> Result<(), ProblemError> {
-    match available_memory() {
-        Some(free) if needed as f64 > MEMORY_SHARE * free as f64 => Err(ProblemError::Memory { needed, free }),
-        _ => Ok(()),
-    }
 }

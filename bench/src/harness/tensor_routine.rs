@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use anyhow::{Context, Result, bail};
 use burn::tensor::{Device, Tensor, TensorData, Transaction};
 use firefly_framework::graph::AnyTensor;
 use firefly_ops::{ArgumentError, Peaks};
 
-use super::{CallRunner, Calls, Output, Routine, RoutineError, checksum};
+use super::{CallRunner, Calls, Output, Routine, checksum, failed};
 
 /// A tensor as floats of `D` dimensions.
 pub fn floats<const D: usize>(tensor: AnyTensor) -> Result<Tensor<D>, ArgumentError> {
@@ -25,25 +26,23 @@ macro_rules! each_rank {
                 let $inner = floats::<$rank>($tensor)?;
                 $result
             })*
-            rank => return Err(RoutineError::failed(format!("a tensor of {rank} dimensions"))),
+            rank => bail!("a tensor of {rank} dimensions"),
         }
     };
 }
 
-/// A tensor of these values with the shape, device and type of another.
-pub fn with_values(like: &AnyTensor, values: &[f32]) -> Result<AnyTensor, RoutineError> {
-    let data = TensorData::new(values.to_vec(), like.dims());
-    let place = each_rank!(like.clone(), tensor => (tensor.device(), tensor.dtype()));
-    Ok(AnyTensor::from_data(data.convert_dtype(place.1), &place.0))
+/// A tensor on `device` of these values with the shape and type of another.
+pub fn with_values(like: &AnyTensor, values: &[f32], device: &Device) -> AnyTensor {
+    AnyTensor::from_data(TensorData::new(values.to_vec(), like.dims()).convert_dtype(like.dtype()), device)
 }
 
 /// Gradients of Σ weights · outputs in `inputs`, for outputs of one rank.
 pub fn gradients(
     inputs: Vec<AnyTensor>,
     weights: &[AnyTensor],
-    forward: impl Fn(Vec<AnyTensor>) -> Result<Vec<AnyTensor>, RoutineError>,
-) -> Result<Vec<AnyTensor>, RoutineError> {
-    let tracked = |input: AnyTensor| -> Result<AnyTensor, RoutineError> {
+    forward: impl Fn(Vec<AnyTensor>) -> Result<Vec<AnyTensor>>,
+) -> Result<Vec<AnyTensor>> {
+    let tracked = |input: AnyTensor| -> Result<AnyTensor> {
         Ok(each_rank!(input, input => input.autodiff().require_grad().into()))
     };
     let inputs = inputs.into_iter().map(tracked).collect::<Result<Vec<_>, _>>()?;
@@ -51,22 +50,18 @@ pub fn gradients(
     for (output, weights) in forward(inputs.clone())?.into_iter().zip(weights) {
         loss = Some(each_rank!(output, output => add_weighted(loss, output, weights.clone())?));
     }
-    let loss = loss.ok_or_else(RoutineError::not_run)?;
+    let loss = loss.context("nothing was computed")?;
     // The gradients of a tensor are those of the sum of its values.
     let gradients = each_rank!(loss, loss => loss.backward());
-    let gradient = |input: AnyTensor| -> Result<AnyTensor, RoutineError> {
+    let gradient = |input: AnyTensor| -> Result<AnyTensor> {
         let gradient = each_rank!(input, input => input.grad(&gradients).map(AnyTensor::from));
-        gradient.ok_or_else(|| RoutineError::failed("a gradient is missing"))
+        gradient.context("a gradient is missing")
     };
     inputs.into_iter().map(gradient).collect()
 }
 
 /// A loss, or none yet, plus weights · output.
-fn add_weighted<const D: usize>(
-    loss: Option<AnyTensor>,
-    output: Tensor<D>,
-    weights: AnyTensor,
-) -> Result<AnyTensor, RoutineError> {
+fn add_weighted<const D: usize>(loss: Option<AnyTensor>, output: Tensor<D>, weights: AnyTensor) -> Result<AnyTensor> {
     let term = output * floats::<D>(weights)?.autodiff();
     Ok(match loss {
         Some(loss) => (floats::<D>(loss)? + term).into(),
@@ -86,7 +81,7 @@ pub enum Computed {
 impl Computed {
     /// The result in host memory, read in one transaction: tensors read one by one are copied on first access, after the
     /// run.
-    fn read(self) -> Result<Vec<TensorData>, RoutineError> {
+    fn read(self) -> Result<Vec<TensorData>> {
         match self {
             Self::OnHost(data) => Ok(data),
             Self::OnDevice(tensors) => {
@@ -98,7 +93,7 @@ impl Computed {
                         reads.register(tensor.try_int::<2>("firefly-bench", "bins")?)
                     };
                 }
-                reads.try_execute().map_err(RoutineError::failed)
+                reads.try_execute().map_err(failed)
             }
         }
     }
@@ -129,18 +124,18 @@ impl<const D: usize> From<Vec<Tensor<D>>> for Computed {
 }
 
 /// Tensors of a result in host memory.
-pub fn read(computed: impl Into<Computed>) -> Result<Vec<TensorData>, RoutineError> {
+pub fn read(computed: impl Into<Computed>) -> Result<Vec<TensorData>> {
     computed.into().read()
 }
 
 /// Values of float64 tensors; fails with tensors of another type.
-pub fn read_wide(tensors: Vec<AnyTensor>) -> Result<Vec<Vec<f64>>, RoutineError> {
-    read(tensors)?.iter().map(|data| data.try_to_vec::<f64>().map_err(RoutineError::failed)).collect()
+pub fn read_wide(tensors: Vec<AnyTensor>) -> Result<Vec<Vec<f64>>> {
+    read(tensors)?.iter().map(|data| data.try_to_vec::<f64>().map_err(failed)).collect()
 }
 
 /// Calls of operations on input sets.
 pub struct TensorRoutine<'a, S, F> {
-    source: Box<dyn Fn(usize) -> Result<S, RoutineError> + Send + 'a>,
+    source: Box<dyn Fn(usize) -> Result<S> + Send + 'a>,
     /// Whether the input is made before the run, and the input if it is.
     ahead: bool,
     given: Option<S>,
@@ -154,13 +149,13 @@ pub struct TensorRoutine<'a, S, F> {
 impl<'a, S, F, C> TensorRoutine<'a, S, F>
 where
     S: Send + 'a,
-    F: Fn(S) -> Result<C, RoutineError> + Send + 'a,
+    F: Fn(S) -> Result<C> + Send + 'a,
     C: Into<Computed>,
 {
     /// One call per run on what `source` gives of a set; the result stays on `device`, for which the run waits.
     pub fn new(
         device: &'a Device,
-        source: impl Fn(usize) -> Result<S, RoutineError> + Send + 'a,
+        source: impl Fn(usize) -> Result<S> + Send + 'a,
         call: F,
     ) -> TensorRoutine<'a, S, F> {
         let calls = CallRunner::new(Calls::One, device);
@@ -185,15 +180,15 @@ where
 }
 
 impl<S, F> TensorRoutine<'_, S, F> {
-    fn data(&self) -> Result<Vec<TensorData>, RoutineError> {
-        self.result.clone().ok_or_else(RoutineError::not_run)?.read()
+    fn data(&self) -> Result<Vec<TensorData>> {
+        self.result.clone().context("nothing was computed")?.read()
     }
 }
 
 impl<S, F, C> Routine for TensorRoutine<'_, S, F>
 where
     S: Send,
-    F: Fn(S) -> Result<C, RoutineError> + Send,
+    F: Fn(S) -> Result<C> + Send,
     C: Into<Computed>,
 {
     fn restore(&mut self, set: usize) {
@@ -204,7 +199,7 @@ where
         }
     }
 
-    fn run(&mut self, set: usize) -> Result<(), RoutineError> {
+    fn run(&mut self, set: usize) -> Result<()> {
         let Self { source, given, call, reads_back, device, calls, result, .. } = self;
         calls.run(|count| {
             for _ in 0..count {
@@ -212,7 +207,7 @@ where
                 let computed = call(input)?.into();
                 *result = Some(if *reads_back { Computed::OnHost(computed.read()?) } else { computed });
             }
-            if *reads_back { Ok(()) } else { device.sync().map_err(RoutineError::failed) }
+            if *reads_back { Ok(()) } else { device.sync().map_err(failed) }
         })
     }
 
@@ -224,11 +219,11 @@ where
         self.calls.device_time()
     }
 
-    fn output(&self) -> Result<Output, RoutineError> {
+    fn output(&self) -> Result<Output> {
         let mut output = Output::default();
         for data in self.data()? {
             if data.dtype().is_float() {
-                output.parts.push(data.try_to_vec::<f32>().map_err(RoutineError::failed)?);
+                output.parts.push(data.try_to_vec::<f32>().map_err(failed)?);
             } else {
                 output.bins = data.iter::<i64>().collect();
             }

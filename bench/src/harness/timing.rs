@@ -5,11 +5,12 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use anyhow::{Result, ensure};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use super::{ExecutionConfig, Routine, RoutineError};
+use super::{ExecutionConfig, Routine};
 
 /// Least time of the untimed runs that precede a timed one. They bring caches and clock speed into the state of a loop
 /// over the same calls.
@@ -94,7 +95,7 @@ pub fn interleave(
     iterations: Iterations,
     seed: u64,
     tick: impl FnMut(),
-) -> Vec<Result<Vec<u64>, RoutineError>> {
+) -> Vec<Result<Vec<u64>>> {
     let start = Instant::now();
     interleave_by(cases, iterations, seed, &|| start.elapsed(), tick)
 }
@@ -106,7 +107,7 @@ fn interleave_by(
     seed: u64,
     clock: &(dyn Fn() -> Duration + Sync),
     mut tick: impl FnMut(),
-) -> Vec<Result<Vec<u64>, RoutineError>> {
+) -> Vec<Result<Vec<u64>>> {
     let mut order = TurnOrder::new(cases.len(), seed);
     let mut turns: Vec<Turn<'_, '_>> = cases.iter_mut().map(|case| Turn { case, runs: 0 }).collect();
     let mut outcomes: Vec<_> = turns.iter().map(|_| Ok(Vec::with_capacity(iterations.timed))).collect();
@@ -137,7 +138,7 @@ struct Turn<'a, 'b> {
 
 impl Turn<'_, '_> {
     /// One turn: the untimed runs, the timed one, and the comparison of its result.
-    fn take(&mut self, iteration: usize, clock: &(dyn Fn() -> Duration + Sync)) -> Result<u64, RoutineError> {
+    fn take(&mut self, iteration: usize, clock: &(dyn Fn() -> Duration + Sync)) -> Result<u64> {
         let VerifiedCase { execution, routine, checksums } = &mut *self.case;
         let (sets, runs) = (checksums.len(), &mut self.runs);
         let mut next_set = || {
@@ -165,11 +166,10 @@ impl Turn<'_, '_> {
             let elapsed = routine.device_time().unwrap_or(elapsed);
             let checksum = routine.checksum();
             routine.release();
-            Ok::<_, RoutineError>((elapsed, set, checksum))
+            Ok::<_, anyhow::Error>((elapsed, set, checksum))
         })?;
-        if checksum != checksums[set] {
-            return Err(RoutineError::Changed { iteration, set });
-        }
+        let is_same = checksum == checksums[set];
+        ensure!(is_same, "iteration {iteration} on set {set} gave another output than the verified one");
         let calls = routine.calls().max(1) as u128;
         Ok(u64::try_from(elapsed.as_nanos() / calls).unwrap_or(u64::MAX))
     }

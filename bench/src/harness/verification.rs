@@ -1,16 +1,14 @@
 //! Verification: what a strategy has to prove before it is timed.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use firefly_framework::graph::GraphError;
-use firefly_ops::ArgumentError;
-use firefly_ops::instruction_sets::InstructionSet;
+use anyhow::{Result, anyhow, ensure};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
-use super::{Inputs, Output, PhaseTraffic, ProblemError, RankedRow, Routine, RoutineError, relative};
+use super::{CaseError, Inputs, Output, PhaseTraffic, RankedRow, Routine, relative};
 
 /// Result of a verification. Errors are relative to the greatest reference value of their row.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -75,63 +73,6 @@ fn largest_prime_factor(mut n: usize) -> usize {
     n
 }
 
-/// Reason why a case has no time.
-#[derive(Debug, Error)]
-pub enum CaseError {
-    /// The strategy doesn't support the problem or the device.
-    #[error(transparent)]
-    Unsupported(#[from] Unsupported),
-    /// The routine failed.
-    #[error(transparent)]
-    Routine(#[from] RoutineError),
-    /// The result is not the reference's.
-    #[error(transparent)]
-    Mismatch(#[from] Mismatch),
-    /// The model that the case is about could not be trained.
-    #[error("training: {0}")]
-    Training(String),
-}
-
-/// Reason why a strategy doesn't support a problem or a device.
-#[derive(Debug, Error)]
-pub enum Unsupported {
-    /// An argument is out of the operation's range.
-    #[error(transparent)]
-    Argument(#[from] ArgumentError),
-    /// The problem has no graph.
-    #[error(transparent)]
-    Graph(#[from] GraphError),
-    /// The problem has no input on this machine.
-    #[error(transparent)]
-    Problem(#[from] ProblemError),
-    /// The processor lacks an instruction set.
-    #[error("this processor does not have {0}")]
-    InstructionSet(InstructionSet),
-    /// The operation has no kernel for an instruction set.
-    #[error("there is no kernel for {0} at this size")]
-    Kernel(InstructionSet),
-    /// A library does not have a transform.
-    #[error("{library} has no such transform")]
-    Transform {
-        /// The library.
-        library: &'static str,
-    },
-    /// The device has no interpreter for graphs.
-    #[error("graphs are not replayed on this device")]
-    Replay,
-}
-
-impl From<ArgumentError> for CaseError {
-    fn from(error: ArgumentError) -> Self {
-        Self::Unsupported(error.into())
-    }
-}
-
-/// Difference between a computed and the expected result, as text.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{0}")]
-pub struct Mismatch(pub String);
-
 /// Expected values of one row of an output, or of a whole tensor of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExpectedRow {
@@ -159,15 +100,9 @@ impl References {
     /// Expected values called `name` of every row that is compared; `row` computes them from set and row.
     pub fn rows(&self, name: &str, row: impl Fn(usize, usize) -> Vec<Vec<f64>> + Sync) -> Arc<Vec<ExpectedRow>> {
         let expected = |&(set, at): &(usize, usize)| ExpectedRow { set, row: at, tensor: 0, parts: row(set, at) };
-        let computed = self.whole::<RoutineError>(name, || Ok(self.places.par_iter().map(expected).collect()));
-        computed.unwrap_or_default()
-    }
-
-    /// The same of the first set alone.
-    pub fn rows_of_first_set(&self, name: &str, row: impl Fn(usize) -> Vec<Vec<f64>> + Sync) -> Arc<Vec<ExpectedRow>> {
-        let expected = |&(set, at): &(usize, usize)| ExpectedRow { set, row: at, tensor: 0, parts: row(at) };
-        let first = || self.places.par_iter().filter(|(set, _)| *set == 0).map(expected).collect();
-        self.whole::<RoutineError>(name, || Ok(first())).unwrap_or_default()
+        let computed = self.whole(name, || Ok::<_, Infallible>(self.places.par_iter().map(expected).collect()));
+        let Ok(computed) = computed;
+        computed
     }
 
     /// Expected values called `name`, as `compute` gives them.
@@ -230,13 +165,11 @@ impl Expectation {
     }
 
     /// Compares an output of a set, and adds to what was found.
-    fn compare(&self, set: usize, output: &Output, found: &mut Verification, same: &mut usize) -> Result<(), Mismatch> {
+    fn compare(&self, set: usize, output: &Output, found: &mut Verification, same: &mut usize) -> Result<()> {
         let got: Vec<usize> = output.parts.iter().map(Vec::len).collect();
-        let bins = output.bins.len();
-        if got != self.sizes || self.peaks.is_some_and(|_| bins != self.sizes[0]) {
-            let expected = &self.sizes;
-            return Err(Mismatch(format!("{got:?} values and {bins} bins came back instead of {expected:?}")));
-        }
+        let (bins, expected) = (output.bins.len(), &self.sizes);
+        let fits = got == *expected && self.peaks.is_none_or(|_| bins == expected[0]);
+        ensure!(fits, "{got:?} values and {bins} bins came back instead of {expected:?}");
         for expected in self.rows.iter().filter(|row| row.set == set) {
             let row = expected.row;
             match self.peaks {
@@ -246,7 +179,7 @@ impl Expectation {
                     let (bins, power) = (&output.bins[places.clone()], &output.parts[0][places]);
                     let ranked = RankedRow { bins, power, expected: &expected.parts[0], orders_ties };
                     let checked = ranked.check(self.tolerance);
-                    let agreed = checked.map_err(|reason| Mismatch(format!("set {set}, row {row}: {reason}")))?;
+                    let agreed = checked.map_err(|reason| anyhow!("set {set}, row {row}: {reason}"))?;
                     found.error = found.error.max(agreed.error);
                     let ranking = found.ranking.get_or_insert(Ranking { error: 0.0, same_bins: 1.0 });
                     ranking.error = ranking.error.max(agreed.ranking_error);
@@ -259,7 +192,7 @@ impl Expectation {
     }
 
     /// The greatest error of a row, relative to its largest magnitude.
-    fn error(&self, output: &Output, expected: &ExpectedRow) -> Result<f64, Mismatch> {
+    fn error(&self, output: &Output, expected: &ExpectedRow) -> Result<f64> {
         let ExpectedRow { set, row, tensor, parts } = expected;
         let size = |values: &mut dyn Iterator<Item = f64>| values.map(|value| value * value).sum::<f64>().sqrt();
         let magnitude = |at: usize| size(&mut parts.iter().map(|part| part[at]));
@@ -270,13 +203,14 @@ impl Expectation {
             let computed = |part: usize| self.scale * f64::from(output.parts[tensor + part][row * width + at]);
             let difference = size(&mut (0..parts.len()).map(|part| computed(part) - parts[part][at]));
             let error = relative(difference, largest);
-            if error.is_nan() || error > self.tolerance {
-                let (computed, expected, tolerance) = (computed(0), parts[0][at], self.tolerance);
-                return Err(Mismatch(format!(
-                    "set {set}, row {row}: value {at} of tensor {tensor} is {computed} instead of {expected}: off by \
-                     {error:.1e} of the row's maximum, {tolerance:.1e} is allowed"
-                )));
-            }
+            ensure!(
+                error <= self.tolerance,
+                "set {set}, row {row}: value {at} of tensor {tensor} is {} instead of {}: off by {error:.1e} of the row's \
+                 maximum, {:.1e} is allowed",
+                computed(0),
+                parts[0][at],
+                self.tolerance
+            );
             worst = worst.max(error);
         }
         Ok(worst)
@@ -324,7 +258,7 @@ pub fn check<'a>(
 pub fn check_each<'a>(
     mut routine: impl Routine + 'a,
     inputs: &Inputs,
-    mut compare: impl FnMut(usize, &Output) -> Result<(), Mismatch>,
+    mut compare: impl FnMut(usize, &Output) -> Result<()>,
 ) -> Result<Verified<'a>, CaseError> {
     let mut checksums = Vec::with_capacity(inputs.count());
     for set in 0..inputs.count() {
@@ -344,7 +278,7 @@ mod tests {
     use super::*;
 
     /// Two rows of two complex values.
-    fn compared(change: impl FnOnce(&mut Output)) -> Result<Verification, Mismatch> {
+    fn compared(change: impl FnOnce(&mut Output)) -> Result<Verification> {
         let row =
             |row, parts: [[f64; 2]; 2]| ExpectedRow { set: 0, row, tensor: 0, parts: parts.map(Vec::from).into() };
         let rows = Arc::new(vec![row(0, [[3.0, 1.0], [4.0, 0.0]]), row(1, [[0.0, 2.0], [0.0, 0.0]])]);
@@ -370,7 +304,7 @@ mod tests {
     #[test]
     fn wrong_values_and_sizes_are_refused() {
         let refused = |change: fn(&mut Output), reason: &str| {
-            let Mismatch(error) = compared(change).unwrap_err();
+            let error = compared(change).unwrap_err().to_string();
             assert!(error.contains(reason), "{error}");
         };
         refused(

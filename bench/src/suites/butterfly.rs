@@ -1,27 +1,75 @@
-//! Suite of butterfly transforms, exact and learned, forward and backward.
+//! `firefly-bench butterfly`: butterfly transforms, exact and learned, forward and backward.
 
-use burn::signal::cfft;
-use burn::tensor::{Device, Tensor, TensorData};
+use std::io::Write;
+
+use anyhow::{Result, ensure};
+use burn::tensor::TensorData;
 use firefly_framework::graph::AnyTensor;
 use firefly_ops::fft::ComplexTensor;
 use firefly_ops::options::{MAX_N_FFT, MIN_N_FFT};
 use firefly_ops::{Direction, butterfly};
 use firefly_reference::butterfly::{exact_twiddles, gated_butterfly};
 use firefly_reference::butterfly_gradient::gated_butterfly_gradients;
-use firefly_reference::fast_dft::fast_dft;
 use firefly_reference::fftn::{joined, split};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
+use super::comparison::{Comparison, MeasureOptions};
+use super::fft::{self, FftProblem, FftShape, FftValues};
 use super::operation::{Function, Operation, Pass, TensorKind, calls, next};
 use crate::baselines::copy;
-use crate::baselines::transforms::{Placement, complex_rows, instruction_set};
+use crate::baselines::transforms::{Placement, instruction_set};
 use crate::harness::{
-    BY_DEVICE_CLOCK, BenchStrategy, Calls, CaseError, Expectation, Fill, Inputs, ParameterMap, Problem, ProblemError,
-    QUEUED, References, RoutineError, TensorRoutine, TensorSpec, check, floats, tolerance, whole_tensors, widened,
+    BY_DEVICE_CLOCK, BenchStrategy, Calls, CaseError, CaseRecord, Expectation, Fill, Inputs, NumberRange, ParameterMap,
+    Problem, QUEUED, References, TensorRoutine, TensorSpec, check, check_batch, floats, numbers, tolerance,
+    whole_tensors, widened,
 };
+
+/// Options of `butterfly`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct ButterflyArgs {
+    /// Complex values per row: powers of two from 8 to 65536
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "256,1024")]
+    pub n: Vec<NumberRange>,
+    /// Rows per call, from 1; their values take at most 8 GiB
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "32,2048")]
+    pub batch: Vec<NumberRange>,
+    /// Share of the gates that are open in firefly-hard, from 0 to 1
+    #[arg(long, value_name = "SHARE", default_value_t = 0.5)]
+    pub open: f64,
+    #[command(flatten)]
+    pub measure: MeasureOptions,
+}
+
+/// Runs the grid that `arguments` describe, and prints the table to `out`.
+pub fn run(arguments: &ButterflyArgs, out: &mut dyn Write) -> Result<Vec<CaseRecord>> {
+    let ButterflyArgs { n, batch, open, measure } = arguments;
+    ensure!((0.0..=1.0).contains(open), "--open is {open}, but must be from 0 to 1");
+    let (lengths, batches) = (numbers(n), numbers(batch));
+    let of_length = |&n: &usize| batches.iter().map(move |&batch| ButterflyProblem { n, batch, open: *open });
+    let comparison = Comparison {
+        command: "butterfly",
+        heading: vec![
+            format!("unnormalised forward transforms of complex f32; {open} of the gates of firefly-hard open"),
+            "GB/s: every value read once and written once; error: of a value, of its row's largest magnitude (of a \
+             gradient, of its tensor's)"
+                .into(),
+        ],
+        facts: ParameterMap::default()
+            .with("direction", "forward")
+            .with("scaling", "none")
+            .with("values", "complex f32"),
+        options: ParameterMap::default().with("n", lengths.clone()).with("batch", batches.clone()).with("open", *open),
+        problems: lengths.iter().flat_map(of_length).collect(),
+        columns: &["n", "batch"],
+        catalogue: &catalogue(),
+        added: Vec::new(),
+        default_baseline: "rustfft",
+    };
+    comparison.run(measure, out)
+}
 
 /// The unnormalised forward transform of each of `batch` rows of `n` complex f32.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,10 +80,40 @@ pub struct ButterflyProblem {
     pub open: f64,
 }
 
+/// Amplitude of the difference between learned and exact twiddles.
+const MOVED: f32 = 0.1;
+
 impl ButterflyProblem {
-    /// Twiddles and gates for the inputs of a seed.
-    pub fn coefficients(&self, inputs: &Inputs) -> CoefficientSets {
-        CoefficientSets::new(self.n, self.open, inputs.seed)
+    /// Twiddles `[log2 n, n/2, 2]`, and gates `[log2 n, n/2]` if there are any, for the inputs of a seed.
+    fn coefficients(&self, form: Coefficients, seed: u64) -> (Vec<f32>, Option<Vec<f32>>) {
+        let exact: Vec<f32> = exact_twiddles(self.n).into_iter().map(|value| value as f32).collect();
+        let (mut random, count) = (ChaCha8Rng::seed_from_u64(seed), exact.len() / 2);
+        let learned = exact.iter().map(|value| value + MOVED * (2.0 * random.random::<f32>() - 1.0)).collect();
+        let soft = (0..count).map(|_| random.random()).collect();
+        let gates = match form {
+            Coefficients::Exact => return (exact, None),
+            Coefficients::Open => vec![1.0; count],
+            Coefficients::Soft => soft,
+            Coefficients::Hard => {
+                let open = (self.open * count as f64).round() as usize;
+                let mut gates: Vec<f32> = (0..count).map(|gate| if gate < open { 1.0 } else { 0.0 }).collect();
+                gates.shuffle(&mut random);
+                gates
+            }
+        };
+        (learned, Some(gates))
+    }
+
+    /// The same in float64.
+    fn wide_coefficients(&self, form: Coefficients, seed: u64) -> (Vec<f64>, Option<Vec<f64>>) {
+        let (twiddles, gates) = self.coefficients(form, seed);
+        (widened(&twiddles), gates.map(|gates| widened(&gates)))
+    }
+
+    /// The Fourier transform that exact twiddles compute.
+    fn fft(&self) -> FftProblem {
+        let (values, direction) = (FftValues::Complex, Direction::Forward);
+        FftProblem { values, direction, shape: FftShape::row(self.n), batch: self.batch }
     }
 }
 
@@ -44,12 +122,12 @@ impl Problem for ButterflyProblem {
         ParameterMap::default().with("n", self.n).with("batch", self.batch).with("open", self.open)
     }
 
-    fn check(&self) -> Result<(), ProblemError> {
+    fn check(&self) -> Result<(), CaseError> {
         if !(self.n.is_power_of_two() && (MIN_N_FFT..=MAX_N_FFT).contains(&self.n)) {
             let expected = format!("a power of two from {MIN_N_FFT} to {MAX_N_FFT}");
-            return Err(ProblemError::out_of_range("n", self.n, expected));
+            return Err(CaseError::out_of_range("n", self.n, expected));
         }
-        ProblemError::check_batch(self.batch, 2 * self.n * size_of::<f32>())
+        check_batch(self.batch, 2 * self.n * size_of::<f32>())
     }
 
     fn rows(&self) -> usize {
@@ -65,14 +143,6 @@ impl Problem for ButterflyProblem {
     }
 }
 
-pub fn grid(lengths: &[usize], batches: &[usize], open: f64) -> Vec<ButterflyProblem> {
-    let of_length = |&n: &usize| batches.iter().map(move |&batch| ButterflyProblem { n, batch, open });
-    lengths.iter().flat_map(of_length).collect()
-}
-
-/// Amplitude of the difference between learned and exact twiddles.
-const MOVED: f32 = 0.1;
-
 /// Kind of twiddles and gates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coefficients {
@@ -86,49 +156,6 @@ pub enum Coefficients {
     Hard,
 }
 
-/// Twiddles and gates of every kind, made from a seed.
-#[derive(Debug, Clone)]
-pub struct CoefficientSets {
-    n: usize,
-    exact: Vec<f32>,
-    learned: Vec<f32>,
-    soft: Vec<f32>,
-    hard: Vec<f32>,
-}
-
-impl CoefficientSets {
-    /// Coefficients for rows of `n` values, a share `open` of the hard gates open, at random places.
-    pub fn new(n: usize, open: f64, seed: u64) -> Self {
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let exact: Vec<f32> = exact_twiddles(n).into_iter().map(|value| value as f32).collect();
-        let learned = exact.iter().map(|value| value + MOVED * (2.0 * random.random::<f32>() - 1.0)).collect();
-        let gates = exact.len() / 2;
-        let soft = (0..gates).map(|_| random.random()).collect();
-        let count = (open * gates as f64).round() as usize;
-        let mut hard: Vec<f32> = (0..gates).map(|gate| if gate < count { 1.0 } else { 0.0 }).collect();
-        hard.shuffle(&mut random);
-        Self { n, exact, learned, soft, hard }
-    }
-
-    /// Twiddles `[log2 n, n/2, 2]`, and gates `[log2 n, n/2]` if there are any.
-    pub fn values(&self, coefficients: Coefficients) -> (Vec<f32>, Option<Vec<f32>>) {
-        match coefficients {
-            Coefficients::Exact => (self.exact.clone(), None),
-            Coefficients::Open => (self.learned.clone(), Some(vec![1.0; self.hard.len()])),
-            Coefficients::Soft => (self.learned.clone(), Some(self.soft.clone())),
-            Coefficients::Hard => (self.learned.clone(), Some(self.hard.clone())),
-        }
-    }
-
-    /// Twiddles `[log2 n, n/2, 2]` and gates `[log2 n, n/2]` as tensors on `device`.
-    pub fn tensors(&self, coefficients: Coefficients, device: &Device) -> (Tensor<3>, Option<Tensor<2>>) {
-        let (stages, pairs) = (self.n.trailing_zeros() as usize, self.n / 2);
-        let (twiddles, gates) = self.values(coefficients);
-        let twiddles = Tensor::from_data(TensorData::new(twiddles, [stages, pairs, 2]), device);
-        (twiddles, gates.map(|gates| Tensor::from_data(TensorData::new(gates, [stages, pairs]), device)))
-    }
-}
-
 /// Gradients are sums over the batch and through every stage twice: they may be off by this many times the tolerance of
 /// a transform, relative to the largest of their tensor.
 const TOLERANCES: f64 = 8.0;
@@ -139,6 +166,10 @@ pub fn catalogue() -> Vec<BenchStrategy<ButterflyProblem>> {
     use Pass::{Backward, Forward};
     let gated =
         |name, summary, coefficients| calls(name, summary, coefficients, Forward, Calls::One).without_competing();
+    let rustfft = |placement: Placement| {
+        let (name, summary) = placement.strategy();
+        of_library(name, summary, fft::rustfft(placement)).with_instruction_set(|_| Some(instruction_set()))
+    };
     let exact = "Firefly's butterfly on the device, exact twiddles, no gates";
     let backward = "as firefly-soft, then all gradients of a weighted sum";
     vec![
@@ -160,7 +191,7 @@ pub fn catalogue() -> Vec<BenchStrategy<ButterflyProblem>> {
         calls("firefly-backward", backward, Soft, Backward, Calls::One).with_temporaries(8),
         rustfft(Placement::InPlace),
         rustfft(Placement::OutOfPlace),
-        burn_stock(),
+        of_library("burn-stock", "Burn's own cfft on the device", fft::burn_signal()),
         copy::strategy(),
     ]
 }
@@ -179,22 +210,22 @@ impl Operation for ButterflyProblem {
     }
 
     fn extra_operands(&self, form: Coefficients, inputs: &Inputs) -> Vec<AnyTensor> {
-        let (twiddles, gates) = self.coefficients(inputs).tensors(form, inputs.device());
-        [AnyTensor::from(twiddles)].into_iter().chain(gates.map(AnyTensor::from)).collect()
+        let (stages, pairs) = (self.n.trailing_zeros() as usize, self.n / 2);
+        let (twiddles, gates) = self.coefficients(form, inputs.seed);
+        let twiddles = TensorData::new(twiddles, [stages, pairs, 2]);
+        let gates = gates.map(|gates| TensorData::new(gates, [stages, pairs]));
+        [twiddles].into_iter().chain(gates).map(|data| AnyTensor::from_data(data, inputs.device())).collect()
     }
 
     fn expected(&self, form: Coefficients, inputs: &Inputs, references: &References) -> Result<Expectation, CaseError> {
-        let row = |set: usize, row: usize| joined(&inputs.row(set, row));
-        let rows = if form == Coefficients::Exact {
+        if form == Coefficients::Exact {
             // The exact transform has exact twiddles, not those rounded to f32.
-            references.rows("Exact", |set, at| split(&fast_dft(&row(set, at))))
-        } else {
-            let (twiddles, gates) = self.coefficients(inputs).values(form);
-            let (twiddles, gates) = (widened(&twiddles), gates.map(|gates| widened(&gates)));
-            references.rows(&format!("{form:?}"), |set, at| {
-                split(&gated_butterfly(&row(set, at), &twiddles, gates.as_deref()))
-            })
-        };
+            return self.fft().expected((), inputs, references);
+        }
+        let (twiddles, gates) = self.wide_coefficients(form, inputs.seed);
+        let rows = references.rows(&format!("{form:?}"), |set, row| {
+            split(&gated_butterfly(&joined(&inputs.row(set, row)), &twiddles, gates.as_deref()))
+        });
         Ok(Expectation::of_rows(rows, [2, self.batch, self.n], tolerance(self.n)))
     }
 
@@ -206,8 +237,7 @@ impl Operation for ButterflyProblem {
         inputs: &Inputs,
         references: &References,
     ) -> Result<Expectation, CaseError> {
-        let (twiddles, gates) = self.coefficients(inputs).values(form);
-        let (twiddles, gates) = (widened(&twiddles), gates.map(|gates| widened(&gates)));
+        let (twiddles, gates) = self.wide_coefficients(form, inputs.seed);
         let of_row = |row: usize| {
             let weights: Vec<Vec<f64>> = weights.iter().map(|part| widened(&part[row * self.n..][..self.n])).collect();
             let found =
@@ -241,47 +271,29 @@ fn from_host() -> BenchStrategy<ButterflyProblem> {
         "firefly-host",
         "the same as firefly, from host memory to host memory",
         |problem: &ButterflyProblem, inputs, references| {
-            let (twiddles, _) = problem.coefficients(inputs).tensors(Coefficients::Exact, inputs.device());
-            let transform = move |set| {
-                let [re, im] = two(&inputs.uploaded(set))?;
-                let ComplexTensor { re, im } = butterfly(ComplexTensor::new(re, im), twiddles.clone(), None)?;
-                Ok(vec![re, im])
+            let form = Coefficients::Exact;
+            let function = problem.function(form, &TensorKind::of_floats(inputs.device(), false));
+            let extra = problem.extra_operands(form, inputs);
+            let transform = move |set: usize| {
+                let uploaded: Vec<AnyTensor> = inputs.uploaded(set).into_iter().map(AnyTensor::from).collect();
+                function([uploaded, extra.clone()].concat())
             };
             let routine = TensorRoutine::new(inputs.device(), Ok, transform).reading_back();
-            check(routine, &problem.expected(Coefficients::Exact, inputs, references)?, inputs)
+            check(routine, &problem.expected(form, inputs, references)?, inputs)
         },
     )
     .on_accelerators()
 }
 
-/// Real and imaginary parts.
-fn two(parts: &[Tensor<2>]) -> Result<[Tensor<2>; 2], RoutineError> {
-    let [re, im] = parts else { return Err(RoutineError::failed(format!("{} parts, not 2", parts.len()))) };
-    Ok([re.clone(), im.clone()])
-}
-
-/// rustfft, planned, on interleaved rows.
-fn rustfft(placement: Placement) -> BenchStrategy<ButterflyProblem> {
-    let (name, summary) = placement.strategy();
+/// A library's Fourier transform.
+fn of_library(
+    name: &'static str,
+    summary: &'static str,
+    library: BenchStrategy<FftProblem>,
+) -> BenchStrategy<ButterflyProblem> {
     BenchStrategy::new(name, summary, move |problem: &ButterflyProblem, inputs, references| {
-        let routine = complex_rows(inputs, [problem.batch, problem.n], Direction::Forward, placement);
-        check(routine, &problem.expected(Coefficients::Exact, inputs, references)?, inputs)
+        (library.verify)(&problem.fft(), inputs, references)
     })
-    .with_instruction_set(|_| Some(instruction_set()))
-}
-
-/// Burn's own `cfft`.
-fn burn_stock() -> BenchStrategy<ButterflyProblem> {
-    BenchStrategy::new(
-        "burn-stock",
-        "Burn's own cfft on the device",
-        |problem: &ButterflyProblem, inputs, references| {
-            let sets = inputs.tensors();
-            let transform = |[re, im]: [Tensor<2>; 2]| Ok(<[_; 2]>::from(cfft(re, im, 1, None)).to_vec());
-            let routine = TensorRoutine::new(inputs.device(), move |set| two(&sets[set]), transform);
-            check(routine, &problem.expected(Coefficients::Exact, inputs, references)?, inputs)
-        },
-    )
 }
 
 #[cfg(test)]
@@ -297,16 +309,9 @@ mod tests {
     }
 
     #[test]
-    fn a_grid_is_every_combination() {
-        let problems = grid(&[8, 16], &[1, 2, 3], 0.5);
-        assert_eq!(problems.len(), 6);
-        assert_eq!((problems[1].batch, problems[3].n, problems[0].size().useful_bytes), (2, 16, 128));
-    }
-
-    #[test]
     fn the_given_share_of_hard_gates_is_open() {
         for (open, count) in [(0.0, 0), (0.25, 3), (0.5, 6), (1.0, 12)] {
-            let (_, gates) = CoefficientSets::new(8, open, 1).values(Coefficients::Hard);
+            let (_, gates) = ButterflyProblem { n: 8, batch: 1, open }.coefficients(Coefficients::Hard, 1);
             let gates = gates.unwrap();
             assert_eq!(gates.len(), 12);
             assert_eq!(gates.iter().filter(|gate| **gate == 1.0).count(), count);
@@ -316,9 +321,9 @@ mod tests {
 
     #[test]
     fn a_seed_gives_the_same_coefficients() {
-        let of = |seed| CoefficientSets::new(16, 0.5, seed).values(Coefficients::Soft);
-        assert_eq!(of(3), of(3));
-        assert_ne!(of(3), of(4));
-        assert_ne!(of(3).0, CoefficientSets::new(16, 0.5, 3).values(Coefficients::Exact).0);
+        let of = |form, seed| ButterflyProblem { n: 16, batch: 1, open: 0.5 }.coefficients(form, seed);
+        assert_eq!(of(Coefficients::Soft, 3), of(Coefficients::Soft, 3));
+        assert_ne!(of(Coefficients::Soft, 3), of(Coefficients::Soft, 4));
+        assert_ne!(of(Coefficients::Soft, 3).0, of(Coefficients::Exact, 3).0);
     }
 }

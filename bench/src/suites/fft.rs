@@ -1,11 +1,13 @@
-//! Suite of discrete Fourier transforms: complex and real, forward and inverse, of any lengths in up to three dimensions,
-//! none of them normalised.
+//! `firefly-bench fft`: discrete Fourier transforms, complex and real, forward and inverse, of any lengths in up to three
+//! dimensions, none of them normalised.
 
 use std::fmt;
+use std::io::Write;
 use std::str::FromStr;
 
+use anyhow::Result;
 use burn::signal::{cfft, irfft as burn_irfft, rfft as burn_rfft};
-use burn::tensor::{FloatDType, Tensor};
+use burn::tensor::Tensor;
 use firefly_framework::graph::AnyTensor;
 use firefly_ops::fft::{
     ComplexTensor, fft, fftn_with, ifft_with, ifftn_with, irfft_with, irfftn_with, rfft, rfftn_with,
@@ -14,14 +16,85 @@ use firefly_ops::instruction_sets::InstructionSet;
 use firefly_ops::{Direction, Norm};
 use firefly_reference::fftn::FftnDefinition;
 
+use super::comparison::{Comparison, MeasureOptions};
 use super::operation::{Function, Operation, Pass, TensorKind, calls, next};
+use super::options::named;
 use crate::baselines::copy;
 use crate::baselines::transforms::{Placement, complex_rows, half_spectra, instruction_set, real_rows};
 use crate::harness::{
-    BY_DEVICE_CLOCK, BenchStrategy, Calls, CaseError, Expectation, Fill, Inputs, NumberRange, ParameterMap, Problem,
-    ProblemError, QUEUED, References, TensorRoutine, TensorSpec, Unsupported, check, distinct, floats, name_of,
-    numbers, tolerance, widened,
+    BY_DEVICE_CLOCK, BenchStrategy, Calls, CaseError, CaseRecord, Expectation, Fill, Inputs, NumberRange, ParameterMap,
+    Problem, QUEUED, References, TensorRoutine, TensorSpec, check, check_batch, distinct, floats, name_of, numbers,
+    tolerance, whole, widened,
 };
+
+/// Options of `fft`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct FftArgs {
+    /// Points of a transform, or of each of its dimensions as in 128x128
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "256,1000,4096")]
+    pub n: Vec<Shapes>,
+    /// Values to transform: complex ones, or real ones to half spectra and back
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "complex,real")]
+    #[arg(value_parser = named(FftValues::NAMED))]
+    pub values: Vec<FftValues>,
+    /// Forward or inverse transforms, neither of them normalised
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(default_value = "forward", value_parser = named(DIRECTIONS))]
+    pub direction: Vec<Direction>,
+    /// Transforms per call, from 1; their values take at most 8 GiB
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "32,2048")]
+    pub batch: Vec<NumberRange>,
+    /// As many transforms per call, at least one, as have about so many points together
+    #[arg(long, value_name = "N", conflicts_with = "batch", value_parser = whole::<usize>)]
+    pub points: Option<usize>,
+    #[command(flatten)]
+    pub measure: MeasureOptions,
+}
+
+impl FftArgs {
+    /// Every combination, those that share inputs next to each other.
+    fn problems(&self) -> Vec<FftProblem> {
+        let mut problems = Vec::new();
+        for shape in Shapes::of(&self.n) {
+            let of_points = |points: usize| vec![(points / shape.points()).max(1)];
+            for batch in self.points.map_or_else(|| numbers(&self.batch), of_points) {
+                for values in distinct(self.values.iter().copied()) {
+                    let of = |direction| FftProblem { values, direction, shape: shape.clone(), batch };
+                    problems.extend(distinct(self.direction.iter().copied()).into_iter().map(of));
+                }
+            }
+        }
+        problems
+    }
+}
+
+/// Runs the grid that `arguments` describe, and prints the table to `out`.
+pub fn run(arguments: &FftArgs, out: &mut dyn Write) -> Result<Vec<CaseRecord>> {
+    let problems = arguments.problems();
+    let of_problems = |name| distinct(problems.iter().map(|problem| problem.parameters().shown(name)));
+    let batches: Vec<usize> = distinct(problems.iter().map(|problem| problem.batch));
+    let comparison = Comparison {
+        command: "fft",
+        heading: vec![
+            "unnormalised transforms of f32; half spectra where values are real".into(),
+            "GB/s: every value read once and written once; error: of a value, of its row's largest magnitude".into(),
+        ],
+        facts: ParameterMap::default().with("scaling", "none"),
+        options: ParameterMap::default()
+            .with("values", of_problems("values"))
+            .with("direction", of_problems("direction"))
+            .with("n", of_problems("n"))
+            // One of the two: the other is refused beside it.
+            .with("batch", arguments.points.is_none().then_some(batches))
+            .with("points", arguments.points),
+        problems,
+        columns: &["values", "direction", "n", "batch"],
+        catalogue: &catalogue(),
+        added: Vec::new(),
+        default_baseline: "rustfft",
+    };
+    comparison.run(&arguments.measure, out)
+}
 
 const MAX_RANK: usize = 3;
 /// Largest number of points of a transform: complex values of 8 GiB.
@@ -113,14 +186,6 @@ impl FftValues {
 /// Directions, by the names that users type.
 pub const DIRECTIONS: [(&str, Direction); 2] = [("forward", Direction::Forward), ("inverse", Direction::Inverse)];
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Extent {
-    /// Each of these numbers of transforms.
-    Batches(Vec<usize>),
-    /// The number of transforms that have about this many points in total, at least one.
-    Points(usize),
-}
-
 /// The transform of each of `batch` rows of a shape.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FftProblem {
@@ -186,8 +251,8 @@ impl Problem for FftProblem {
             .with("batch", self.batch)
     }
 
-    fn check(&self) -> Result<(), ProblemError> {
-        ProblemError::check_batch(self.batch, self.input().bytes().max(self.output().bytes()))
+    fn check(&self) -> Result<(), CaseError> {
+        check_batch(self.batch, self.input().bytes().max(self.output().bytes()))
     }
 
     fn rows(&self) -> usize {
@@ -205,24 +270,6 @@ impl Problem for FftProblem {
     fn output_bytes(&self) -> usize {
         self.batch * self.output().bytes()
     }
-}
-
-/// All problems of a grid, those that share inputs next to each other.
-pub fn grid(values: &[FftValues], directions: &[Direction], shapes: &[FftShape], extent: &Extent) -> Vec<FftProblem> {
-    let mut problems = Vec::new();
-    for shape in shapes {
-        let batches = match extent {
-            Extent::Batches(batches) => batches.clone(),
-            Extent::Points(points) => vec![(points / shape.points()).max(1)],
-        };
-        for batch in batches {
-            for &values in values {
-                let of = |&direction: &Direction| FftProblem { values, direction, shape: shape.clone(), batch };
-                problems.extend(directions.iter().map(of));
-            }
-        }
-    }
-    problems
 }
 
 /// Memory of the buffers that strategies keep between runs, and of gradients, in input sets with their results.
@@ -272,7 +319,7 @@ impl Operation for FftProblem {
         references: &References,
     ) -> Result<Expectation, CaseError> {
         let (width, size) = (self.output().len, self.input());
-        let rows = references.rows_of_first_set("gradient", |row| {
+        let rows = references.rows("gradient", |_, row| {
             let part = |part: &Vec<f32>| widened(&part[row * width..][..width]);
             self.definition().gradient(&weights.iter().map(part).collect())
         });
@@ -318,7 +365,7 @@ fn in_place() -> BenchStrategy<FftProblem> {
         "Firefly's transform of a tensor that is given away: complex rows on the host in place",
         |problem: &FftProblem, inputs, references| {
             let device = inputs.device();
-            let kind = TensorKind { device: device.clone(), dtype: FloatDType::F32, is_tracked: false };
+            let kind = TensorKind::of_floats(device, false);
             let copy = |part: AnyTensor| AnyTensor::from_data(part.into_data(), device);
             let copies = move |set| Ok(inputs.operands(set)?.into_iter().map(copy).collect());
             let routine = TensorRoutine::new(device, copies, problem.function((), &kind)).with_input_made_ahead();
@@ -329,7 +376,7 @@ fn in_place() -> BenchStrategy<FftProblem> {
 }
 
 /// rustfft, planned, on interleaved rows; in place also real rows, by realfft on top of it, which overwrites its input.
-fn rustfft(placement: Placement) -> BenchStrategy<FftProblem> {
+pub fn rustfft(placement: Placement) -> BenchStrategy<FftProblem> {
     let (name, summary) = match placement {
         Placement::InPlace => {
             ("rustfft", "host: rustfft, planned, interleaved rows in place; realfft where values are real")
@@ -350,7 +397,7 @@ fn rustfft(placement: Placement) -> BenchStrategy<FftProblem> {
             (FftValues::Real, Placement::InPlace, Direction::Inverse) if is_row => {
                 check(half_spectra(inputs, shape), &expectation, inputs)
             }
-            _ => Err(Unsupported::Transform { library: "rustfft" }.into()),
+            _ => Err(CaseError::no_transform("rustfft")),
         }
     })
     .with_instruction_set(|_| Some(instruction_set()))
@@ -358,7 +405,7 @@ fn rustfft(placement: Placement) -> BenchStrategy<FftProblem> {
 }
 
 /// Burn's own transforms: rows of a power of two, complex ones forward only.
-fn burn_signal() -> BenchStrategy<FftProblem> {
+pub fn burn_signal() -> BenchStrategy<FftProblem> {
     BenchStrategy::new(
         "burn-signal",
         "Burn's own cfft, rfft or irfft on the device",
@@ -366,7 +413,7 @@ fn burn_signal() -> BenchStrategy<FftProblem> {
             let (n, values) = (problem.shape.last(), problem.values);
             let is_inverse = problem.direction == Direction::Inverse;
             if problem.shape.dims().len() > 1 || !n.is_power_of_two() || (values == FftValues::Complex && is_inverse) {
-                return Err(Unsupported::Transform { library: "burn-signal" }.into());
+                return Err(CaseError::no_transform("burn-signal"));
             }
             let sets = inputs.tensors();
             let call = move |parts: &Vec<Tensor<2>>| {
@@ -387,7 +434,15 @@ fn burn_signal() -> BenchStrategy<FftProblem> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        arguments: FftArgs,
+    }
 
     fn parsed(text: &str) -> Vec<String> {
         Shapes::of(&[text.parse().unwrap()]).iter().map(ToString::to_string).collect()
@@ -413,18 +468,14 @@ mod tests {
         }
     }
 
-    fn shapes(text: &str) -> Vec<FftShape> {
-        Shapes::of(&text.split(',').map(|item| item.parse().unwrap()).collect::<Vec<_>>())
+    fn problems(arguments: &[&str]) -> Vec<FftProblem> {
+        Program::parse_from([&["fft"], arguments].concat()).arguments.problems()
     }
 
     #[test]
     fn a_grid_is_every_combination() {
-        let problems = grid(
-            &[FftValues::Complex, FftValues::Real],
-            &[Direction::Forward, Direction::Inverse],
-            &shapes("8,3x5"),
-            &Extent::Batches(vec![1, 2]),
-        );
+        let both = ["--values", "complex,real", "--direction", "forward,inverse"];
+        let problems = problems(&[&["--n", "8,3x5", "--batch", "1,2"][..], &both].concat());
         assert_eq!(problems.len(), 16);
         let real = &problems[15];
         assert_eq!(real.parameters().to_string(), "values real, direction inverse, n 3x5, batch 2");
@@ -435,22 +486,14 @@ mod tests {
 
     #[test]
     fn a_number_of_points_is_shared_out() {
-        let of = |points| {
-            let extent = Extent::Points(points);
-            grid(&[FftValues::Complex], &[Direction::Forward], &shapes("1000,7x7"), &extent)
-        };
-        assert_eq!(of(10_000).iter().map(|problem| problem.batch).collect::<Vec<_>>(), [10, 204]);
-        assert_eq!(of(10).iter().map(|problem| problem.batch).collect::<Vec<_>>(), [1, 1]);
+        let of = |points| problems(&["--values", "complex", "--n", "1000,7x7", "--points", points]);
+        assert_eq!(of("10000").iter().map(|problem| problem.batch).collect::<Vec<_>>(), [10, 204]);
+        assert_eq!(of("10").iter().map(|problem| problem.batch).collect::<Vec<_>>(), [1, 1]);
     }
 
     #[test]
     fn values_that_take_too_much_memory_are_refused() {
-        let problem = FftProblem {
-            values: FftValues::Complex,
-            direction: Direction::Forward,
-            shape: shapes("1024").remove(0),
-            batch: 1 << 21,
-        };
+        let problem = &problems(&["--values", "complex", "--n", "1024", "--batch", "2097152"])[0];
         assert!(problem.check().unwrap_err().to_string().contains("at most 1048576"));
     }
 }

@@ -13,7 +13,7 @@ use firefly_framework::profile::DeviceProfile;
 use super::models::{PeaksModel, family_models, recordable};
 use super::peaks::PeaksProblem;
 use super::phases::{Phase, host_tail, replay};
-use crate::harness::{CaseError, RoutineError};
+use crate::harness::CaseError;
 
 /// Largest number of runs of which the fastest counts, after one that is not timed: an operation is timed by the
 /// difference of two times, which what else a machine does would drown.
@@ -89,10 +89,10 @@ pub fn measure_device(
 fn time(graph: &Graph, device: &Device) -> anyhow::Result<Option<f64>> {
     let run = match replay(graph, device) {
         Ok(run) => run,
-        Err(CaseError::Unsupported(_) | CaseError::Routine(RoutineError::Graph(GraphError::UnknownOperation(_)))) => {
-            return Ok(None);
+        Err(error) => {
+            let is_unknown = matches!(error.downcast_ref(), Some(GraphError::UnknownOperation(_)));
+            return if is_unknown || error.is::<CaseError>() { Ok(None) } else { Err(error) };
         }
-        Err(error) => return Err(error.into()),
     };
     let start = Tensor::<2>::zeros([1, 1], device);
     let once = || {

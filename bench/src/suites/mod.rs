@@ -1,11 +1,14 @@
-//! Suites: each with its problems, inputs, expected results and strategies.
+//! Suites: the commands that compare strategies, each with its options, problems, expected results and strategies; and what
+//! they share.
 
 pub(crate) mod butterfly;
+pub(crate) mod comparison;
 pub(crate) mod fft;
 pub(crate) mod graphs;
 pub(crate) mod layers;
 pub mod models;
 pub(crate) mod operation;
+pub(crate) mod options;
 pub mod peaks;
 pub(crate) mod phases;
 pub(crate) mod picker;

@@ -3,6 +3,7 @@
 
 use std::fmt::Debug;
 
+use anyhow::{Context, Result};
 use burn::tensor::{Device, FloatDType, Tensor};
 use firefly_framework::graph::AnyTensor;
 use firefly_ops::instruction_sets::InstructionSet;
@@ -10,12 +11,12 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::harness::{
-    BenchStrategy, Calls, CaseError, Expectation, Inputs, Problem, References, RoutineError, TensorRoutine, check,
-    floats, gradients, with_values,
+    BenchStrategy, Calls, CaseError, Expectation, Inputs, Problem, References, TensorRoutine, check, floats, gradients,
+    with_values,
 };
 
 /// Function of the operands of an input set.
-pub type Function = Box<dyn Fn(Vec<AnyTensor>) -> Result<Vec<AnyTensor>, RoutineError> + Send>;
+pub type Function = Box<dyn Fn(Vec<AnyTensor>) -> Result<Vec<AnyTensor>> + Send>;
 
 /// Device, type and tracking of the tensors that a function is computed from.
 #[derive(Debug, Clone)]
@@ -24,6 +25,13 @@ pub struct TensorKind {
     pub dtype: FloatDType,
     /// Whether its operands are tracked.
     pub is_tracked: bool,
+}
+
+impl TensorKind {
+    /// Float32 on `device`.
+    pub fn of_floats(device: &Device, is_tracked: bool) -> Self {
+        Self { device: device.clone(), dtype: FloatDType::F32, is_tracked }
+    }
 }
 
 /// Problem whose result is a function of tensors.
@@ -70,9 +78,7 @@ pub fn calls<P: Operation>(
 ) -> BenchStrategy<P> {
     let strategy = BenchStrategy::new(name, summary, move |problem: &P, inputs, references| {
         let device = inputs.device();
-        let function = |is_tracked| {
-            problem.function(form, &TensorKind { device: device.clone(), dtype: FloatDType::F32, is_tracked })
-        };
+        let function = |is_tracked| problem.function(form, &TensorKind::of_floats(device, is_tracked));
         let extra = problem.extra_operands(form, inputs);
         let operands = |set| Ok([inputs.operands(set)?, extra.clone()].concat());
         let sets: Vec<Vec<AnyTensor>> = (0..inputs.count()).map(operands).collect::<Result<_, CaseError>>()?;
@@ -84,8 +90,8 @@ pub fn calls<P: Operation>(
         let results = function(false)(sets[0].clone())?;
         let values = weights(&results, inputs.seed);
         let expectation = problem.expected_gradients(form, &values, inputs, references)?;
-        let weights = results.iter().zip(&values).map(|(result, values)| with_values(result, values));
-        let (weights, forward) = (weights.collect::<Result<Vec<_>, _>>()?, function(true));
+        let weights = results.iter().zip(&values).map(|(result, values)| with_values(result, values, device));
+        let (weights, forward) = (weights.collect::<Vec<_>>(), function(true));
         let call = move |operands| gradients(operands, &weights, &forward);
         let routine = TensorRoutine::new(device, move |set: usize| Ok(sets[set].clone()), call);
         check(routine.with_calls(calls), &expectation, inputs)
@@ -107,6 +113,6 @@ fn weights(results: &[AnyTensor], seed: u64) -> Vec<Vec<f32>> {
 }
 
 /// The next operand, of a rank.
-pub fn next<const D: usize>(operands: &mut impl Iterator<Item = AnyTensor>) -> Result<Tensor<D>, RoutineError> {
-    Ok(floats(operands.next().ok_or_else(RoutineError::not_run)?)?)
+pub fn next<const D: usize>(operands: &mut impl Iterator<Item = AnyTensor>) -> Result<Tensor<D>> {
+    Ok(floats(operands.next().context("an operand is missing")?)?)
 }

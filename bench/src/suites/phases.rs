@@ -1,8 +1,12 @@
-//! Fusion phases: Welch peaks from a transform whose spectrum is read back to one fused kernel.
+//! `firefly-bench fusion-phases`: Welch peaks from a transform whose spectrum is read back to one fused kernel, and what
+//! each phase saves as counted, predicted and measured.
 
+use std::io::Write;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use anyhow::{Result, anyhow};
 use burn::backend::ir::BackendIr;
 use burn::backend::{DispatchDevice, DispatchKindConversion, DispatchTensor, Flex};
 use burn::tensor::{Device, IntDType, Tensor, TensorData};
@@ -10,16 +14,91 @@ use firefly_framework::cost::{Benefit, FusionDecision, Prediction};
 use firefly_framework::graph::{AnyTensor, CustomOperations, Graph, GraphError, Input, Replay, capture};
 use firefly_framework::movement::{GraphMovement, MovementOptions, count};
 use firefly_framework::picker::{PeaksRequest, PeaksSize, Strategy};
-use firefly_framework::profile::DeviceProfile;
+use firefly_framework::profile::{DeviceProfile, Preset};
 use firefly_framework::rewrite::{Rewriter, Rule};
 use firefly_models::testing::ButterflyWelchPeaks;
 use firefly_models::{Peaks, SpectrumLayout};
 use firefly_ops::ArgumentError;
+use firefly_ops::options::validate_n_fft;
 use rayon::prelude::*;
 
+use super::comparison::{Comparison, MeasureOptions};
+use super::options::{PeaksGrid, device_profile, presets, target_profile};
+use super::peaks::{PeaksProblem, READ_SPECTRA, check_peaks, expected, facts, kernel_set, on_device};
 use crate::baselines::welch_peaks::strongest;
-use crate::harness::{BenchStrategy, CaseError, PhaseTraffic, RoutineError, Selected, Unsupported, Verified, read};
-use crate::suites::peaks::{PeaksProblem, READ_SPECTRA, check_peaks, expected, kernel_set, on_device};
+use crate::harness::{BenchStrategy, CaseError, CaseRecord, PhaseTraffic, Selected, Verified, failed, read};
+use crate::report::{decision, traffic};
+
+/// Options of `fusion-phases`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct FusionPhasesArgs {
+    #[command(flatten)]
+    pub grid: PeaksGrid,
+    /// Calibrated profile (a file that `calibrate` wrote) to predict and decide by; the user's own, or a preset if
+    /// there is none, unless given
+    #[arg(long, value_name = "PATH")]
+    pub profile: Option<PathBuf>,
+    /// Device whose profile predicts and decides instead, whatever the device that is measured: its calibrated profile,
+    /// or its preset if there is none
+    #[arg(long, value_name = "DEVICE", conflicts_with = "profile", value_parser = presets())]
+    pub target: Option<Preset>,
+    /// Print each decision in prose, with every term in a table
+    #[arg(long)]
+    pub explain: bool,
+    #[command(flatten)]
+    pub measure: MeasureOptions,
+}
+
+/// Runs the phases on the grid that `arguments` describe, and prints the tables to `out`.
+pub fn run(arguments: &FusionPhasesArgs, out: &mut dyn Write) -> Result<Vec<CaseRecord>> {
+    let FusionPhasesArgs { grid, profile, target, explain, measure } = arguments;
+    let problems = grid.problems();
+    for problem in &problems {
+        // The phases that are not fused transform by butterflies.
+        validate_n_fft("fusion-phases", "n_fft", problem.options.n_fft)?;
+    }
+    let costs = match target {
+        Some(preset) => target_profile(*preset),
+        None => device_profile(measure.device.name(), profile.as_deref())?,
+    };
+    let catalogue = catalogue(costs.clone(), false);
+    let facts = facts();
+    let comparison = Comparison {
+        command: "fusion-phases",
+        heading: vec![
+            format!("one-sided f32 power: {facts}"),
+            format!(
+                "from frames on the device to peaks in host memory; times predicted by the {} costs of {}",
+                costs.origin(),
+                costs.name
+            ),
+            "gains and saved: over the baseline; gains of phase-3: over its graph before the rewrite".into(),
+        ],
+        facts: facts.with("costs", costs.origin()).with("costs_of", costs.name),
+        options: grid.parameters(),
+        problems,
+        columns: PeaksGrid::COLUMNS,
+        catalogue: &catalogue,
+        added: Vec::new(),
+        default_baseline: Phase::Baseline.name(),
+    };
+    let cases = comparison.run(measure, out)?;
+    let layout = measure.layout();
+    write!(out, "\n{}", traffic::table(&cases, comparison.columns).render_with_remark(layout))?;
+    if let Some(quality) = traffic::quality(&cases) {
+        writeln!(out, "\n{quality}")?;
+    }
+    if *explain {
+        let explained = |case: &CaseRecord| {
+            let decision = case.measured()?.traffic.as_ref()?.decision.as_ref()?;
+            Some(format!("{}\n{}", case.label(), decision::explain(decision, layout)))
+        };
+        write!(out, "\n{}", cases.iter().filter_map(explained).collect::<Vec<_>>().join("\n"))?;
+    }
+    write!(out, "{}", traffic::sweeps(&cases, comparison.columns, layout))?;
+    write!(out, "{}", comparison.crossovers(&cases, &["batch"], layout))?;
+    Ok(cases)
+}
 
 /// Phase: how much of the work is fused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +133,7 @@ impl Phase {
     }
 
     /// Bins and powers in what was read back, which the host finds where it is spectra.
-    fn peaks(self, problem: &PeaksProblem, data: Vec<TensorData>) -> Result<Vec<TensorData>, RoutineError> {
+    fn peaks(self, problem: &PeaksProblem, data: Vec<TensorData>) -> Result<Vec<TensorData>> {
         let squared = |re: f32, im: f32| re * re + im * im;
         Ok(match (self, &data[..]) {
             (Self::Baseline, [spectrum]) => {
@@ -184,11 +263,14 @@ fn predicted_peaks(problem: &PeaksProblem, costs: &DeviceProfile) -> Option<f64>
 /// Number of values of spectra from which a second thread saves time.
 const PARALLEL_VALUES: usize = 1 << 16;
 
+/// Reason why a graph is not replayed.
+pub const NO_REPLAY: &str = "graphs are not replayed on this device";
+
 /// Function that runs a graph of one input on a tensor and reads its outputs.
-pub type GraphRunner = Box<dyn Fn(Tensor<2>) -> Result<Vec<TensorData>, RoutineError> + Send>;
+pub type GraphRunner = Box<dyn Fn(Tensor<2>) -> Result<Vec<TensorData>> + Send>;
 
 /// Prepares a graph of one input to run on a device.
-pub fn replay(graph: &Graph, device: &Device) -> Result<GraphRunner, CaseError> {
+pub fn replay(graph: &Graph, device: &Device) -> Result<GraphRunner> {
     match device.as_dispatch() {
         DispatchDevice::Flex(device) => on(graph, device, CustomOperations::<Flex>::spectral_and_fourier()),
         // Burn's NdArray has no Fourier transform of its own: a graph with one is refused by name.
@@ -199,22 +281,18 @@ pub fn replay(graph: &Graph, device: &Device) -> Result<GraphRunner, CaseError> 
         DispatchDevice::Cube(device) => {
             on(graph, device, CustomOperations::<burn::backend::Cube>::spectral_and_fourier())
         }
-        _ => Err(Unsupported::Replay.into()),
+        _ => Err(CaseError::unsupported(NO_REPLAY).into()),
     }
 }
 
-fn on<B: BackendIr>(
-    graph: &Graph,
-    device: &B::Device,
-    operations: CustomOperations<B>,
-) -> Result<GraphRunner, CaseError>
+fn on<B: BackendIr>(graph: &Graph, device: &B::Device, operations: CustomOperations<B>) -> Result<GraphRunner>
 where
     DispatchTensor: DispatchKindConversion<B>,
 {
-    let replay = Replay::new(graph, device, &operations).map_err(RoutineError::Graph)?;
+    let replay = Replay::new(graph, device, &operations)?;
     let replay = Mutex::new(replay);
     Ok(Box::new(move |signal| {
-        let signal = signal.try_into_primitive::<B>().map_err(|error| RoutineError::Failed(format!("{error:?}")))?;
+        let signal = signal.try_into_primitive::<B>().map_err(|error| anyhow!("{error:?}"))?;
         let mut replay = replay.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(replay.run_on_device(vec![signal])?)
     }))
@@ -265,7 +343,7 @@ fn strategy(phase: Phase, costs: Arc<DeviceProfile>, is_traced: bool) -> BenchSt
         Phase::Native => "one native operation: Firefly's welch_peaks",
     };
     let mut strategy = BenchStrategy::new(phase.name(), summary, move |problem: &PeaksProblem, inputs, references| {
-        let plan = PhasePlan::new(phase, problem, &costs, is_traced).map_err(Unsupported::Graph)?;
+        let plan = PhasePlan::new(phase, problem, &costs, is_traced)?;
         let run: GraphRunner = if phase == Phase::Compiled || is_traced {
             replay(&plan.graph, inputs.device())?
         } else {
@@ -294,14 +372,12 @@ fn strategy(phase: Phase, costs: Arc<DeviceProfile>, is_traced: bool) -> BenchSt
     if phase == Phase::Native { strategy.with_forced_sets(kernel_set) } else { strategy.with_temporaries(READ_SPECTRA) }
 }
 
-fn floats(data: &TensorData) -> Result<&[f32], RoutineError> {
-    data.as_slice().map_err(RoutineError::failed)
+fn floats(data: &TensorData) -> Result<&[f32]> {
+    data.as_slice().map_err(failed)
 }
 
 #[cfg(test)]
 mod tests {
-    use firefly_framework::profile::Preset;
-
     use super::*;
 
     fn plan(phase: Phase, preset: Preset) -> PhasePlan {

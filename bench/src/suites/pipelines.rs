@@ -1,20 +1,80 @@
-//! Pipelines suite: power spectra, mel spectra and peaks from host memory to host memory.
+//! `firefly-bench e2e`: whole pipelines, power spectra, mel spectra and peaks, from frames in host memory to results in
+//! host memory.
 
+use std::io::Write;
 use std::sync::Arc;
 
+use anyhow::{Result, ensure};
 use burn::tensor::{Tensor, TensorData};
 use firefly_ops::ArgumentError;
 use firefly_ops::options::{MelBands, MelNorm, MelScale, mel_filters};
 use firefly_reference::mel::{MelDefinition, Scale};
 
-use crate::harness::{
-    BenchStrategy, CaseError, Computed, Expectation, ExpectedRow, Inputs, ParameterMap, Problem, ProblemError,
-    RoutineError, TensorRoutine, TensorSpec, Verified, check, name_of, tolerance,
-};
-use crate::suites::peaks::{
-    LearnedSource, PeaksProblem, SPECTRA, STOCK, TrainedModels, check_peaks, expected, from_host, kernel_set,
+use super::comparison::{Comparison, MeasureOptions};
+use super::layers::MAX_MELS;
+use super::options::{PeaksGrid, TrainOptions, named};
+use super::peaks::{
+    LearnedSource, PeaksProblem, SPECTRA, STOCK, TrainedModels, check_peaks, expected, facts, from_host, kernel_set,
     learned_rows,
 };
+use crate::harness::{
+    BenchStrategy, CaseError, CaseRecord, Computed, Expectation, ExpectedRow, Inputs, ParameterMap, Problem,
+    TensorRoutine, TensorSpec, Verified, check, distinct, name_of, tolerance, whole,
+};
+
+/// Options of `e2e`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct E2eArgs {
+    /// Results to compute
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "psd,mel,peaks")]
+    #[arg(value_parser = named(Pipeline::NAMED))]
+    pub pipeline: Vec<Pipeline>,
+    #[command(flatten)]
+    pub grid: PeaksGrid,
+    /// Filters of the mel pipeline, from 1 to 4096
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = whole::<usize>)]
+    pub mels: usize,
+    /// Sampling rate of the mel filters in hertz, above 0
+    #[arg(long, value_name = "HERTZ", default_value_t = 16_000.0)]
+    pub sample_rate: f64,
+    #[command(flatten)]
+    pub train: TrainOptions,
+    #[command(flatten)]
+    pub measure: MeasureOptions,
+}
+
+/// Runs the grid that `arguments` describe, and prints the table to `out`.
+pub fn run(arguments: &E2eArgs, out: &mut dyn Write) -> Result<Vec<CaseRecord>> {
+    let E2eArgs { pipeline, grid: sizes, mels, sample_rate, train, measure } = arguments;
+    train.check(measure.strategy.as_deref())?;
+    let pipelines = distinct(pipeline.iter().copied());
+    ensure!((1..=MAX_MELS).contains(mels), "--mels is {mels}, but must be from 1 to {MAX_MELS}");
+    ensure!(
+        sample_rate.is_finite() && *sample_rate > 0.0,
+        "--sample-rate is {sample_rate}, but must be a positive number of hertz"
+    );
+    let facts = facts();
+    let names: Vec<&str> = pipelines.iter().map(|pipeline| name_of(&Pipeline::NAMED, pipeline)).collect();
+    let comparison = Comparison {
+        command: "e2e",
+        heading: vec![
+            format!("one-sided f32 power: {facts}; {mels} triangular mel filters at {sample_rate} Hz"),
+            "a row is a frame; from frames in host memory to results in host memory; GB/s: both once".into(),
+        ],
+        facts,
+        options: train.parameters(
+            sizes.parameters().with("pipeline", names).with("mels", *mels).with("sample_rate", *sample_rate),
+        ),
+        problems: grid(&pipelines, &sizes.problems(), *mels, *sample_rate),
+        columns: &["n_fft", "segments", "batch", "pipeline", "k"],
+        catalogue: &catalogue(train.source(measure.seed)),
+        added: train.added(),
+        default_baseline: "burn-stock",
+    };
+    let cases = comparison.run(measure, out)?;
+    write!(out, "{}", comparison.crossovers(&cases, &["batch", "k"], measure.layout()))?;
+    Ok(cases)
+}
 
 /// Result of a pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +125,7 @@ impl Problem for PipelineProblem {
         }
     }
 
-    fn check(&self) -> Result<(), ProblemError> {
+    fn check(&self) -> Result<(), CaseError> {
         self.peaks.check()
     }
 
@@ -84,7 +144,7 @@ impl Problem for PipelineProblem {
 
 /// Every pipeline on problems of peaks, those of an input next to each other. Pipelines without peaks are there once
 /// per input, whatever the numbers of peaks.
-pub fn grid(pipelines: &[Pipeline], problems: &[PeaksProblem], mels: usize, sample_rate: f64) -> Vec<PipelineProblem> {
+fn grid(pipelines: &[Pipeline], problems: &[PeaksProblem], mels: usize, sample_rate: f64) -> Vec<PipelineProblem> {
     let mut all: Vec<PipelineProblem> = Vec::new();
     let same_input = |a: &PeaksProblem, b: &PeaksProblem| (a.options, a.batch) == (b.options, b.batch);
     for peaks in problems.chunk_by(same_input) {
@@ -172,8 +232,8 @@ fn learned(source: LearnedSource) -> BenchStrategy<PipelineProblem> {
 /// Operations on frames from host memory to host memory.
 fn to_host<'a, C: Into<Computed> + 'a>(
     inputs: &'a Inputs,
-    operations: impl Fn(Tensor<2>) -> Result<C, RoutineError> + Send + 'a,
-) -> TensorRoutine<'a, Tensor<2>, impl Fn(Tensor<2>) -> Result<C, RoutineError> + Send + 'a> {
+    operations: impl Fn(Tensor<2>) -> Result<C> + Send + 'a,
+) -> TensorRoutine<'a, Tensor<2>, impl Fn(Tensor<2>) -> Result<C> + Send + 'a> {
     let upload = move |set| Ok(inputs.uploaded(set).remove(0));
     TensorRoutine::new(inputs.device(), upload, operations).reading_back()
 }
@@ -184,7 +244,7 @@ fn check_values<'a>(
     problem: &PipelineProblem,
     inputs: &'a Inputs,
     expected: Arc<Vec<ExpectedRow>>,
-    power: impl Fn(Tensor<2>) -> Result<Tensor<2>, RoutineError> + Send + 'a,
+    power: impl Fn(Tensor<2>) -> Result<Tensor<2>> + Send + 'a,
 ) -> Result<Verified<'a>, CaseError> {
     let allowed = tolerance(problem.peaks.options.n_fft);
     let expectation = |rows, allowed| Expectation::of_rows(rows, [1, problem.peaks.batch, problem.width()], allowed);
@@ -193,7 +253,7 @@ fn check_values<'a>(
         return check(routine, &expectation(expected, allowed), inputs);
     }
     let bins = problem.peaks.options.bins();
-    let weights = filterbank(bins, problem.mels, problem.sample_rate).map_err(RoutineError::from)?;
+    let weights = filterbank(bins, problem.mels, problem.sample_rate).map_err(anyhow::Error::from)?;
     let weights = TensorData::new(weights, [bins, problem.mels]).convert::<f32>();
     let filters = Tensor::<2>::from_data(weights, inputs.device());
     let definition = definition(problem).filters();
@@ -237,7 +297,7 @@ mod tests {
 
     #[test]
     fn a_problem_has_the_parameters_of_its_pipeline() {
-        let peaks = crate::suites::peaks::grid(&[64], &[2], &[10], &[4, 8]);
+        let peaks = [4, 8].map(|k| PeaksProblem::new(64, 2, 10, k));
         let problems = grid(&Pipeline::NAMED.map(|(_, pipeline)| pipeline), &peaks, 20, 8_000.0);
         let shown: Vec<String> = problems.iter().map(|problem| problem.parameters().to_string()).collect();
         assert_eq!(shown[0], "pipeline psd, n_fft 64, segments 2, hop 32, frame 96, batch 10");

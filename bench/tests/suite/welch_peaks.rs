@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
+use anyhow::anyhow;
 use clap::Parser;
-use firefly_bench::cli::{ExitStatus, welch_peaks};
-use firefly_bench::harness::{
-    BenchStrategy, CaseError, CaseOutcome, CaseRecord, HostRoutine, Output, RoutineError, Unsupported,
-};
+use firefly_bench::cli::ExitStatus;
+use firefly_bench::harness::{BenchStrategy, CaseError, CaseOutcome, CaseRecord, HostRoutine, Output};
 use firefly_bench::report::schema::BenchReport;
-use firefly_bench::suites::peaks::{PeaksProblem, check_peaks, expected};
+use firefly_bench::suites::peaks::{self, PeaksProblem, check_peaks, expected};
 use firefly_ops::instruction_sets::InstructionSet;
 use firefly_reference::peaks::top_k;
 
@@ -336,7 +335,7 @@ fn refused(name: &'static str, error: fn() -> CaseError) -> BenchStrategy<PeaksP
 #[derive(Parser)]
 struct Program {
     #[command(flatten)]
-    arguments: welch_peaks::WelchPeaksArgs,
+    arguments: peaks::WelchPeaksArgs,
 }
 
 #[test]
@@ -345,8 +344,8 @@ fn a_wrong_strategy_is_a_row_without_a_time_and_fails_the_run() {
         spoilt("right", |_| ()),
         spoilt("power", |peaks| peaks.parts[0][5] *= 1.001),
         spoilt("bins", |peaks| peaks.bins.rotate_left(1)),
-        refused("elsewhere", || Unsupported::Replay.into()),
-        refused("broken", || RoutineError::Failed("its kernel does not compile".into()).into()),
+        refused("elsewhere", || CaseError::Unsupported("graphs are not replayed on this device".into())),
+        refused("broken", || CaseError::Failed(anyhow!("its kernel does not compile"))),
     ];
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("report.json");
@@ -372,7 +371,8 @@ fn a_wrong_strategy_is_a_row_without_a_time_and_fails_the_run() {
 
     let mut shown = Vec::new();
     let all = arguments("right,power,bins,elsewhere,broken");
-    assert_eq!(welch_peaks::run(&all, &catalogue, &mut shown).unwrap(), ExitStatus::Failed);
+    let status = |cases: Vec<CaseRecord>| ExitStatus::of(&cases);
+    assert_eq!(status(peaks::run(&all, &catalogue, &mut shown).unwrap()), ExitStatus::Failed);
     let shown = text(&shown);
     assert_eq!(shown.matches("FAILED").count(), 3, "{shown}");
     assert!(shown.contains("FAILED: set 0, row 0: power") && shown.contains("of the row's maximum"), "{shown}");
@@ -382,7 +382,7 @@ fn a_wrong_strategy_is_a_row_without_a_time_and_fails_the_run() {
     assert!(matches!(outcomes[0], CaseOutcome::Measured(_)));
     assert!(outcomes[1..].iter().all(|outcome| !matches!(outcome, CaseOutcome::Measured(_))));
 
-    let status = |strategy| welch_peaks::run(&arguments(strategy), &catalogue, &mut Vec::new()).unwrap();
+    let status = |strategy| status(peaks::run(&arguments(strategy), &catalogue, &mut Vec::new()).unwrap());
     assert_eq!(status("right,elsewhere"), ExitStatus::Passed);
     assert_eq!(status("bins"), ExitStatus::Failed);
 }
@@ -395,7 +395,8 @@ fn without_its_baseline_a_strategy_is_still_measured() {
     let fixed =
         ["bench", "--device", "cpu", "--n-fft", "64", "--batch", "4", "--k", "8", "--iters", "2", "--quiet", "--json"];
     let arguments = Program::parse_from([&fixed[..], &[path.to_str().unwrap()]].concat()).arguments;
-    assert_eq!(welch_peaks::run(&arguments, &catalogue, &mut Vec::new()).unwrap(), ExitStatus::Failed);
+    let cases = peaks::run(&arguments, &catalogue, &mut Vec::new()).unwrap();
+    assert_eq!(ExitStatus::of(&cases), ExitStatus::Failed);
     let report = report(&path);
     let CaseOutcome::Measured(measured) = &report.cases[1].outcome else { panic!("{:?}", report.cases[1].outcome) };
     assert_eq!(measured.speed, []);

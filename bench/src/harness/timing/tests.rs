@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
+use anyhow::bail;
 use burn::tensor::{Device, Distribution, Tensor};
 
 use super::*;
-use crate::harness::TensorRoutine;
 use crate::harness::routine::Output;
 use crate::harness::statistics::Percentiles;
+use crate::harness::{TensorRoutine, failed};
 
 /// Machine whose clock advances by what routines cost.
 #[derive(Default)]
@@ -32,7 +33,7 @@ struct Simulated {
 }
 
 impl Routine for Simulated {
-    fn run(&mut self, set: usize) -> Result<(), RoutineError> {
+    fn run(&mut self, set: usize) -> Result<()> {
         assert!(!self.holds, "a result is dropped before the next run");
         let machine = &self.machine;
         let cold = machine.last.swap(self.number, Relaxed) != self.number;
@@ -42,8 +43,8 @@ impl Routine for Simulated {
         Ok(())
     }
 
-    fn output(&self) -> Result<Output, RoutineError> {
-        Err(RoutineError::not_run())
+    fn output(&self) -> Result<Output> {
+        bail!("nothing was computed")
     }
 
     fn checksum(&self) -> u64 {
@@ -146,19 +147,19 @@ fn each_case_follows_each_other_equally_often_and_a_seed_repeats_the_order() {
 struct Counting {
     runs: usize,
     good: usize,
-    wrong: fn() -> Result<u64, RoutineError>,
+    wrong: fn() -> Result<u64>,
     sum: u64,
 }
 
 impl Routine for Counting {
-    fn run(&mut self, set: usize) -> Result<(), RoutineError> {
+    fn run(&mut self, set: usize) -> Result<()> {
         self.runs += 1;
         self.sum = if self.runs <= self.good { set as u64 } else { (self.wrong)()? };
         Ok(())
     }
 
-    fn output(&self) -> Result<Output, RoutineError> {
-        Err(RoutineError::not_run())
+    fn output(&self) -> Result<Output> {
+        bail!("nothing was computed")
     }
 
     fn checksum(&self) -> u64 {
@@ -166,7 +167,7 @@ impl Routine for Counting {
     }
 }
 
-fn case(execution: &ExecutionConfig, good: usize, wrong: fn() -> Result<u64, RoutineError>) -> VerifiedCase<'_> {
+fn case(execution: &ExecutionConfig, good: usize, wrong: fn() -> Result<u64>) -> VerifiedCase<'_> {
     let routine = Box::new(Counting { runs: 0, good, wrong, sum: 0 });
     VerifiedCase { execution, routine, checksums: vec![0, 1, 2] }
 }
@@ -177,7 +178,7 @@ fn every_iteration_counts_and_a_failure_leaves_no_time() {
     let mut cases = [
         case(&executions[0], 99, || Ok(9)),
         case(&executions[1], 18, || Ok(9)),
-        case(&executions[0], 0, || Err(RoutineError::Failed("out of memory".into()))),
+        case(&executions[0], 0, || Err(failed("out of memory"))),
         case(&executions[1], 99, || Ok(9)),
     ];
     let mut ticks = 0;

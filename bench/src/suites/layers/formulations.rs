@@ -1,20 +1,35 @@
-//! Layers as one operation, and from separate ones.
+//! Layers as one operation, from separate ones, and by the definitions of their operations in float64.
 
+use anyhow::{Context, Result, ensure};
 use burn::tensor::{DType, Tensor, TensorData};
 use firefly_framework::graph::AnyTensor;
 use firefly_ops::fft::{ComplexTensor, irfft, irfftn_with, next_fast_len, rfft, rfft_with, rfftn_with, stft};
 use firefly_ops::options::{LogGuard, LogUnit, Logarithm, mel_filters};
 use firefly_ops::{
-    Norm, PowerSpectrumOptions, StftOptions, log_mel, long_conv, power_spectrum, spectral_conv, top_k, welch_psd,
+    Norm, PowerSpectrumOptions, StftOptions, WelchOptions, log_mel, long_conv, power_spectrum, spectral_conv, top_k,
+    welch_psd,
 };
+use firefly_reference::fftn::joined;
+use firefly_reference::long_conv::LongConvDefinition;
+use firefly_reference::mel::{Log, MelDefinition, Padding, Scale};
+use firefly_reference::peaks;
+use firefly_reference::spectral_conv::SpectralConvDefinition;
+use rayon::prelude::*;
 
-use super::problem::LayerProblem;
-use crate::harness::{RoutineError, floats};
-use crate::suites::operation::{Function, TensorKind, next};
+use super::problem::{LayerKind, LayerProblem, SAMPLE_RATE};
+use crate::harness::{Inputs, floats, widened};
+use crate::suites::operation::{TensorKind, next};
+use crate::suites::peaks::{definition, welch_power};
 
 /// What the logarithm adds to power, a thousandth of that of noise: it bounds the slope at bands that happen to have
 /// nearly none, whose gradients would be as inexact as their power.
-pub const OFFSET: f64 = 1e-3;
+const OFFSET: f64 = 1e-3;
+/// Largest number of products of a definition's sums that are waited for.
+const MAX_PRODUCTS: usize = 1 << 29;
+/// Products of a term of a spectral convolution, whose factors are computed one by one.
+const TERM_PRODUCTS: usize = 32;
+/// Difference allowed between a definition and separate operations in float64, relative to the largest value.
+const TOLERANCE: f64 = 1e-9;
 
 /// Formulation of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,114 +38,171 @@ pub enum Formulation {
     Separate,
 }
 
+impl LayerProblem {
+    /// The factors that separate operations multiply by: mel filters `[1, bands, bins]`, or 2 for bins that stand for a
+    /// negative frequency too, `[bins]`.
+    pub fn factors(&self, kind: &TensorKind) -> Option<AnyTensor> {
+        let one_sided = |n: usize| -> AnyTensor {
+            let factor = |bin: usize| if bin > 0 && 2 * bin < n { 2.0 } else { 1.0 };
+            constant(kind, (0..=n / 2).map(factor).collect(), [n / 2 + 1]).into()
+        };
+        match self.kind {
+            LayerKind::LogMel => {
+                let options = self.mel_options();
+                let filters = mel_filters(self.n_fft, &options.bands).unwrap_or_default();
+                Some(constant(kind, filters.concat(), [1, filters.len(), options.stft.bins()]).into())
+            }
+            LayerKind::PowerSpectrum => Some(one_sided(self.n())),
+            LayerKind::WelchPsd => Some(one_sided(self.n_fft)),
+            LayerKind::SpectralConv | LayerKind::LongConv | LayerKind::TopK => None,
+        }
+    }
+
+    /// The result of operands in a formulation.
+    pub fn apply(&self, form: Formulation, factors: Option<AnyTensor>, operands: Vec<AnyTensor>) -> Result<AnyTensor> {
+        let (is_fused, operands) = (form == Formulation::Fused, &mut operands.into_iter());
+        let factors = || factors.context("the layer has no factors");
+        Ok(match self.kind {
+            LayerKind::SpectralConv => match self.shape.dims().len() {
+                1 => self.spectral_conv::<3>(form, operands)?,
+                2 => self.spectral_conv::<4>(form, operands)?,
+                _ => self.spectral_conv::<5>(form, operands)?,
+            },
+            LayerKind::LongConv => {
+                let (signal, kernel) = (next::<3>(operands)?, next::<2>(operands)?);
+                let gate: Option<Tensor<3>> = operands.next().map(floats).transpose()?;
+                if is_fused {
+                    return Ok(long_conv(signal, kernel, gate)?.into());
+                }
+                let (n, points) = (self.n(), next_fast_len(2 * self.n() - 1));
+                let spectrum = rfft_with(signal, Some(points), -1, Norm::Backward)?;
+                let response = rfft_with(kernel.unsqueeze::<3>(), Some(points), -1, Norm::Backward)?;
+                let result = irfft(spectrum * response, points)?.narrow(2, 0, n);
+                match gate {
+                    Some(gate) => (result * gate).into(),
+                    None => result.into(),
+                }
+            }
+            LayerKind::LogMel => {
+                let (signal, window, options) = (next::<2>(operands)?, next::<1>(operands)?, self.mel_options());
+                if is_fused {
+                    let logarithm = Logarithm::new(LogUnit::Natural).with_guard(LogGuard::Offset(OFFSET));
+                    let spectra: Tensor<3> = log_mel(signal, window, &options, &logarithm)?;
+                    return Ok(spectra.into());
+                }
+                let spectrum = stft::<2, 3>(signal, Some(window), &options.stft)?;
+                floats::<3>(factors()?)?.matmul(spectrum.abs_squared()).add_scalar(OFFSET).log().into()
+            }
+            LayerKind::PowerSpectrum => {
+                let (signal, window) = (next::<3>(operands)?, next::<1>(operands)?);
+                if is_fused {
+                    return Ok(power_spectrum(signal, Some(window), &PowerSpectrumOptions::new())?.into());
+                }
+                let spectrum = rfft(signal * window.unsqueeze())?;
+                (spectrum.abs_squared() * floats::<1>(factors()?)?.unsqueeze()).into()
+            }
+            LayerKind::WelchPsd => {
+                let (signal, window) = (next::<2>(operands)?, next::<1>(operands)?);
+                if is_fused {
+                    return Ok(welch_psd(signal, window, &self.welch_options())?.into());
+                }
+                let frames = StftOptions::new(self.n_fft).with_hop(self.hop).with_center(false);
+                let power = stft::<2, 3>(signal, Some(window), &frames)?.abs_squared();
+                let mean: Tensor<2> = power.mean_dim(2).squeeze_dim(2);
+                (mean * floats::<1>(factors()?)?.unsqueeze()).into()
+            }
+            // The positions of the values are in the gradients.
+            LayerKind::TopK if is_fused => top_k(next::<3>(operands)?, self.k)?.power.into(),
+            LayerKind::TopK => next::<3>(operands)?.topk_with_indices(self.k, 2).0.into(),
+        })
+    }
+
+    fn spectral_conv<const D: usize>(
+        &self,
+        form: Formulation,
+        operands: &mut impl Iterator<Item = AnyTensor>,
+    ) -> Result<AnyTensor> {
+        let (input, re, im) = (next::<D>(operands)?, next::<D>(operands)?, next::<D>(operands)?);
+        let weights = ComplexTensor::new(re, im);
+        Ok(match form {
+            Formulation::Fused => spectral_conv(input, weights)?.into(),
+            Formulation::Separate => separate_spectral_conv(input, weights, &self.kept(), self.shape.dims())?.into(),
+        })
+    }
+
+    /// The result of an input set by the definition; none where its sums take too long.
+    pub fn defined(&self, inputs: &Inputs, set: usize) -> Option<Vec<f64>> {
+        let values = self.batch.saturating_mul(self.channels).saturating_mul(self.n());
+        let products = match self.kind {
+            LayerKind::SpectralConv => values.saturating_mul(TERM_PRODUCTS * self.kept().iter().product::<usize>()),
+            LayerKind::LongConv => values.saturating_mul(self.n() / 2),
+            LayerKind::LogMel | LayerKind::PowerSpectrum | LayerKind::WelchPsd | LayerKind::TopK => 0,
+        };
+        // Signals shorter than a frame are the operation's to refuse.
+        let is_short = !self.kind.sizes().contains(&"n") && self.n_fft > self.samples;
+        let items = || (0..self.batch).into_par_iter().flat_map_iter(|item| self.defined_item(inputs, set, item));
+        (!is_short && products <= MAX_PRODUCTS).then(|| items().collect())
+    }
+
+    /// Checks separate operations in float64 against the definition, where that is not too slow.
+    pub fn check_separate(&self, separate: &[f64], inputs: &Inputs) -> Result<()> {
+        let Some(defined) = self.defined(inputs, 0) else { return Ok(()) };
+        let largest = defined.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+        let agrees = |(a, b): (&f64, &f64)| (a - b).abs() <= TOLERANCE * largest;
+        let agree = defined.len() == separate.len() && defined.iter().zip(separate).all(agrees);
+        ensure!(agree, "the separate operations differ from the definition");
+        Ok(())
+    }
+
+    fn defined_item(&self, inputs: &Inputs, set: usize, item: usize) -> Vec<f64> {
+        let signal = &inputs.row(set, item)[0];
+        let (n, channels) = (self.n(), self.channels);
+        let shared = |at: usize, first: usize, count: usize| widened(&inputs.shared[at][first..][..count]);
+        match self.kind {
+            LayerKind::SpectralConv => {
+                let (points, modes) = (self.shape.dims().to_vec(), self.kept());
+                let count = channels * channels * modes.iter().product::<usize>();
+                let weights = joined(&[shared(0, 0, count), shared(1, 0, count)]);
+                let definition =
+                    SpectralConvDefinition { batch: 1, inputs: channels, outputs: channels, points, modes };
+                definition.apply(signal, &weights)
+            }
+            LayerKind::LongConv => {
+                let gate = self.gated.then(|| shared(1, item * signal.len(), signal.len()));
+                let definition = LongConvDefinition { channels, n, taps: n };
+                definition.output(signal, &shared(0, 0, channels * n), gate.as_deref())
+            }
+            LayerKind::LogMel => self.mel_definition().bands(signal, &shared(0, 0, self.n_fft)),
+            LayerKind::PowerSpectrum => {
+                let (window, definition) = (shared(0, 0, n), definition(&WelchOptions::new(n, 1)));
+                signal.chunks_exact(n).flat_map(|row| welch_power(row, &window, &definition)).collect()
+            }
+            LayerKind::WelchPsd => welch_power(signal, &shared(0, 0, self.n_fft), &definition(&self.welch_options())),
+            LayerKind::TopK => peaks::top_k(signal, n, self.k).1,
+        }
+    }
+
+    fn mel_definition(&self) -> MelDefinition {
+        MelDefinition {
+            n_fft: self.n_fft,
+            hop: self.hop,
+            padding: Some(Padding::Reflect),
+            normalized: false,
+            squared: true,
+            sample_rate: SAMPLE_RATE,
+            bands: self.mels,
+            edges: [0.0, SAMPLE_RATE / 2.0],
+            scale: Scale::Slaney,
+            equal_area: true,
+            log: Some(Log { factor: 1.0, offset: OFFSET, floor: 0.0 }),
+        }
+    }
+}
+
 fn constant<const D: usize>(kind: &TensorKind, values: Vec<f64>, shape: [usize; D]) -> Tensor<D> {
     let dtype: DType = kind.dtype.into();
     let tensor = Tensor::from_data(TensorData::new(values, shape), (&kind.device, dtype));
     if kind.is_tracked { tensor.autodiff() } else { tensor }
-}
-
-impl LayerProblem {
-    pub fn long_conv(&self, formulation: Formulation) -> Function {
-        let n = self.n();
-        Box::new(move |inputs| {
-            let mut inputs = inputs.into_iter();
-            let (signal, kernel) = (next::<3>(&mut inputs)?, next::<2>(&mut inputs)?);
-            let gate: Option<Tensor<3>> = inputs.next().map(floats).transpose()?;
-            if formulation == Formulation::Fused {
-                return Ok(vec![long_conv(signal, kernel, gate)?.into()]);
-            }
-            let points = next_fast_len(2 * n - 1);
-            let spectrum = rfft_with(signal, Some(points), -1, Norm::Backward)?;
-            let response = rfft_with(kernel.unsqueeze::<3>(), Some(points), -1, Norm::Backward)?;
-            let result = irfft(spectrum * response, points)?.narrow(2, 0, n);
-            let gated = match gate {
-                Some(gate) => result * gate,
-                None => result,
-            };
-            Ok(vec![gated.into()])
-        })
-    }
-
-    pub fn log_mel(&self, formulation: Formulation, kind: &TensorKind) -> Function {
-        let options = self.mel_options();
-        let filters = mel_filters(self.n_fft, &options.bands).unwrap_or_default();
-        let filters = constant(kind, filters.concat(), [1, filters.len(), options.stft.bins()]);
-        let logarithm = Logarithm::new(LogUnit::Natural).with_guard(LogGuard::Offset(OFFSET));
-        Box::new(move |inputs| {
-            let (signal, window) = signal_and_window::<2>(inputs)?;
-            if formulation == Formulation::Fused {
-                let spectra: Tensor<3> = log_mel(signal, window, &options, &logarithm)?;
-                return Ok(vec![spectra.into()]);
-            }
-            let spectrum = stft::<2, 3>(signal, Some(window), &options.stft)?;
-            Ok(vec![filters.clone().matmul(spectrum.abs_squared()).add_scalar(OFFSET).log().into()])
-        })
-    }
-
-    pub fn power_spectrum(&self, formulation: Formulation, kind: &TensorKind) -> Function {
-        let factors = one_sided(self.n(), kind);
-        Box::new(move |inputs| {
-            let (signal, window) = signal_and_window::<3>(inputs)?;
-            if formulation == Formulation::Fused {
-                return Ok(vec![power_spectrum(signal, Some(window), &PowerSpectrumOptions::new())?.into()]);
-            }
-            let spectrum = rfft(signal * window.unsqueeze())?;
-            Ok(vec![(spectrum.abs_squared() * factors.clone().unsqueeze()).into()])
-        })
-    }
-
-    pub fn welch_psd(&self, formulation: Formulation, kind: &TensorKind) -> Function {
-        let factors = one_sided(self.n_fft, kind);
-        let options = self.welch_options();
-        let frames = StftOptions::new(self.n_fft).with_hop(self.hop).with_center(false);
-        Box::new(move |inputs| {
-            let (signal, window) = signal_and_window::<2>(inputs)?;
-            if formulation == Formulation::Fused {
-                return Ok(vec![welch_psd(signal, window, &options)?.into()]);
-            }
-            let power = stft::<2, 3>(signal, Some(window), &frames)?.abs_squared();
-            let mean: Tensor<2> = power.mean_dim(2).squeeze_dim(2);
-            Ok(vec![(mean * factors.clone().unsqueeze()).into()])
-        })
-    }
-
-    /// The positions of the values are in the gradients.
-    pub fn top_k(&self, formulation: Formulation) -> Function {
-        let k = self.k;
-        Box::new(move |inputs| {
-            let values = next::<3>(&mut inputs.into_iter())?;
-            let largest = match formulation {
-                Formulation::Fused => top_k(values, k)?.power,
-                Formulation::Separate => values.topk_with_indices(k, 2).0,
-            };
-            Ok(vec![largest.into()])
-        })
-    }
-
-    pub fn spectral_conv<const D: usize>(&self, formulation: Formulation) -> Function {
-        let (kept, points) = (self.kept(), self.shape.dims().to_vec());
-        Box::new(move |inputs| {
-            let mut inputs = inputs.into_iter();
-            let input = next::<D>(&mut inputs)?;
-            let weights = ComplexTensor::new(next::<D>(&mut inputs)?, next::<D>(&mut inputs)?);
-            let result = match formulation {
-                Formulation::Fused => spectral_conv(input, weights)?,
-                Formulation::Separate => separate_spectral_conv(input, weights, &kept, &points)?,
-            };
-            Ok(vec![result.into()])
-        })
-    }
-}
-
-fn signal_and_window<const D: usize>(inputs: Vec<AnyTensor>) -> Result<(Tensor<D>, Tensor<1>), RoutineError> {
-    let mut inputs = inputs.into_iter();
-    Ok((next::<D>(&mut inputs)?, next::<1>(&mut inputs)?))
-}
-
-/// The factors of bins: 2 for those that stand for a negative frequency too.
-fn one_sided(n: usize, kind: &TensorKind) -> Tensor<1> {
-    let factor = |bin: usize| if bin > 0 && 2 * bin < n { 2.0 } else { 1.0 };
-    constant(kind, (0..=n / 2).map(factor).collect(), [n / 2 + 1])
 }
 
 fn separate_spectral_conv<const D: usize>(
@@ -138,7 +210,7 @@ fn separate_spectral_conv<const D: usize>(
     weights: ComplexTensor<D>,
     kept: &[usize],
     points: &[usize],
-) -> Result<Tensor<D>, RoutineError> {
+) -> Result<Tensor<D>> {
     let dims: Vec<usize> = (2..D).collect();
     let [batch, channels] = [input.dims()[0], input.dims()[1]];
     // Keep the modes of the spectrum, and make the product per mode one batch of matrix products.

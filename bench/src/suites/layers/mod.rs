@@ -1,20 +1,153 @@
-//! Suite of layers: each as one of Firefly's fused operations and from separate operations, forward and backward.
+//! `firefly-bench layers`: layers of spectral models, each as one of Firefly's fused operations and from separate
+//! operations, forward and backward.
 
-mod definition;
 mod formulations;
 mod problem;
 
+use std::io::Write;
+
+use anyhow::Result;
 use burn::tensor::{Device, FloatDType};
 use firefly_app::device::DeviceName;
 
 use self::formulations::Formulation;
 pub use self::problem::{LayerKind, LayerProblem, MAX_MELS};
+use super::comparison::{Comparison, MeasureOptions};
+use super::fft::{FftShape, Shapes};
+use super::operation::{Function, Operation, Pass, TensorKind, calls};
+use super::options::named;
 use crate::baselines::copy;
 use crate::harness::{
-    BY_DEVICE_CLOCK, BenchStrategy, Calls, CaseError, Expectation, Inputs, QUEUED, References, RoutineError, gradients,
-    read_wide, tolerance, whole_tensors, with_values,
+    BY_DEVICE_CLOCK, BenchStrategy, Calls, CaseError, CaseRecord, Expectation, Inputs, NumberRange, ParameterMap,
+    QUEUED, References, distinct, gradients, numbers, read_wide, tolerance, whole_tensors, with_values,
 };
-use crate::suites::operation::{Function, Operation, Pass, TensorKind, calls};
+
+/// Options of `layers`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct LayersArgs {
+    /// Layers
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = named(LayerKind::NAMED))]
+    #[arg(default_value = "spectral-conv,long-conv,log-mel,power-spectrum,welch-psd,top-k")]
+    pub layer: Vec<LayerKind>,
+    /// Items per call, from 1; inputs take at most 8 GiB
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "8")]
+    pub batch: Vec<NumberRange>,
+    /// Channels of convolutions, and rows per item of power spectra and top-k, from 1
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "64")]
+    pub channels: Vec<NumberRange>,
+    /// Points of convolutions, power spectra and top-k; of each dimension, as in 64x64, for spectral convolutions alone
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1024,64x64")]
+    pub n: Vec<Shapes>,
+    /// Modes of spectral convolutions from 0 on, at most all; along all dimensions but the last as many negative ones
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "16")]
+    pub modes: Vec<NumberRange>,
+    /// Multiply the result of long convolutions by a second input
+    #[arg(long)]
+    pub gated: bool,
+    /// Samples of the signals of mel spectra, at 16 kHz, and of Welch spectra
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "160000")]
+    pub samples: Vec<NumberRange>,
+    /// Samples of a frame of mel spectra, or of a segment of Welch spectra, from 1
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "400")]
+    pub n_fft: Vec<NumberRange>,
+    /// Samples from one frame or segment to the next, from 1
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "160")]
+    pub hop: Vec<NumberRange>,
+    /// Bands of mel spectra, from 1
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "80")]
+    pub mels: Vec<NumberRange>,
+    /// Values that top-k selects, from 1
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "16")]
+    pub k: Vec<NumberRange>,
+    #[command(flatten)]
+    pub measure: MeasureOptions,
+}
+
+/// Runs the layers that `arguments` describe, and prints the table to `out`.
+pub fn run(arguments: &LayersArgs, out: &mut dyn Write) -> Result<Vec<CaseRecord>> {
+    let problems = arguments.problems();
+    let comparison = Comparison {
+        command: "layers",
+        heading: vec![
+            "GB/s: every input read once and the result written once; error: of a value, of its tensor's largest \
+             magnitude"
+                .into(),
+        ],
+        facts: ParameterMap::default().with("values", "f32"),
+        options: arguments.options(),
+        columns: &["layer", "batch", "shape", "modes"],
+        problems,
+        catalogue: &catalogue(),
+        added: Vec::new(),
+        default_baseline: "separate",
+    };
+    comparison.run(&arguments.measure, out)
+}
+
+/// Sets a size of a layer.
+type SetSize = fn(&mut LayerProblem, usize);
+
+impl LayersArgs {
+    /// The lists of numbers by the names of their options, and the sizes that they are of.
+    fn lists(&self) -> [(&'static str, Vec<usize>, SetSize); 7] {
+        [
+            ("channels", numbers(&self.channels), |problem, number| problem.channels = number),
+            ("samples", numbers(&self.samples), |problem, number| problem.samples = number),
+            ("n_fft", numbers(&self.n_fft), |problem, number| problem.n_fft = number),
+            ("hop", numbers(&self.hop), |problem, number| problem.hop = number),
+            ("mels", numbers(&self.mels), |problem, number| problem.mels = number),
+            ("modes", numbers(&self.modes), |problem, number| problem.modes = number),
+            ("k", numbers(&self.k), |problem, number| problem.k = number),
+        ]
+    }
+
+    /// The options that the layers have, by their names.
+    fn options(&self) -> ParameterMap {
+        let has = |option: &str| self.layer.iter().any(|kind| kind.sizes().contains(&option));
+        let kinds = LayerKind::NAMED.into_iter().filter(|(_, kind)| self.layer.contains(kind));
+        let shapes: Vec<_> = Shapes::of(&self.n).iter().map(ToString::to_string).collect();
+        let options = ParameterMap::default()
+            .with("layer", kinds.map(|(name, _)| name).collect::<Vec<_>>())
+            .with("batch", numbers(&self.batch))
+            .with("n", has("n").then_some(shapes))
+            .with("gated", self.gated);
+        self.lists().into_iter().fold(options, |all, (name, list, _)| all.with(name, has(name).then_some(list)))
+    }
+
+    /// Every combination of the options that a layer has.
+    fn problems(&self) -> Vec<LayerProblem> {
+        distinct(self.layer.iter().copied()).into_iter().flat_map(|kind| self.problems_of(kind)).collect()
+    }
+
+    fn problems_of(&self, kind: LayerKind) -> Vec<LayerProblem> {
+        let layer = LayerProblem { gated: self.gated, ..LayerProblem::new(kind, 1) };
+        let mut problems = each(&[layer], &numbers(&self.batch), |problem, batch| problem.batch = *batch);
+        if kind.sizes().contains(&"n") {
+            // Layers along one dimension leave out shapes of several.
+            let fits = |shape: &FftShape| kind == LayerKind::SpectralConv || shape.dims().len() == 1;
+            let shapes: Vec<FftShape> = Shapes::of(&self.n).into_iter().filter(fits).collect();
+            problems = each(&problems, &shapes, |problem, shape| problem.shape = shape.clone());
+        }
+        for (_, list, set) in self.lists().into_iter().filter(|(name, ..)| kind.sizes().contains(name)) {
+            problems = each(&problems, &list, |problem, number| set(problem, *number));
+        }
+        problems
+    }
+}
+
+/// Every problem with each of the values.
+fn each<T>(problems: &[LayerProblem], values: &[T], set: impl Fn(&mut LayerProblem, &T)) -> Vec<LayerProblem> {
+    let with = |problem: &LayerProblem, value: &T| {
+        let mut problem = problem.clone();
+        set(&mut problem, value);
+        problem
+    };
+    problems
+        .iter()
+        .flat_map(|problem| values.iter().map(move |value| (problem, value)))
+        .map(|(p, v)| with(p, v))
+        .collect()
+}
 
 /// Results are sums of transforms, and gradients sums over the batch: they may be off by this many times the tolerance
 /// of a transform, relative to the largest value of their tensor.
@@ -52,18 +185,8 @@ impl Operation for LayerProblem {
     type Form = Formulation;
 
     fn function(&self, form: Formulation, kind: &TensorKind) -> Function {
-        match self.kind {
-            LayerKind::SpectralConv => match self.shape.dims().len() {
-                1 => self.spectral_conv::<3>(form),
-                2 => self.spectral_conv::<4>(form),
-                _ => self.spectral_conv::<5>(form),
-            },
-            LayerKind::LongConv => self.long_conv(form),
-            LayerKind::LogMel => self.log_mel(form, kind),
-            LayerKind::PowerSpectrum => self.power_spectrum(form, kind),
-            LayerKind::WelchPsd => self.welch_psd(form, kind),
-            LayerKind::TopK => self.top_k(form),
-        }
+        let (problem, factors) = (self.clone(), self.factors(kind));
+        Box::new(move |operands| Ok(vec![problem.apply(form, factors.clone(), operands)?]))
     }
 
     fn expected(&self, form: Formulation, inputs: &Inputs, references: &References) -> Result<Expectation, CaseError> {
@@ -73,8 +196,8 @@ impl Operation for LayerProblem {
                 Some(values) => Ok(whole_tensors(set, vec![values])),
                 None => Ok(whole_tensors(set, read_wide(function(inputs.wide_operands(set))?)?)),
             };
-            let sets = (0..inputs.count()).map(of_set).collect::<Result<Vec<_>, RoutineError>>()?;
-            Ok::<_, RoutineError>(sets.into_iter().flatten().collect())
+            let sets = (0..inputs.count()).map(of_set).collect::<Result<Vec<_>>>()?;
+            Ok::<_, anyhow::Error>(sets.into_iter().flatten().collect())
         };
         Ok(Expectation::of_tensors(references.whole("result", whole)?, self.batch, self.allowed(form, inputs)))
     }
@@ -90,10 +213,10 @@ impl Operation for LayerProblem {
             let operands = inputs.wide_operands(0);
             let results = self.separate(false)(operands.clone())?;
             self.check_separate(&read_wide(results.clone())?.concat(), inputs)?;
-            let weights = results.iter().zip(weights).map(|(result, weights)| with_values(result, weights));
-            let weights = weights.collect::<Result<Vec<_>, _>>()?;
+            let weights = results.iter().zip(weights).map(|(like, values)| with_values(like, values, &Device::flex()));
+            let weights = weights.collect::<Vec<_>>();
             let gradients = gradients(operands, &weights, self.separate(true))?;
-            Ok::<_, RoutineError>(whole_tensors(0, read_wide(gradients)?).collect())
+            Ok::<_, anyhow::Error>(whole_tensors(0, read_wide(gradients)?).collect())
         };
         Ok(Expectation::of_tensors(references.whole("gradients", whole)?, self.batch, self.allowed(form, inputs)))
     }

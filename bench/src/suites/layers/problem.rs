@@ -4,7 +4,7 @@ use firefly_ops::fft::next_fast_len;
 use firefly_ops::options::MelBands;
 use firefly_ops::{MelOptions, StftOptions, WelchOptions};
 
-use crate::harness::{Fill, MAX_BYTES, ParameterMap, Problem, ProblemError, TensorSpec, name_of};
+use crate::harness::{CaseError, Fill, MAX_BYTES, ParameterMap, Problem, TensorSpec, name_of};
 use crate::suites::fft::FftShape;
 
 pub const MAX_MELS: usize = 4096;
@@ -152,14 +152,14 @@ impl Problem for LayerProblem {
         parameters.with("modes", modes.join("x"))
     }
 
-    fn check(&self) -> Result<(), ProblemError> {
+    fn check(&self) -> Result<(), CaseError> {
         let bytes = self.input_bytes().max(self.output_bytes());
         if bytes > MAX_BYTES {
             let most = self.batch / bytes.div_ceil(MAX_BYTES);
             let expected = format!("at most about {most}, for inputs and results of 8 GiB");
-            return Err(ProblemError::out_of_range("batch", self.batch, expected));
+            return Err(CaseError::out_of_range("batch", self.batch, expected));
         }
-        let refuse = |parameter, got, expected| Err(ProblemError::out_of_range(parameter, got, expected));
+        let refuse = |parameter, got, expected| Err(CaseError::out_of_range(parameter, got, expected));
         match self.kind {
             LayerKind::LogMel if self.mels > MAX_MELS => refuse("mels", self.mels, format!("at most {MAX_MELS}")),
             LayerKind::WelchPsd if self.samples < self.n_fft => {
@@ -180,28 +180,21 @@ impl Problem for LayerProblem {
     }
 
     fn inputs(&self) -> Vec<TensorSpec> {
-        let of = |first: usize, rest: &[usize]| [&[first, self.channels], rest].concat();
-        let (dims, kept) = (self.shape.dims(), self.kept());
-        match self.kind {
-            LayerKind::SpectralConv => {
-                let weights = || TensorSpec::shared(of(self.channels, &kept));
-                vec![TensorSpec::new(of(self.batch, dims), Fill::Noise), weights(), weights()]
-            }
-            LayerKind::LongConv => {
-                let signal = of(self.batch, dims);
-                let gate = self.gated.then(|| TensorSpec::shared(signal.clone()));
-                let kernel = TensorSpec::shared([self.channels, self.n()]);
-                [TensorSpec::new(signal.clone(), Fill::Noise), kernel].into_iter().chain(gate).collect()
-            }
-            LayerKind::LogMel | LayerKind::WelchPsd => {
-                let signal = TensorSpec::new([self.batch, self.samples], Fill::Noise);
-                vec![signal, TensorSpec::shared([self.n_fft])]
-            }
-            LayerKind::PowerSpectrum => {
-                vec![TensorSpec::new(of(self.batch, dims), Fill::Noise), TensorSpec::shared([self.n()])]
-            }
-            LayerKind::TopK => vec![TensorSpec::new(of(self.batch, dims), Fill::Ranks)],
-        }
+        let (fill, n) = (if self.kind == LayerKind::TopK { Fill::Ranks } else { Fill::Noise }, self.n());
+        let signal = if self.kind.sizes().contains(&"n") {
+            [&[self.batch, self.channels], self.shape.dims()].concat()
+        } else {
+            vec![self.batch, self.samples]
+        };
+        let shared = match self.kind {
+            LayerKind::SpectralConv => vec![[vec![self.channels; 2], self.kept()].concat(); 2],
+            LayerKind::LongConv if self.gated => vec![vec![self.channels, n], signal.clone()],
+            LayerKind::LongConv => vec![vec![self.channels, n]],
+            LayerKind::LogMel | LayerKind::WelchPsd => vec![vec![self.n_fft]],
+            LayerKind::PowerSpectrum => vec![vec![n]],
+            LayerKind::TopK => Vec::new(),
+        };
+        [TensorSpec::new(signal, fill)].into_iter().chain(shared.into_iter().map(TensorSpec::shared)).collect()
     }
 
     fn output_bytes(&self) -> usize {

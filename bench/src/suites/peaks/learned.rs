@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use anyhow::anyhow;
 use burn::tensor::{Device, TensorData};
 use firefly_models::{LearnedWelchPeaks, WelchPeaksConfig};
 use firefly_ops::ArgumentError;
@@ -13,9 +14,8 @@ use firefly_trainer::run_folder::RunFolder;
 use firefly_trainer::tasks::peaks::ephemeral::{TrainedPeaks, evaluate_ephemeral, train_ephemeral};
 use firefly_trainer::tasks::peaks::{Parameters, PeaksConfig, PeaksTask};
 
-use super::expected::{check_peaks, definition};
-use super::problem::{PeaksProblem, SYMMETRY, WINDOW};
-use super::strategies::{SPECTRA, on_device};
+use super::problem::{PeaksProblem, SYMMETRY, WINDOW, check_peaks, definition};
+use super::{SPECTRA, on_device};
 use crate::harness::{Accuracy, BenchStrategy, CaseError, ExpectedRow, Inputs, References, Verified};
 
 /// [`LearnedWelchPeaks`] on the device, or its estimate, whose parameters are `prepared` once.
@@ -111,7 +111,7 @@ impl TrainedModels {
 }
 
 fn training(error: impl Into<anyhow::Error>) -> CaseError {
-    CaseError::Training(format!("{:#}", error.into()))
+    CaseError::Failed(anyhow!("training: {:#}", error.into()))
 }
 
 fn train(problem: &PeaksProblem, steps: usize, seed: u64, device: &Device) -> anyhow::Result<TrainedPeaks> {

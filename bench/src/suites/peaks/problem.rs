@@ -1,13 +1,19 @@
-//! Peaks problem: frames of a Welch estimate, and the number of peaks per frame.
+//! Peaks problem: frames of a Welch estimate, the number of peaks per frame, and the expected power in float64.
+
+use std::sync::Arc;
 
 use burn::tensor::Device;
 use firefly_models::testing::{Formulation, StockWelchPeaks};
 use firefly_models::{WelchPeaks, WelchPeaksConfig};
 use firefly_ops::options::SegmentPlacement;
-use firefly_ops::{ArgumentError, WelchOptions, Window, WindowSymmetry};
+use firefly_ops::{ArgumentError, Detrend, Scaling, WelchOptions, Window, WindowSymmetry};
+use firefly_reference::fast_dft::fast_dft;
+use firefly_reference::welch::{self, PowerScaling, WelchDefinition};
+use firefly_reference::window::{Symmetry, WindowShape, window};
 
 use crate::harness::{
-    CaseError, Fill, MAX_BYTES, ParameterMap, Problem, ProblemError, TensorSpec, Unsupported, WorkSize,
+    CaseError, Expectation, ExpectedRow, Fill, Inputs, MAX_BYTES, ParameterMap, Problem, References, Routine,
+    TensorSpec, Verified, WorkSize, check, tolerance,
 };
 
 /// Window of every problem.
@@ -94,7 +100,7 @@ impl PeaksProblem {
     /// The exact model of Burn's own operations on a device.
     pub fn stock_model(&self, device: &Device) -> Result<StockWelchPeaks, CaseError> {
         if !self.options.n_fft.is_power_of_two() || self.options.n_fft < 2 {
-            return Err(Unsupported::Transform { library: "burn-stock" }.into());
+            return Err(CaseError::no_transform("burn-stock"));
         }
         Ok(StockWelchPeaks::new(&self.config(), Formulation::Unfold, device)?)
     }
@@ -120,7 +126,7 @@ impl Problem for PeaksProblem {
         }
     }
 
-    fn check(&self) -> Result<(), ProblemError> {
+    fn check(&self) -> Result<(), CaseError> {
         Ok(self.validate()?)
     }
 
@@ -153,17 +159,59 @@ pub fn facts() -> ParameterMap {
         .with("detrend", options.detrend.to_string())
 }
 
-/// All problems of a grid, those that share an input next to each other.
-pub fn grid(n_ffts: &[usize], segments: &[usize], batches: &[usize], ks: &[usize]) -> Vec<PeaksProblem> {
-    let mut problems = Vec::new();
-    for &n_fft in n_ffts {
-        for &segments in segments {
-            for &batch in batches {
-                problems.extend(ks.iter().map(|&k| PeaksProblem::new(n_fft, segments, batch, k)));
-            }
+/// Expected power of the rows that are compared, from a problem's segments.
+pub fn expected(problem: &PeaksProblem, inputs: &Inputs, references: &References) -> Arc<Vec<ExpectedRow>> {
+    let weights = window(WindowShape::Hann, Symmetry::Periodic, problem.options.n_fft);
+    let WelchOptions { n_fft, hop, .. } = problem.options;
+    let single = definition(&problem.options.with_chosen(None).with_segments(1));
+    let indices = problem.options.indices();
+    references.rows(&format!("segments {indices:?}"), |set, row| {
+        let frame = &inputs.row(set, row)[0];
+        let mut mean = vec![0.0; problem.options.bins()];
+        for index in &indices {
+            let power = welch_power(&frame[index * hop..][..n_fft], &weights, &single);
+            mean.iter_mut().zip(power).for_each(|(mean, power)| *mean += power / indices.len() as f64);
+        }
+        vec![mean]
+    })
+}
+
+/// Checks a routine whose output are the peaks of the `expected` power; `orders_ties` if bins of exactly equal power must
+/// come lower bin first, as Firefly's contract says.
+pub fn check_peaks<'a>(
+    routine: impl Routine + 'a,
+    problem: &PeaksProblem,
+    inputs: &Inputs,
+    expected: Arc<Vec<ExpectedRow>>,
+    orders_ties: bool,
+) -> Result<Verified<'a>, CaseError> {
+    let allowed = tolerance(problem.options.n_fft);
+    check(routine, &Expectation::of_peaks(expected, [problem.batch, problem.k], orders_ties, allowed), inputs)
+}
+
+/// Averaged one-sided power of a frame, `[bins]`.
+pub fn welch_power(frame: &[f64], window: &[f64], options: &WelchDefinition) -> Vec<f64> {
+    let mut power = vec![0.0; options.n_fft / 2 + 1];
+    let scale = welch::power_scale(window, options.scaling) / options.segments as f64;
+    for segment in 0..options.segments {
+        let spectrum = fast_dft(&welch::tapered_segment(frame, window, options, segment));
+        for (bin, (power, x)) in power.iter_mut().zip(spectrum).enumerate() {
+            *power += scale * welch::one_sided_factor(bin, options.n_fft) * x.norm_sqr();
         }
     }
-    problems
+    power
+}
+
+/// The options of a Welch estimate as its definition has them.
+pub fn definition(options: &WelchOptions) -> WelchDefinition {
+    let scaling = match options.scaling {
+        Scaling::Power => PowerScaling::Raw,
+        Scaling::Spectrum => PowerScaling::Spectrum,
+        Scaling::Density { sample_rate } => PowerScaling::Density { sample_rate },
+    };
+    let WelchOptions { n_fft, hop, segments, detrend, average, .. } = *options;
+    assert!(detrend != Detrend::Linear && average == Default::default(), "not in the definition: {options:?}");
+    WelchDefinition { n_fft, hop, segments, scaling, remove_mean: detrend == Detrend::Constant }
 }
 
 #[cfg(test)]
@@ -203,9 +251,18 @@ mod tests {
     }
 
     #[test]
-    fn a_grid_is_every_combination() {
-        let problems = grid(&[64, 256], &[1, 2, 8], &[1, 2], &[4, 8, 16]);
-        assert_eq!(problems.len(), 2 * 3 * 2 * 3);
-        assert_eq!((problems[0].k, problems[1].k, problems[3].batch), (4, 8, 2));
+    fn power_is_that_of_the_definition() {
+        for (n_fft, segments) in [(8, 1), (64, 8), (100, 3), (255, 2)] {
+            for scaling in [Scaling::Power, Scaling::Spectrum, Scaling::Density { sample_rate: 8.0 }] {
+                let options = WelchOptions::new(n_fft, segments).with_scaling(scaling).with_detrend(Detrend::Constant);
+                let frame: Vec<f64> = (0..options.frame()).map(|at| 1.0 + (at as f64 * at as f64).sin()).collect();
+                let weights = window(WindowShape::Hann, Symmetry::Periodic, n_fft);
+                let sum = welch::welch_psd(&frame, frame.len(), &weights, &definition(&options));
+                let largest = sum.iter().copied().fold(0.0, f64::max);
+                for (fast, sum) in welch_power(&frame, &weights, &definition(&options)).iter().zip(&sum) {
+                    assert!((fast - sum).abs() < 1e-12 * largest, "n {n_fft}: {fast} is not {sum}");
+                }
+            }
+        }
     }
 }

@@ -1,16 +1,20 @@
-//! Options of commands on Welch estimates: sizes of the problems, and learned models.
+//! Options of commands on Welch estimates: sizes of the problems, learned models, and the device profile to predict by.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::value_parser;
+use firefly_app::device::DeviceName;
+use firefly_app::streams::note;
+use firefly_framework::device::fingerprint;
+use firefly_framework::profile::{DeviceProfile, Preset, load, load_or_preset};
 use firefly_models::segments::segments_named;
 use firefly_trainer::run_folder::RunFolder;
 use firefly_trainer::tasks::peaks::PeaksTask;
 
+use super::peaks::{LearnedSource, PeaksProblem};
 use crate::harness::{NumberRange, ParameterMap, numbers};
-use crate::suites::peaks::{LearnedSource, PeaksProblem, grid};
 
 const MAX_STEPS: u64 = 1_000_000;
 /// Steps where a learned model is named and no number is given.
@@ -54,9 +58,18 @@ pub struct PeaksSizes {
 }
 
 impl PeaksSizes {
-    /// Every combination with the batches.
+    /// Every combination with the batches, those that share an input next to each other.
     pub fn problems(&self, batches: &[usize]) -> Vec<PeaksProblem> {
-        grid(&numbers(&self.n_fft), &numbers(&self.segments), batches, &numbers(&self.k))
+        let mut problems = Vec::new();
+        for n_fft in numbers(&self.n_fft) {
+            for segments in numbers(&self.segments) {
+                for &batch in batches {
+                    let of = |k| PeaksProblem::new(n_fft, segments, batch, k);
+                    problems.extend(numbers(&self.k).into_iter().map(of));
+                }
+            }
+        }
+        problems
     }
 
     /// The options as a report has them.
@@ -145,9 +158,56 @@ impl TrainOptions {
     }
 }
 
+/// The calibrated profile at `path`, or else the user's own of the device, or else a preset.
+pub fn device_profile(device: DeviceName, path: Option<&Path>) -> anyhow::Result<DeviceProfile> {
+    let profile = if let Some(path) = path {
+        let loaded = load(path, &fingerprint(device.id())).context("--profile")?;
+        loaded.with_context(|| format!("--profile: {}: there is no such file", path.display()))?
+    } else {
+        own_profile(device)
+    };
+    if !profile.remark.is_empty() {
+        note(format_args!("warning: the profile of {} was {}", profile.name, profile.remark));
+    }
+    Ok(profile)
+}
+
+/// The user's own profile of a device, or else a preset, with a warning where the profile can't be used.
+fn own_profile(device: DeviceName) -> DeviceProfile {
+    let (profile, ignored) = load_or_preset(device.id());
+    if let Some(error) = ignored {
+        note(format_args!(
+            "warning: {error}; a preset is used until `firefly-bench calibrate --device {device}` has run"
+        ));
+    }
+    profile
+}
+
+/// Parser of a preset by one of its names.
+pub fn presets() -> impl TypedValueParser<Value = Preset> {
+    let value = |preset: Preset| PossibleValue::new(preset.name()).aliases(preset.aliases());
+    PossibleValuesParser::new(Preset::ALL.map(value)).try_map(|name| Preset::named(&name))
+}
+
+/// The user's calibrated profile of the device that a preset is named after, or else the preset.
+pub fn target_profile(preset: Preset) -> DeviceProfile {
+    let device = preset.name().parse::<DeviceName>().ok();
+    let profile = device.map(own_profile).filter(DeviceProfile::is_calibrated);
+    profile.unwrap_or_else(|| preset.profile())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_grid_is_every_combination() {
+        let list = |text: &str| text.split(',').map(|item| item.parse().unwrap()).collect();
+        let sizes = PeaksSizes { n_fft: list("64,256"), segments: list("1,2,8"), k: list("4,8,16") };
+        let problems = sizes.problems(&[1, 2]);
+        assert_eq!(problems.len(), 2 * 3 * 2 * 3);
+        assert_eq!((problems[0].k, problems[1].k, problems[3].batch), (4, 8, 2));
+    }
 
     #[test]
     fn segments_are_numbers_ranges_or_names() {
