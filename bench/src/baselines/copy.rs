@@ -20,13 +20,13 @@ pub fn strategy<P: Problem>() -> BenchStrategy<P> {
     BenchStrategy::new(
         COPY_BASELINE,
         "a copy of the input in the memory of the device, the least time that memory allows where all of it is read",
-        |problem: &P, inputs, _| {
+        |problem: &P, inputs| {
             let mut verified = if DeviceName::of(inputs.device()).kind().is_host() {
                 copied(CopyRoutine::new(inputs), inputs)?
             } else {
                 copied(device_routine(inputs), inputs)?
             };
-            verified.verification.rows = problem.rows() * inputs.count();
+            verified.verification.rows = problem.spec().rows * inputs.count();
             Ok(verified)
         },
     )

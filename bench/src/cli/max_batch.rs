@@ -13,7 +13,7 @@ use firefly_app::table::{TableLayout, TextTable, wrapped};
 use super::ExitStatus;
 use crate::harness::{
     BatchLimit, CaseError, CaseOutcome, CaseRecord, Inputs, LimitedBy, MAX_BYTES, MEMORY_SHARE, MachineInfo, Problem,
-    References, Verification, available_cores, available_memory, whole,
+    Verification, available_cores, available_memory, whole,
 };
 use crate::report::columns::Columns;
 use crate::report::schema::{BenchReport, CommandRecord, write};
@@ -65,7 +65,8 @@ pub fn run(arguments: &MaxBatchArgs, out: &mut dyn Write) -> anyhow::Result<Exit
     let progress = StepProgress::new(*quiet, problems.len());
     let mut cases = Vec::new();
     for problem in &problems {
-        progress.set_message(problem.parameters().without(&["hop", "frame", "batch"]).to_string());
+        let parameters = problem.spec().parameters;
+        progress.set_message(parameters.without(&["hop", "frame", "batch"]).to_string());
         let outcome = match largest(problem, *name) {
             Ok((limit, row_bytes)) => {
                 let most = (prove.saturating_mul(1 << 20) / row_bytes).min(provable(problem, limit.free_bytes));
@@ -74,7 +75,7 @@ pub fn run(arguments: &MaxBatchArgs, out: &mut dyn Write) -> anyhow::Result<Exit
             Err(reason) => CaseOutcome::unsupported(reason),
         };
         cases.push(CaseRecord {
-            problem: problem.parameters().without(&["batch"]),
+            problem: parameters.without(&["batch"]),
             strategy: firefly().name.into(),
             device: name.to_string(),
             instruction_set: None,
@@ -104,7 +105,7 @@ pub fn run(arguments: &MaxBatchArgs, out: &mut dyn Write) -> anyhow::Result<Exit
 
 /// The largest batch of a problem, and the bytes per row of its input.
 fn largest(problem: &PeaksProblem, device: DeviceName) -> Result<(BatchLimit, usize), String> {
-    problem.check().map_err(|error| error.to_string())?;
+    problem.validate().map_err(|error| error.to_string())?;
     if !device.kind().is_host() {
         return Err(format!("{device} does not say how much memory it has"));
     }
@@ -130,7 +131,8 @@ fn limit(input: usize, output: usize, free: Option<u64>) -> BatchLimit {
 fn provable(problem: &PeaksProblem, free: Option<u64>) -> usize {
     const ROWS: usize = 1 << 10;
     let rows = PeaksProblem { batch: ROWS, ..*problem };
-    let needed = Inputs::memory(&rows.inputs(), ROWS, 1) + firefly().memory(&rows);
+    let spec = rows.spec();
+    let needed = Inputs::memory(&spec.inputs, ROWS, 1) + firefly().memory(&spec);
     free.map_or(usize::MAX, |free| (MEMORY_SHARE * free as f64 * ROWS as f64 / needed as f64) as usize)
 }
 
@@ -141,8 +143,8 @@ fn prove_batch(problem: &PeaksProblem, limit: BatchLimit, most: usize, seed: u64
         return CaseOutcome::Bounded(limit);
     }
     let problem = PeaksProblem { batch, ..*problem };
-    let inputs = Inputs::generate(problem.inputs(), batch, seed, 1, device);
-    match (firefly().verify)(&problem, &inputs, &References::new(&inputs)) {
+    let inputs = Inputs::generate(problem.spec().inputs, batch, seed, 1, device);
+    match (firefly().verify)(&problem, &inputs) {
         Ok(verified) => {
             let verification = Some(verified.verification);
             CaseOutcome::Bounded(BatchLimit { proven_batch: batch as u64, verification, ..limit })
@@ -197,7 +199,7 @@ mod tests {
         for (n_fft, segments, k) in [(8, 1, 5), (256, 2, 16), (1000, 3, 501), (65_536, 8, 32_769)] {
             let problem = PeaksProblem::new(n_fft, segments, 1, k);
             let (limit, _) = largest(&problem, DeviceName::CPU).unwrap();
-            let of = |batch| PeaksProblem { batch, ..problem }.check();
+            let of = |batch| PeaksProblem { batch, ..problem }.validate();
             assert!(of(limit.batch as usize).is_ok(), "{n_fft} {segments} {k}");
             let largest = limit_without_memory(&problem);
             assert!(of(largest).is_ok() && of(largest + 1).is_err(), "{n_fft} {segments} {k}: {largest}");
@@ -210,7 +212,7 @@ mod tests {
         let problem = PeaksProblem::new(256, 2, 1, 16);
         let provable = provable(&problem, Some(FREE));
         let rows = PeaksProblem { batch: provable, ..problem };
-        let needed = Inputs::memory(&rows.inputs(), provable, 1) + firefly().memory(&rows);
+        let needed = Inputs::memory(&rows.spec().inputs, provable, 1) + firefly().memory(&rows.spec());
         let share = needed as f64 / FREE as f64;
         assert!((0.79..=0.8).contains(&share), "{share}");
     }

@@ -1,7 +1,9 @@
 //! Inputs of a problem: several sets of tensors, made from a seed, in host memory and on a device.
 
+use std::collections::HashMap;
+use std::convert::Infallible;
 use std::f64::consts::TAU;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use burn::tensor::{Device, Tensor, TensorData};
 use firefly_framework::graph::AnyTensor;
@@ -11,6 +13,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use rustfft::num_complex::Complex;
+
+use super::ExpectedRow;
 
 /// Rows of all input sets of a problem, where [`MAX_SETS`] allow: too many for a branch predictor to learn.
 const ROWS: usize = 4096;
@@ -130,6 +134,8 @@ pub struct Inputs {
     tensors: OnceLock<Vec<Vec<Tensor<2>>>>,
     shared_tensors: OnceLock<Vec<AnyTensor>>,
     interleaved: OnceLock<Vec<Vec<Complex<f32>>>>,
+    /// Expected values of a problem by name.
+    expected: Mutex<HashMap<String, Arc<Vec<ExpectedRow>>>>,
 }
 
 impl Inputs {
@@ -152,7 +158,8 @@ impl Inputs {
         device: &Device,
     ) -> Self {
         let (tensors, shared_tensors, interleaved) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Self { specs, rows, seed, sets, shared, device: device.clone(), tensors, shared_tensors, interleaved }
+        let (device, expected) = (device.clone(), Mutex::default());
+        Self { specs, rows, seed, sets, shared, device, tensors, shared_tensors, interleaved, expected }
     }
 
     /// Bytes of the sets in memory: on the host, on the device, and interleaved where there are two parts.
@@ -232,14 +239,6 @@ impl Inputs {
         self.interleaved.get_or_init(|| self.sets.iter().map(interleaved).collect())
     }
 
-    /// The same sets with the first `length` values of each row of the first tensor.
-    pub fn cut(&self, length: usize) -> Self {
-        let long = self.specs[0].row();
-        let cut = |set: &Vec<Vec<f32>>| vec![set[0].chunks(long).flat_map(|row| &row[..length]).copied().collect()];
-        let specs = vec![TensorSpec::new([self.rows, length], self.specs[0].fill)];
-        Self::of(specs, self.rows, self.seed, self.sets.iter().map(cut).collect(), Vec::new(), &self.device)
-    }
-
     /// The same sets with samples as a sound card has them, whole numbers of 16 bits.
     pub fn quantized(&self) -> Self {
         let (min, max) = (i16::MIN.into(), i16::MAX.into());
@@ -248,9 +247,41 @@ impl Inputs {
         Self::of(self.specs.clone(), self.rows, self.seed, sets, self.shared.clone(), &self.device)
     }
 
+    /// The same inputs for another problem, whose expected values are not known.
+    pub fn for_another_problem(self) -> Self {
+        Self { expected: Mutex::default(), ..self }
+    }
+
+    /// Expected values called `name` of every row that is compared, computed once; `row` computes them from set and row.
+    pub fn expected_rows(
+        &self,
+        name: &str,
+        row: impl Fn(usize, usize) -> Vec<Vec<f64>> + Sync,
+    ) -> Arc<Vec<ExpectedRow>> {
+        let expected = |(set, at)| ExpectedRow { set, row: at, tensor: 0, parts: row(set, at) };
+        let compute = || Ok::<_, Infallible>(self.compared_rows().into_par_iter().map(expected).collect());
+        let Ok(rows) = self.expected_values(name, compute);
+        rows
+    }
+
+    /// Expected values called `name`, as `compute` gives them, once.
+    pub fn expected_values<E>(
+        &self,
+        name: &str,
+        compute: impl FnOnce() -> Result<Vec<ExpectedRow>, E>,
+    ) -> Result<Arc<Vec<ExpectedRow>>, E> {
+        let known = || self.expected.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = known().get(name) {
+            return Ok(found.clone());
+        }
+        let computed = Arc::new(compute()?);
+        known().insert(name.into(), computed.clone());
+        Ok(computed)
+    }
+
     /// Input sets and rows that are compared with the reference: all rows of the first set where they are few, a random
     /// sample with the first and the last row where they are many, and one row of each of the other sets.
-    pub fn compared_rows(&self) -> Vec<(usize, usize)> {
+    fn compared_rows(&self) -> Vec<(usize, usize)> {
         let values: usize = self.specs.iter().filter(|spec| !spec.is_shared).map(TensorSpec::row).sum();
         let most = (COMPARED_VALUES / values.max(1)).clamp(MIN_COMPARED_ROWS, MAX_COMPARED_ROWS);
         sampled_rows(self.rows, self.count(), most, self.seed)
@@ -317,15 +348,12 @@ mod tests {
     }
 
     #[test]
-    fn ranks_are_distinct_and_cut_rows_are_the_beginnings_of_rows() {
+    fn ranks_are_distinct() {
         let inputs = inputs(Fill::Ranks, 1);
         let mut sorted = inputs.row(0, 1)[0].clone();
         sorted.sort_by(f64::total_cmp);
         sorted.dedup();
         assert_eq!(sorted.len(), 96);
-        let cut = inputs.cut(64);
-        assert_eq!((cut.count(), cut.host(0)[0].len()), (inputs.count(), 3 * 64));
-        assert_eq!(cut.row(1, 2)[0], &inputs.row(1, 2)[0][..64]);
     }
 
     #[test]

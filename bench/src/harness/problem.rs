@@ -14,48 +14,47 @@ pub const MAX_BYTES: usize = 8 << 30;
 /// Share of the memory that can be taken which a problem may need.
 pub const MEMORY_SHARE: f64 = 0.8;
 
-/// One operation at one size: its parameters, and the shapes and values of its inputs. What is expected of a strategy is
-/// an [`Expectation`](super::verification::Expectation), which the strategy gives with its routine.
+/// One operation at one size. What is expected of a strategy is an [`Expectation`](super::verification::Expectation), which
+/// the strategy gives with its routine.
 pub trait Problem: Clone + Send + Sync + 'static {
+    /// Its parameters, inputs and sizes.
+    fn spec(&self) -> ProblemSpec;
+}
+
+/// Parameters, inputs and sizes of a problem.
+pub struct ProblemSpec {
     /// The parameters that fix the problem.
-    fn parameters(&self) -> ParameterMap;
-
-    /// Checks that a strategy could solve the problem.
-    fn check(&self) -> Result<(), CaseError> {
-        Ok(())
-    }
-
+    pub parameters: ParameterMap,
     /// Rows per call.
-    fn rows(&self) -> usize;
-
+    pub rows: usize,
     /// The input tensors: those that differ from set to set first, then parameters, which do not.
-    fn inputs(&self) -> Vec<TensorSpec>;
-
+    pub inputs: Vec<TensorSpec>,
     /// Bytes of the result of a call.
-    fn output_bytes(&self) -> usize;
+    pub output_bytes: usize,
+    /// Bytes per call that any strategy has to move: of every input and the result, unless it is said.
+    pub useful_bytes: usize,
+    /// Input sets at most.
+    pub max_sets: usize,
+    /// The reason why no strategy could solve the problem, if there is one.
+    pub refused: Option<CaseError>,
+}
 
-    fn max_sets(&self) -> usize {
-        usize::MAX
+impl ProblemSpec {
+    pub fn new(parameters: ParameterMap, rows: usize, inputs: Vec<TensorSpec>, output_bytes: usize) -> Self {
+        let (max_sets, refused) = (usize::MAX, None);
+        let spec = Self { parameters, rows, inputs, output_bytes, useful_bytes: 0, max_sets, refused };
+        Self { useful_bytes: spec.bytes(), ..spec }
     }
 
     /// Bytes of all inputs of a call.
-    fn input_bytes(&self) -> usize {
-        self.inputs().iter().map(TensorSpec::bytes).fold(0, usize::saturating_add)
+    pub fn input_bytes(&self) -> usize {
+        self.inputs.iter().map(TensorSpec::bytes).fold(0, usize::saturating_add)
     }
 
-    /// The size that rates are computed from: every input is read once, and the result written once.
-    fn size(&self) -> WorkSize {
-        WorkSize { rows: self.rows(), useful_bytes: self.input_bytes() + self.output_bytes() }
+    /// Bytes of all inputs of a call and its result.
+    pub fn bytes(&self) -> usize {
+        self.input_bytes().saturating_add(self.output_bytes)
     }
-}
-
-/// Size of a problem.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WorkSize {
-    /// Rows per run.
-    pub rows: usize,
-    /// Bytes per run that any strategy has to move.
-    pub useful_bytes: usize,
 }
 
 /// Reason why a case has no time.
@@ -105,11 +104,12 @@ impl CaseError {
     }
 }
 
-/// Checks that `batch` rows, whose inputs or results take `row_bytes` bytes each, take at most [`MAX_BYTES`].
-pub fn check_batch(batch: usize, row_bytes: usize) -> Result<(), CaseError> {
+/// The reason why `batch` rows, whose inputs or results take `row_bytes` bytes each, are too many: they take more than
+/// [`MAX_BYTES`].
+pub fn too_large(batch: usize, row_bytes: usize) -> Option<CaseError> {
     let most = MAX_BYTES / row_bytes.max(1);
     let refuse = || CaseError::out_of_range("batch", batch, format_args!("at most {most}, for tensors of 8 GiB"));
-    if batch > most { Err(refuse()) } else { Ok(()) }
+    (batch > most).then(refuse)
 }
 
 /// Checks that `needed` bytes fit in memory.

@@ -7,7 +7,7 @@ use firefly_ops::instruction_sets::InstructionSet;
 
 use super::{
     BenchStrategy, CaseError, CaseOutcome, CaseRecord, ExecutionConfig, Inputs, Iterations, Measured, Percentiles,
-    Problem, References, SpeedRatio, Verified, VerifiedCase, WorkSize, check_memory, interleave, is_interrupted,
+    Problem, ProblemSpec, SpeedRatio, Verified, VerifiedCase, WorkSize, check_memory, interleave, is_interrupted,
 };
 
 /// Name of the strategy that copies the input: the speed of others is also given as a fraction of its speed.
@@ -77,44 +77,60 @@ impl<'a, P: Problem> Runner<'a, P> {
 
     /// Records of a problem's cases. `kept` holds the inputs of the previous problem, and afterwards those of this one.
     pub fn run(&self, problem: &P, kept: &mut Option<Inputs>, progress: &StepProgress) -> Vec<CaseRecord> {
-        let outcomes = self.outcomes(problem, kept, progress).unwrap_or_else(|error| {
+        let spec = problem.spec();
+        let parameters = spec.parameters.clone();
+        let is_refused = spec.refused.is_some();
+        let outcomes = self.outcomes(problem, spec, kept, progress).unwrap_or_else(|error| {
             progress.advance(self.steps());
             vec![error.into(); self.configurations.len()]
         });
-        let records = self.configurations.iter().zip(outcomes);
-        records.map(|(configuration, outcome)| self.record(*configuration, problem, outcome)).collect()
+        let record = |(configuration, outcome): (&Configuration, CaseOutcome)| {
+            let (strategy, execution) = self.parts(*configuration);
+            let chosen = || execution.run(|| (strategy.instruction_set)(problem));
+            let forced = forced_set(strategy, execution).map(InstructionSet::name);
+            let is_known = !strategy.takes_instruction_sets || self.setup.device_name.kind().is_host();
+            CaseRecord {
+                problem: parameters.clone(),
+                strategy: format!("{}{}", strategy.name, if configuration.is_control { CONTROL } else { "" }),
+                device: self.setup.device_name.to_string(),
+                instruction_set: forced
+                    .or_else(|| if is_known && !is_refused { chosen() } else { None })
+                    .map(str::to_string),
+                threads: execution.threads(),
+                competes: strategy.competes && !configuration.is_control,
+                outcome,
+            }
+        };
+        self.configurations.iter().zip(outcomes).map(record).collect()
     }
 
     /// Outcomes of all cases, or the reason that they share if the problem has no inputs.
     fn outcomes(
         &self,
         problem: &P,
+        mut spec: ProblemSpec,
         kept: &mut Option<Inputs>,
         progress: &StepProgress,
     ) -> Result<Vec<CaseOutcome>, CaseError> {
         let MeasurementSetup { device, iterations, seed, .. } = self.setup;
         // Inputs that don't fit are dropped before memory for others is allocated.
-        let specs = problem.inputs();
-        let fitting = kept.take().filter(|inputs| inputs.fit(&specs, problem.rows()));
-        problem.check()?;
+        let fitting = kept.take().filter(|inputs| inputs.fit(&spec.inputs, spec.rows));
+        let size = WorkSize { rows: spec.rows, useful_bytes: spec.useful_bytes };
+        if let Some(reason) = spec.refused.take() {
+            return Err(reason);
+        }
         let inputs = match fitting {
-            Some(fitting) => fitting,
+            Some(fitting) => fitting.for_another_problem(),
             None => {
-                let most_sets = (iterations.warmup + iterations.timed).min(problem.max_sets());
-                check_memory(self.memory(problem, most_sets))?;
-                Inputs::generate(specs, problem.rows(), *seed, most_sets, device)
+                let most_sets = (iterations.warmup + iterations.timed).min(spec.max_sets);
+                // On an accelerator, results and temporaries are in device memory, whose size is not known.
+                let is_on_host = self.setup.device_name.kind().is_host();
+                let own = self.strategies.iter().map(|strategy| strategy.memory(&spec)).max().filter(|_| is_on_host);
+                check_memory(Inputs::memory(&spec.inputs, spec.rows, most_sets) + own.unwrap_or(0))?;
+                Inputs::generate(spec.inputs, spec.rows, *seed, most_sets, device)
             }
         };
-        Ok(self.measured(problem, kept.insert(inputs), progress))
-    }
-
-    /// Bytes of host memory that a problem takes: its input sets, and the temporaries of the strategy that takes most. On
-    /// an accelerator, results and temporaries are in device memory, whose size is not known.
-    fn memory(&self, problem: &P, most_sets: usize) -> usize {
-        let inputs = Inputs::memory(&problem.inputs(), problem.rows(), most_sets);
-        let is_on_host = self.setup.device_name.kind().is_host();
-        let needs = self.strategies.iter().map(|strategy| strategy.memory(problem));
-        inputs + needs.max().filter(|_| is_on_host).unwrap_or(0)
+        Ok(self.measured(problem, size, kept.insert(inputs), progress))
     }
 
     /// Cases that a case's speed is given relative to: the baseline and the copy on as many threads, the strategy that
@@ -151,31 +167,13 @@ impl<'a, P: Problem> Runner<'a, P> {
         comparisons
     }
 
-    fn record(&self, configuration: Configuration, problem: &P, outcome: CaseOutcome) -> CaseRecord {
-        let (strategy, execution) = self.parts(configuration);
-        let is_known =
-            (!strategy.takes_instruction_sets || self.setup.device_name.kind().is_host()) && problem.check().is_ok();
-        let chosen = || execution.run(|| (strategy.instruction_set)(problem));
-        let forced = forced_set(strategy, execution).map(InstructionSet::name);
-        CaseRecord {
-            problem: problem.parameters(),
-            strategy: format!("{}{}", strategy.name, if configuration.is_control { CONTROL } else { "" }),
-            device: self.setup.device_name.to_string(),
-            instruction_set: forced.or_else(|| if is_known { chosen() } else { None }).map(str::to_string),
-            threads: execution.threads(),
-            competes: strategy.competes && !configuration.is_control,
-            outcome,
-        }
-    }
-
     fn parts(&self, configuration: Configuration) -> (&BenchStrategy<P>, &ExecutionConfig) {
         (self.strategies[configuration.strategy], &self.setup.executions[configuration.execution])
     }
 
     /// Outcomes of the cases, in their order. Progress advances by [`steps`](Self::steps).
-    fn measured(&self, problem: &P, inputs: &Inputs, progress: &StepProgress) -> Vec<CaseOutcome> {
+    fn measured(&self, problem: &P, size: WorkSize, inputs: &Inputs, progress: &StepProgress) -> Vec<CaseOutcome> {
         let MeasurementSetup { iterations, seed, .. } = *self.setup;
-        let (size, references) = (problem.size(), References::new(inputs));
         let mut outcomes: Vec<Option<CaseOutcome>> = Vec::with_capacity(self.configurations.len());
         let (mut routines, mut passed) = (Vec::new(), Vec::new());
         // Verify each case on its own threads; what fails has its outcome, what passes will be timed.
@@ -185,7 +183,7 @@ impl<'a, P: Problem> Runner<'a, P> {
                 continue;
             }
             let (strategy, execution) = self.parts(configuration);
-            outcomes.push(match execution.run(|| verified(strategy, execution, problem, inputs, &references)) {
+            outcomes.push(match execution.run(|| verified(strategy, execution, problem, inputs)) {
                 Ok(Verified { routine, checksums, verification, useful_bytes, accuracy, traffic, selected }) => {
                     let size = WorkSize { useful_bytes: useful_bytes.unwrap_or(size.useful_bytes), ..size };
                     let sets = checksums.len();
@@ -235,7 +233,6 @@ fn verified<'a, P: Problem>(
     execution: &ExecutionConfig,
     problem: &P,
     inputs: &'a Inputs,
-    references: &References,
 ) -> Result<Verified<'a>, CaseError> {
     if let Some(set) = forced_set(strategy, execution) {
         if set > InstructionSet::detected() {
@@ -245,7 +242,7 @@ fn verified<'a, P: Problem>(
             return Err(CaseError::Unsupported(format!("there is no kernel for {set} at this size")));
         }
     }
-    (strategy.verify)(problem, inputs, references)
+    (strategy.verify)(problem, inputs)
 }
 
 /// The set that a strategy is forced to use.

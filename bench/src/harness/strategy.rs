@@ -1,10 +1,15 @@
-//! Strategies: ways to solve a problem.
+//! Strategies: ways to solve a problem, and the threads and instruction sets that they run on.
 
-use super::{CaseError, Inputs, Problem, References, Verified};
+use std::sync::Arc;
+
+use firefly_ops::instruction_sets::InstructionSet;
+use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
+
+use super::{CaseError, Inputs, Problem, ProblemSpec, Verified};
 
 /// Prepares what is needed once (plans, buffers, tensors on the device of the inputs), then runs every input set and
 /// compares the results with the expected ones. Called on the thread pool that the routine may use.
-pub type Verify<P> = dyn for<'a> Fn(&P, &'a Inputs, &References) -> Result<Verified<'a>, CaseError> + Send + Sync;
+pub type Verify<P> = dyn for<'a> Fn(&P, &'a Inputs) -> Result<Verified<'a>, CaseError> + Send + Sync;
 
 /// Way to solve the problems of a suite, and what a comparison has to take into account.
 pub struct BenchStrategy<P: Problem> {
@@ -35,7 +40,7 @@ impl<P: Problem> BenchStrategy<P> {
     /// A strategy that competes, runs everywhere, and whose instruction set is not known.
     pub fn new<F>(name: &'static str, summary: &'static str, verify: F) -> Self
     where
-        F: for<'a> Fn(&P, &'a Inputs, &References) -> Result<Verified<'a>, CaseError> + Send + Sync + 'static,
+        F: for<'a> Fn(&P, &'a Inputs) -> Result<Verified<'a>, CaseError> + Send + Sync + 'static,
     {
         Self {
             name,
@@ -105,8 +110,65 @@ impl<P: Problem> BenchStrategy<P> {
         self.on_accelerators().without_competing()
     }
 
-    /// Bytes of host memory that it takes beside the input sets of `problem`, where the device is a host.
-    pub fn memory(&self, problem: &P) -> usize {
-        self.temporaries * (problem.input_bytes() + problem.output_bytes())
+    /// Bytes of host memory that it takes beside the input sets of a problem, where the device is a host.
+    pub fn memory(&self, spec: &ProblemSpec) -> usize {
+        self.temporaries * spec.bytes()
+    }
+}
+
+/// Host threads, and the instruction set that Firefly's kernels are forced to use, if any.
+#[derive(Debug, Clone)]
+pub struct ExecutionConfig {
+    pool: Arc<ThreadPool>,
+    /// The set that kernels are forced to use.
+    pub forced: Option<InstructionSet>,
+}
+
+impl ExecutionConfig {
+    /// Every combination of `threads` and `sets`, those with the same threads next to each other. Without sets, kernels
+    /// choose their own.
+    ///
+    /// # Errors
+    /// [`ThreadPoolBuildError`] if threads can't be started.
+    pub fn all(threads: &[usize], sets: Option<&[InstructionSet]>) -> Result<Vec<Self>, ThreadPoolBuildError> {
+        let sets: Vec<Option<InstructionSet>> =
+            sets.map_or_else(|| vec![None], |sets| sets.iter().copied().map(Some).collect());
+        let mut executions = Vec::new();
+        for &threads in threads {
+            let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
+            let pool = Arc::new(pool);
+            executions.extend(sets.iter().map(|&forced| Self { pool: pool.clone(), forced }));
+        }
+        Ok(executions)
+    }
+
+    /// Number of threads.
+    pub fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// Runs `body` on one of the threads.
+    pub fn run<R: Send>(&self, body: impl FnOnce() -> R + Send) -> R {
+        self.pool.install(|| match self.forced {
+            Some(set) => set.force(body),
+            None => body(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_configuration_has_its_threads_and_its_set() {
+        let sets = [InstructionSet::detected(), InstructionSet::Portable];
+        let executions = ExecutionConfig::all(&[1, 3], Some(&sets)).unwrap();
+        assert_eq!(executions.iter().map(ExecutionConfig::threads).collect::<Vec<_>>(), [1, 1, 3, 3]);
+        assert_eq!(executions[3].run(|| (InstructionSet::current(), rayon::current_num_threads())), {
+            (InstructionSet::Portable, 3)
+        });
+        let free = ExecutionConfig::all(&[2], None).unwrap();
+        assert_eq!((free.len(), free[0].run(InstructionSet::current)), (1, InstructionSet::detected()));
     }
 }

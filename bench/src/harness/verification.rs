@@ -1,11 +1,8 @@
 //! Verification: what a strategy has to prove before it is timed.
 
-use std::collections::HashMap;
-use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use anyhow::{Result, anyhow, ensure};
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{CaseError, Inputs, Output, PhaseTraffic, RankedRow, Routine, relative};
@@ -83,42 +80,6 @@ pub struct ExpectedRow {
     /// Values of the row in each of the following tensors: of complex ones real and imaginary parts, of peaks the power
     /// of every bin.
     pub parts: Vec<Vec<f64>>,
-}
-
-/// Rows that are compared, and expected values, computed once per name.
-pub struct References {
-    places: Vec<(usize, usize)>,
-    computed: Mutex<HashMap<String, Arc<Vec<ExpectedRow>>>>,
-}
-
-impl References {
-    /// The rows of `inputs` that are compared; nothing is computed yet.
-    pub fn new(inputs: &Inputs) -> Self {
-        Self { places: inputs.compared_rows(), computed: Mutex::default() }
-    }
-
-    /// Expected values called `name` of every row that is compared; `row` computes them from set and row.
-    pub fn rows(&self, name: &str, row: impl Fn(usize, usize) -> Vec<Vec<f64>> + Sync) -> Arc<Vec<ExpectedRow>> {
-        let expected = |&(set, at): &(usize, usize)| ExpectedRow { set, row: at, tensor: 0, parts: row(set, at) };
-        let computed = self.whole(name, || Ok::<_, Infallible>(self.places.par_iter().map(expected).collect()));
-        let Ok(computed) = computed;
-        computed
-    }
-
-    /// Expected values called `name`, as `compute` gives them.
-    pub fn whole<E>(
-        &self,
-        name: &str,
-        compute: impl FnOnce() -> Result<Vec<ExpectedRow>, E>,
-    ) -> Result<Arc<Vec<ExpectedRow>>, E> {
-        let known = || self.computed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = known().get(name) {
-            return Ok(found.clone());
-        }
-        let computed = Arc::new(compute()?);
-        known().insert(name.into(), computed.clone());
-        Ok(computed)
-    }
 }
 
 /// Whole tensors of a set, as rows of their own.

@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
-use firefly_app::table::{Align, TextTable};
+use firefly_app::table::TextTable;
 
+use super::columns::Columns;
 use super::schema::BenchReport;
+use super::terminal::of;
 use crate::harness::{CaseOutcome, CaseRecord, DERIVED, Percentiles};
 use firefly_app::number::{duration, duration_range, significant, whole};
 
@@ -41,34 +43,26 @@ impl ReportChanges {
     /// Compares two reports. A case is slower if its median is by more than the share `threshold` and the spreads, from
     /// p10 to p90, don't overlap. `changed_only` leaves unchanged cases out of the table.
     pub fn new(before: &BenchReport, after: &BenchReport, threshold: f64, changed_only: bool) -> Self {
-        let mut table = TextTable::default()
-            .column("", Align::Left)
-            .grouped(1)
-            .columns(["case"], Align::Left)
-            .column("before", Align::Right)
-            .wide("before: p10 – p90", Align::Right)
-            .column("after", Align::Right)
-            .wide("after: p10 – p90", Align::Right)
-            .optional("after / before", Align::Right, 1)
-            .column("change", Align::Left);
-        let mut changes = Vec::new();
         // Keys as text are unique in a report.
         let [earlier, later] = [before, after].map(|report| {
             report.cases.iter().map(|case| (case.label(), case)).collect::<HashMap<String, &CaseRecord>>()
         });
-        for case in &after.cases {
-            let Some(earlier) = earlier.get(&case.label()) else { continue };
-            let change = change(&earlier.outcome, &case.outcome, threshold);
-            changes.push(change);
-            if !(changed_only && matches!(change, CaseChange::Same | CaseChange::Neither)) {
-                table.row(row(case, earlier, change));
-            }
-        }
+        let both = after.cases.iter().filter_map(|case| {
+            let earlier = *earlier.get(&case.label())?;
+            Some((change(&earlier.outcome, &case.outcome, threshold), earlier, case))
+        });
+        let both: Vec<_> = both.collect();
+        let is_shown = |change| !(changed_only && matches!(change, CaseChange::Same | CaseChange::Neither));
         let only = |report: &BenchReport, others: &HashMap<String, &CaseRecord>| -> Vec<String> {
             report.cases.iter().map(CaseRecord::label).filter(|label| !others.contains_key(label)).collect()
         };
-        let (only_before, only_after) = (only(before, &later), only(after, &earlier));
-        Self { table, only_before, only_after, changes, threshold }
+        Self {
+            table: table(both.iter().filter(|(change, ..)| is_shown(*change))),
+            only_before: only(before, &later),
+            only_after: only(after, &earlier),
+            changes: both.iter().map(|(change, ..)| *change).collect(),
+            threshold,
+        }
     }
 
     /// Whether a case got slower or is no longer measured.
@@ -121,35 +115,35 @@ fn change(before: &CaseOutcome, after: &CaseOutcome, threshold: f64) -> CaseChan
     }
 }
 
-fn row(case: &CaseRecord, earlier: &CaseRecord, change: CaseChange) -> [String; 8] {
+/// Table with a row per change from an earlier to a later case.
+fn table<'a>(changes: impl Iterator<Item = &'a (CaseChange, &'a CaseRecord, &'a CaseRecord)>) -> TextTable {
     let time = |case: &CaseRecord| match &case.outcome {
         CaseOutcome::Measured(measured) => duration(measured.time_ns.median),
         CaseOutcome::Bounded(limit) => whole(limit.batch),
         CaseOutcome::Failed { .. } => "failed".into(),
         CaseOutcome::Unsupported { .. } => "unsupported".into(),
     };
-    let spread = |case: &CaseRecord| {
-        case.measured().map(|found| duration_range(found.time_ns.p10, found.time_ns.p90)).unwrap_or_default()
+    let spread = of(|found| Some(duration_range(found.time_ns.p10, found.time_ns.p90)));
+    let ratio = |earlier: &CaseRecord, case: &CaseRecord| {
+        Some(significant(case.measured()?.time_ns.median / earlier.measured()?.time_ns.median, 3))
     };
-    let both = earlier.measured().zip(case.measured());
-    let ratio = both.map(|(before, after)| significant(after.time_ns.median / before.time_ns.median, 3));
-    let change = match change {
-        CaseChange::Slower => "SLOWER",
-        CaseChange::Lost => "LOST",
-        CaseChange::Faster => "faster",
-        CaseChange::Won => "won",
-        CaseChange::Same | CaseChange::Neither => "",
-    };
-    [
-        case.problem.without(&DERIVED).to_string(),
-        case.configuration(),
-        time(earlier),
-        spread(earlier),
-        time(case),
-        spread(case),
-        ratio.unwrap_or_default(),
-        change.into(),
-    ]
+    Columns::<(CaseChange, &CaseRecord, &CaseRecord)>::new()
+        .word("", |(.., case)| case.problem.without(&DERIVED).to_string())
+        .grouped()
+        .word("case", |(.., case)| case.configuration())
+        .number("before", |(_, earlier, _)| time(earlier))
+        .wide("before: p10 – p90", |(_, earlier, _)| spread(earlier))
+        .number("after", |(.., case)| time(case))
+        .wide("after: p10 – p90", |(.., case)| spread(case))
+        .optional("after / before", 1, |(_, earlier, case)| ratio(earlier, case).unwrap_or_default())
+        .word("change", |(change, ..)| match change {
+            CaseChange::Slower => "SLOWER".into(),
+            CaseChange::Lost => "LOST".into(),
+            CaseChange::Faster => "faster".into(),
+            CaseChange::Won => "won".into(),
+            CaseChange::Same | CaseChange::Neither => String::new(),
+        })
+        .table(changes)
 }
 
 /// Differences that make times incomparable.

@@ -57,57 +57,47 @@ fn crossover(common: ParameterMap, mut group: Vec<(u64, &CaseRecord)>) -> Option
     group.sort_by_key(|(size, _)| *size);
     let names: Vec<String> = distinct(group.iter().map(|(_, case)| name(case)));
     let sizes: Vec<&[(u64, &CaseRecord)]> = group.chunk_by(|a, b| a.0 == b.0).collect();
-    let find = |cases: &[(u64, &CaseRecord)], wanted: &str| {
-        cases.iter().find(|(_, case)| name(case) == wanted).map(|(_, case)| (*case).clone())
-    };
+    let find =
+        |at: usize, place: usize| sizes[at].iter().map(|(_, case)| *case).find(|case| name(case) == names[place]);
     // The strategy whose calls a strategy makes at a size, if that one was measured there.
-    let original = |cases: &[(u64, &CaseRecord)], wanted: &str| {
-        let case = find(cases, wanted)?;
+    let original = |at: usize, place: usize| {
+        let case = find(at, place)?;
         let same_as = case.measured()?.selected.as_ref()?.same_as.as_ref()?;
         // Of a strategy whose instruction set is not known, any will do.
         let is_original = |other: &CaseRecord| {
             let same_set = case.instruction_set.is_none() || other.instruction_set == case.instruction_set;
             other.strategy == *same_as && same_set
         };
-        cases.iter().find(|(_, other)| is_original(other)).map(|(_, other)| self::name(other))
+        let (_, other) = sizes[at].iter().find(|(_, other)| is_original(other))?;
+        names.iter().position(|known| *known == name(other))
     };
-    // Merge strategies that make the calls of one other at every size.
-    let mut strategies: Vec<(String, Vec<String>)> = names.iter().map(|name| (name.clone(), Vec::new())).collect();
-    for name in &names {
-        let present = || sizes.iter().filter(|cases| find(cases, name).is_some());
-        let mut originals: Vec<Option<String>> = present().map(|cases| original(cases, name)).collect();
-        originals.dedup();
-        let [Some(merged)] = &originals[..] else { continue };
-        strategies.retain(|(other, _)| other != name);
-        if let Some((_, others)) = strategies.iter_mut().find(|(other, _)| other == merged) {
-            others.push(name.clone());
-        }
-    }
-    let rows: Vec<SizeRow> = sizes
-        .iter()
-        .filter_map(|cases| {
-            let time = |name: &String| find(cases, name)?.measured().map(|measured| measured.time_ns);
-            let times: Vec<Option<Percentiles>> = strategies.iter().map(|(name, _)| time(name)).collect();
-            let competes = |name: &str| find(cases, name).is_some_and(|case| case.competes);
-            let any = strategies.iter().any(|(name, _)| competes(name));
-            let own = |place: &usize| {
-                let name = &strategies[*place].0;
-                original(cases, name).is_none() && (!any || competes(name))
-            };
-            Some(SizeRow { size: cases[0].0, fastest: fastest(&times, own)?, times })
-        })
-        .collect();
+    // The one other whose calls a strategy makes at every size, which it is merged with.
+    let merged = |place: usize| {
+        let present = (0..sizes.len()).filter(|&at| find(at, place).is_some());
+        let originals = distinct(present.map(|at| original(at, place)));
+        if let [original] = originals[..] { original } else { None }
+    };
+    let all = 0..names.len();
+    let kept: Vec<usize> = all.clone().filter(|place| merged(*place).is_none()).collect();
+    let competes = |at: usize, place: usize| find(at, place).is_some_and(|case| case.competes);
+    let row = |at: usize| {
+        let time = |place: &usize| find(at, *place)?.measured().map(|measured| measured.time_ns);
+        let times: Vec<Option<Percentiles>> = kept.iter().map(time).collect();
+        let any = kept.iter().any(|place| competes(at, *place));
+        let own = |column: &usize| original(at, kept[*column]).is_none() && (!any || competes(at, kept[*column]));
+        Some(SizeRow { size: sizes[at][0].0, fastest: fastest(&times, own)?, times })
+    };
+    let rows: Vec<SizeRow> = (0..sizes.len()).filter_map(row).collect();
     let is_contest = rows.len() > 1 && rows.iter().any(|row| row.fastest.lead.is_some());
-    let title = |(name, others): (String, Vec<String>)| match others.is_empty() {
-        true => name,
-        false => format!("{name} = {}", others.join(" = ")),
+    let title = |&place: &usize| {
+        let others = all.clone().filter(|other| merged(*other) == Some(place));
+        [place].into_iter().chain(others).map(|place| names[place].as_str()).collect::<Vec<_>>().join(" = ")
     };
-    let competes = |name: &String| sizes.iter().any(|cases| find(cases, name).is_some_and(|case| case.competes));
-    let (competing, apart): (Vec<&String>, Vec<&String>) =
-        strategies.iter().map(|(name, _)| name).partition(|name| competes(name));
-    let bare = |name: &&String| without_sets(name).concat();
-    let apart = if competing.is_empty() { Vec::new() } else { apart.iter().map(bare).collect() };
-    is_contest.then(|| Crossover { common, strategies: strategies.into_iter().map(title).collect(), apart, rows })
+    let ever_competes = |place: usize| (0..sizes.len()).any(|at| competes(at, place));
+    let apart = kept.iter().filter(|place| !ever_competes(**place)).map(|place| without_sets(&names[*place]).concat());
+    let apart: Vec<String> = apart.collect();
+    let apart = if apart.len() == kept.len() { Vec::new() } else { apart };
+    is_contest.then(|| Crossover { common, strategies: kept.iter().map(title).collect(), apart, rows })
 }
 
 /// The fastest of the strategies that make calls of their own, as `own` says of a position.

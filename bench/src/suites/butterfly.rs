@@ -23,7 +23,7 @@ use crate::baselines::copy;
 use crate::baselines::transforms::{Placement, instruction_set};
 use crate::harness::{
     BY_DEVICE_CLOCK, BenchStrategy, Calls, CaseError, CaseRecord, Expectation, Fill, Inputs, NumberRange, ParameterMap,
-    Problem, QUEUED, References, TensorRoutine, TensorSpec, check, check_batch, floats, numbers, tolerance,
+    Problem, ProblemSpec, QUEUED, TensorRoutine, TensorSpec, check, floats, numbers, tolerance, too_large,
     whole_tensors, widened,
 };
 
@@ -118,28 +118,17 @@ impl ButterflyProblem {
 }
 
 impl Problem for ButterflyProblem {
-    fn parameters(&self) -> ParameterMap {
-        ParameterMap::default().with("n", self.n).with("batch", self.batch).with("open", self.open)
-    }
-
-    fn check(&self) -> Result<(), CaseError> {
-        if !(self.n.is_power_of_two() && (MIN_N_FFT..=MAX_N_FFT).contains(&self.n)) {
-            let expected = format!("a power of two from {MIN_N_FFT} to {MAX_N_FFT}");
-            return Err(CaseError::out_of_range("n", self.n, expected));
-        }
-        check_batch(self.batch, 2 * self.n * size_of::<f32>())
-    }
-
-    fn rows(&self) -> usize {
-        self.batch
-    }
-
-    fn inputs(&self) -> Vec<TensorSpec> {
-        vec![TensorSpec::new([self.batch, self.n], Fill::Noise); 2]
-    }
-
-    fn output_bytes(&self) -> usize {
-        self.input_bytes()
+    fn spec(&self) -> ProblemSpec {
+        let Self { n, batch, open } = *self;
+        let parameters = ParameterMap::default().with("n", n).with("batch", batch).with("open", open);
+        let inputs = vec![TensorSpec::new([batch, n], Fill::Noise); 2];
+        let row = 2 * n * size_of::<f32>();
+        let refused = if n.is_power_of_two() && (MIN_N_FFT..=MAX_N_FFT).contains(&n) {
+            too_large(batch, row)
+        } else {
+            Some(CaseError::out_of_range("n", n, format_args!("a power of two from {MIN_N_FFT} to {MAX_N_FFT}")))
+        };
+        ProblemSpec { refused, ..ProblemSpec::new(parameters, batch, inputs, batch.saturating_mul(row)) }
     }
 }
 
@@ -217,13 +206,13 @@ impl Operation for ButterflyProblem {
         [twiddles].into_iter().chain(gates).map(|data| AnyTensor::from_data(data, inputs.device())).collect()
     }
 
-    fn expected(&self, form: Coefficients, inputs: &Inputs, references: &References) -> Result<Expectation, CaseError> {
+    fn expected(&self, form: Coefficients, inputs: &Inputs) -> Result<Expectation, CaseError> {
         if form == Coefficients::Exact {
             // The exact transform has exact twiddles, not those rounded to f32.
-            return self.fft().expected((), inputs, references);
+            return self.fft().expected((), inputs);
         }
         let (twiddles, gates) = self.wide_coefficients(form, inputs.seed);
-        let rows = references.rows(&format!("{form:?}"), |set, row| {
+        let rows = inputs.expected_rows(&format!("{form:?}"), |set, row| {
             split(&gated_butterfly(&joined(&inputs.row(set, row)), &twiddles, gates.as_deref()))
         });
         Ok(Expectation::of_rows(rows, [2, self.batch, self.n], tolerance(self.n)))
@@ -235,7 +224,6 @@ impl Operation for ButterflyProblem {
         form: Coefficients,
         weights: &[Vec<f32>],
         inputs: &Inputs,
-        references: &References,
     ) -> Result<Expectation, CaseError> {
         let (twiddles, gates) = self.wide_coefficients(form, inputs.seed);
         let of_row = |row: usize| {
@@ -260,7 +248,7 @@ impl Operation for ButterflyProblem {
             let gradients = (0..self.batch).into_par_iter().map(of_row).reduce(nothing, sum);
             Ok::<_, CaseError>(whole_tensors(0, gradients).collect())
         };
-        let rows = references.whole("gradients", whole)?;
+        let rows = inputs.expected_values("gradients", whole)?;
         Ok(Expectation::of_tensors(rows, self.batch, TOLERANCES * tolerance(self.n)))
     }
 }
@@ -270,7 +258,7 @@ fn from_host() -> BenchStrategy<ButterflyProblem> {
     BenchStrategy::new(
         "firefly-host",
         "the same as firefly, from host memory to host memory",
-        |problem: &ButterflyProblem, inputs, references| {
+        |problem: &ButterflyProblem, inputs| {
             let form = Coefficients::Exact;
             let function = problem.function(form, &TensorKind::of_floats(inputs.device(), false));
             let extra = problem.extra_operands(form, inputs);
@@ -279,7 +267,7 @@ fn from_host() -> BenchStrategy<ButterflyProblem> {
                 function([uploaded, extra.clone()].concat())
             };
             let routine = TensorRoutine::new(inputs.device(), Ok, transform).reading_back();
-            check(routine, &problem.expected(form, inputs, references)?, inputs)
+            check(routine, &problem.expected(form, inputs)?, inputs)
         },
     )
     .on_accelerators()
@@ -291,8 +279,8 @@ fn of_library(
     summary: &'static str,
     library: BenchStrategy<FftProblem>,
 ) -> BenchStrategy<ButterflyProblem> {
-    BenchStrategy::new(name, summary, move |problem: &ButterflyProblem, inputs, references| {
-        (library.verify)(&problem.fft(), inputs, references)
+    BenchStrategy::new(name, summary, move |problem: &ButterflyProblem, inputs| {
+        (library.verify)(&problem.fft(), inputs)
     })
 }
 
@@ -302,7 +290,7 @@ mod tests {
 
     #[test]
     fn parameters_out_of_range_are_errors() {
-        let reason = |n, batch| ButterflyProblem { n, batch, open: 0.5 }.check().unwrap_err().to_string();
+        let reason = |n, batch| ButterflyProblem { n, batch, open: 0.5 }.spec().refused.unwrap().to_string();
         assert_eq!(reason(12, 1), "n is 12, but must be a power of two from 8 to 65536");
         assert!(reason(131_072, 1).contains("65536"));
         assert!(reason(1024, 1 << 21).contains("at most 1048576"));

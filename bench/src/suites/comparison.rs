@@ -200,7 +200,7 @@ impl<P: Problem> Comparison<'_, P> {
         let mut cases = Vec::new();
         let mut recorded = Instant::now();
         for problem in &self.problems {
-            let parameters = problem.parameters();
+            let parameters = problem.spec().parameters;
             let shown: Vec<String> =
                 self.columns.iter().map(|name| format!("{name} {}", parameters.shown(name))).collect();
             progress.set_message(shown.join(", "));

@@ -23,8 +23,8 @@ use crate::baselines::copy;
 use crate::baselines::transforms::{Placement, complex_rows, half_spectra, instruction_set, real_rows};
 use crate::harness::{
     BY_DEVICE_CLOCK, BenchStrategy, Calls, CaseError, CaseRecord, Expectation, Fill, Inputs, NumberRange, ParameterMap,
-    Problem, QUEUED, References, TensorRoutine, TensorSpec, check, check_batch, distinct, floats, name_of, numbers,
-    tolerance, whole, widened,
+    Problem, ProblemSpec, QUEUED, TensorRoutine, TensorSpec, check, distinct, floats, name_of, numbers, tolerance,
+    too_large, whole, widened,
 };
 
 /// Options of `fft`.
@@ -71,7 +71,7 @@ impl FftArgs {
 /// Runs the grid that `arguments` describe, and prints the table to `out`.
 pub fn run(arguments: &FftArgs, out: &mut dyn Write) -> Result<Vec<CaseRecord>> {
     let problems = arguments.problems();
-    let of_problems = |name| distinct(problems.iter().map(|problem| problem.parameters().shown(name)));
+    let of_problems = |name| distinct(problems.iter().map(|problem| problem.spec().parameters.shown(name)));
     let batches: Vec<usize> = distinct(problems.iter().map(|problem| problem.batch));
     let comparison = Comparison {
         command: "fft",
@@ -243,32 +243,20 @@ impl FftProblem {
 }
 
 impl Problem for FftProblem {
-    fn parameters(&self) -> ParameterMap {
-        ParameterMap::default()
+    /// Noise; along the last dimension of half spectra, bins that a real spectrum has no imaginary part at have none.
+    fn spec(&self) -> ProblemSpec {
+        let parameters = ParameterMap::default()
             .with("values", name_of(&FftValues::NAMED, &self.values))
             .with("direction", name_of(&DIRECTIONS, &self.direction))
             .with("n", self.shape.to_string())
-            .with("batch", self.batch)
-    }
-
-    fn check(&self) -> Result<(), CaseError> {
-        check_batch(self.batch, self.input().bytes().max(self.output().bytes()))
-    }
-
-    fn rows(&self) -> usize {
-        self.batch
-    }
-
-    /// Noise; along the last dimension of half spectra, bins that a real spectrum has no imaginary part at have none.
-    fn inputs(&self) -> Vec<TensorSpec> {
+            .with("batch", self.batch);
         let is_half = self.values == FftValues::Real && self.direction == Direction::Inverse;
         let imaginary = if is_half { Fill::HalfSpectrum { n: self.shape.last() } } else { Fill::Noise };
-        let fills = [Fill::Noise, imaginary];
-        fills[..self.input().parts].iter().map(|fill| TensorSpec::new(self.input_dims(), *fill)).collect()
-    }
-
-    fn output_bytes(&self) -> usize {
-        self.batch * self.output().bytes()
+        let (input, output, fills) = (self.input(), self.output().bytes(), [Fill::Noise, imaginary]);
+        let inputs = fills[..input.parts].iter().map(|fill| TensorSpec::new(self.input_dims(), *fill)).collect();
+        let refused = too_large(self.batch, input.bytes().max(output));
+        let spec = ProblemSpec::new(parameters, self.batch, inputs, self.batch.saturating_mul(output));
+        ProblemSpec { refused, ..spec }
     }
 }
 
@@ -304,22 +292,16 @@ impl Operation for FftProblem {
         }
     }
 
-    fn expected(&self, _form: (), inputs: &Inputs, references: &References) -> Result<Expectation, CaseError> {
-        let rows = references.rows("transform", |set, row| self.definition().output(&inputs.row(set, row)));
+    fn expected(&self, _form: (), inputs: &Inputs) -> Result<Expectation, CaseError> {
+        let rows = inputs.expected_rows("transform", |set, row| self.definition().output(&inputs.row(set, row)));
         let size = self.output();
         Ok(Expectation::of_rows(rows, [size.parts, self.batch, size.len], tolerance(self.shape.points())))
     }
 
     /// The transform is linear: its gradient does not depend on the input.
-    fn expected_gradients(
-        &self,
-        _form: (),
-        weights: &[Vec<f32>],
-        _inputs: &Inputs,
-        references: &References,
-    ) -> Result<Expectation, CaseError> {
+    fn expected_gradients(&self, _form: (), weights: &[Vec<f32>], inputs: &Inputs) -> Result<Expectation, CaseError> {
         let (width, size) = (self.output().len, self.input());
-        let rows = references.rows("gradient", |_, row| {
+        let rows = inputs.expected_rows("gradient", |_, row| {
             let part = |part: &Vec<f32>| widened(&part[row * width..][..width]);
             self.definition().gradient(&weights.iter().map(part).collect())
         });
@@ -363,13 +345,13 @@ fn in_place() -> BenchStrategy<FftProblem> {
     BenchStrategy::new(
         "firefly-in-place",
         "Firefly's transform of a tensor that is given away: complex rows on the host in place",
-        |problem: &FftProblem, inputs, references| {
+        |problem: &FftProblem, inputs| {
             let device = inputs.device();
             let kind = TensorKind::of_floats(device, false);
             let copy = |part: AnyTensor| AnyTensor::from_data(part.into_data(), device);
             let copies = move |set| Ok(inputs.operands(set)?.into_iter().map(copy).collect());
             let routine = TensorRoutine::new(device, copies, problem.function((), &kind)).with_input_made_ahead();
-            check(routine, &problem.expected((), inputs, references)?, inputs)
+            check(routine, &problem.expected((), inputs)?, inputs)
         },
     )
     .with_forced_sets(|_| Some(InstructionSet::current().name()))
@@ -383,9 +365,9 @@ pub fn rustfft(placement: Placement) -> BenchStrategy<FftProblem> {
         }
         Placement::OutOfPlace => placement.strategy(),
     };
-    BenchStrategy::new(name, summary, move |problem: &FftProblem, inputs, references| {
+    BenchStrategy::new(name, summary, move |problem: &FftProblem, inputs| {
         let (shape, direction) = ([problem.batch, problem.shape.last()], problem.direction);
-        let expectation = problem.expected((), inputs, references)?;
+        let expectation = problem.expected((), inputs)?;
         let is_row = problem.shape.dims().len() == 1;
         match (problem.values, placement, direction) {
             (FftValues::Complex, ..) if is_row => {
@@ -406,30 +388,26 @@ pub fn rustfft(placement: Placement) -> BenchStrategy<FftProblem> {
 
 /// Burn's own transforms: rows of a power of two, complex ones forward only.
 pub fn burn_signal() -> BenchStrategy<FftProblem> {
-    BenchStrategy::new(
-        "burn-signal",
-        "Burn's own cfft, rfft or irfft on the device",
-        |problem: &FftProblem, inputs, references| {
-            let (n, values) = (problem.shape.last(), problem.values);
-            let is_inverse = problem.direction == Direction::Inverse;
-            if problem.shape.dims().len() > 1 || !n.is_power_of_two() || (values == FftValues::Complex && is_inverse) {
-                return Err(CaseError::no_transform("burn-signal"));
-            }
-            let sets = inputs.tensors();
-            let call = move |parts: &Vec<Tensor<2>>| {
-                let (re, im) = (parts[0].clone(), parts.get(1).cloned());
-                Ok(match (values, im) {
-                    (FftValues::Complex, Some(im)) => <[_; 2]>::from(cfft(re, im, 1, None)).to_vec(),
-                    (FftValues::Real, Some(im)) => vec![burn_irfft(re, im, 1, Some(n))],
-                    (_, None) => <[_; 2]>::from(burn_rfft(re, 1, None)).to_vec(),
-                })
-            };
-            // Burn divides inverse transforms by n.
-            let scale = if is_inverse { n as f64 } else { 1.0 };
-            let routine = TensorRoutine::new(inputs.device(), move |set: usize| Ok(&sets[set]), call);
-            check(routine, &Expectation { scale, ..problem.expected((), inputs, references)? }, inputs)
-        },
-    )
+    BenchStrategy::new("burn-signal", "Burn's own cfft, rfft or irfft on the device", |problem: &FftProblem, inputs| {
+        let (n, values) = (problem.shape.last(), problem.values);
+        let is_inverse = problem.direction == Direction::Inverse;
+        if problem.shape.dims().len() > 1 || !n.is_power_of_two() || (values == FftValues::Complex && is_inverse) {
+            return Err(CaseError::no_transform("burn-signal"));
+        }
+        let sets = inputs.tensors();
+        let call = move |parts: &Vec<Tensor<2>>| {
+            let (re, im) = (parts[0].clone(), parts.get(1).cloned());
+            Ok(match (values, im) {
+                (FftValues::Complex, Some(im)) => <[_; 2]>::from(cfft(re, im, 1, None)).to_vec(),
+                (FftValues::Real, Some(im)) => vec![burn_irfft(re, im, 1, Some(n))],
+                (_, None) => <[_; 2]>::from(burn_rfft(re, 1, None)).to_vec(),
+            })
+        };
+        // Burn divides inverse transforms by n.
+        let scale = if is_inverse { n as f64 } else { 1.0 };
+        let routine = TensorRoutine::new(inputs.device(), move |set: usize| Ok(&sets[set]), call);
+        check(routine, &Expectation { scale, ..problem.expected((), inputs)? }, inputs)
+    })
 }
 
 #[cfg(test)]
@@ -478,10 +456,10 @@ mod tests {
         let problems = problems(&[&["--n", "8,3x5", "--batch", "1,2"][..], &both].concat());
         assert_eq!(problems.len(), 16);
         let real = &problems[15];
-        assert_eq!(real.parameters().to_string(), "values real, direction inverse, n 3x5, batch 2");
+        assert_eq!(real.spec().parameters.to_string(), "values real, direction inverse, n 3x5, batch 2");
         assert_eq!((real.input(), real.output()), (RowSize { parts: 2, len: 9 }, RowSize { parts: 1, len: 15 }));
         assert_eq!(real.input_dims(), [2, 3, 3]);
-        assert_eq!(real.size().useful_bytes, 2 * (2 * 9 + 15) * 4);
+        assert_eq!(real.spec().useful_bytes, 2 * (2 * 9 + 15) * 4);
     }
 
     #[test]
@@ -494,6 +472,6 @@ mod tests {
     #[test]
     fn values_that_take_too_much_memory_are_refused() {
         let problem = &problems(&["--values", "complex", "--n", "1024", "--batch", "2097152"])[0];
-        assert!(problem.check().unwrap_err().to_string().contains("at most 1048576"));
+        assert!(problem.spec().refused.unwrap().to_string().contains("at most 1048576"));
     }
 }

@@ -61,23 +61,20 @@ impl PeaksModel {
             validate_n_fft("stock", "n_fft", problem.options.n_fft).map_err(refuse)?;
         }
         let input = [Input::new("signal", [problem.batch, problem.frame()])];
-        let exact = problem.config();
-        let learned = Self::learned(problem);
-        let pair = |peaks: Peaks<2>| (peaks.bins, peaks.power);
-        match self {
-            Self::WelchPeaks => capture(&input, |signal: Tensor<2>, device: &Device| {
-                exact.try_init(device).and_then(|model| model.try_forward(signal)).map(pair)
-            }),
-            Self::WelchPsd => capture(&input, |signal: Tensor<2>, device: &Device| {
-                exact.try_init(device).and_then(|model| model.try_psd(signal))
-            }),
-            Self::Learned => capture(&input, |signal: Tensor<2>, device: &Device| {
-                learned.try_init(device).and_then(|model| model.try_forward(signal, &model.hard_gates())).map(pair)
-            }),
-            Self::Stock(formulation) => capture(&input, |signal: Tensor<2>, device: &Device| {
-                StockWelchPeaks::new(&exact, formulation, device).map(|model| pair(model.forward(signal)))
-            }),
-        }
+        let pair = |peaks: Peaks<2>| vec![peaks.bins.into(), peaks.power.into()];
+        capture(&input, |signal: Tensor<2>, device: &Device| -> Result<Vec<AnyTensor>, ArgumentError> {
+            Ok(match self {
+                Self::WelchPeaks => pair(problem.exact_model(device)?.try_forward(signal)?),
+                Self::WelchPsd => vec![problem.exact_model(device)?.try_psd(signal)?.into()],
+                Self::Learned => {
+                    let model = Self::learned(problem).try_init(device)?;
+                    pair(model.try_forward(signal, &model.hard_gates())?)
+                }
+                Self::Stock(formulation) => {
+                    pair(StockWelchPeaks::new(&problem.config(), formulation, device)?.forward(signal))
+                }
+            })
+        })
     }
 }
 

@@ -11,8 +11,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::harness::{
-    BenchStrategy, Calls, CaseError, Expectation, Inputs, Problem, References, TensorRoutine, check, floats, gradients,
-    with_values,
+    BenchStrategy, Calls, CaseError, Expectation, Inputs, Problem, TensorRoutine, check, floats, gradients, with_values,
 };
 
 /// Function of the operands of an input set.
@@ -48,7 +47,7 @@ pub trait Operation: Problem {
     }
 
     /// What is expected of the result.
-    fn expected(&self, form: Self::Form, inputs: &Inputs, references: &References) -> Result<Expectation, CaseError>;
+    fn expected(&self, form: Self::Form, inputs: &Inputs) -> Result<Expectation, CaseError>;
 
     /// What is expected of the gradients of Σ `weights` · result in all operands of the first set.
     fn expected_gradients(
@@ -56,7 +55,6 @@ pub trait Operation: Problem {
         form: Self::Form,
         weights: &[Vec<f32>],
         inputs: &Inputs,
-        references: &References,
     ) -> Result<Expectation, CaseError>;
 }
 
@@ -76,20 +74,20 @@ pub fn calls<P: Operation>(
     pass: Pass,
     calls: Calls,
 ) -> BenchStrategy<P> {
-    let strategy = BenchStrategy::new(name, summary, move |problem: &P, inputs, references| {
+    let strategy = BenchStrategy::new(name, summary, move |problem: &P, inputs| {
         let device = inputs.device();
         let function = |is_tracked| problem.function(form, &TensorKind::of_floats(device, is_tracked));
         let extra = problem.extra_operands(form, inputs);
         let operands = |set| Ok([inputs.operands(set)?, extra.clone()].concat());
         let sets: Vec<Vec<AnyTensor>> = (0..inputs.count()).map(operands).collect::<Result<_, CaseError>>()?;
         if pass == Pass::Forward {
-            let expectation = problem.expected(form, inputs, references)?;
+            let expectation = problem.expected(form, inputs)?;
             let routine = TensorRoutine::new(device, move |set: usize| Ok(sets[set].clone()), function(false));
             return check(routine.with_calls(calls), &expectation, inputs);
         }
         let results = function(false)(sets[0].clone())?;
         let values = weights(&results, inputs.seed);
-        let expectation = problem.expected_gradients(form, &values, inputs, references)?;
+        let expectation = problem.expected_gradients(form, &values, inputs)?;
         let weights = results.iter().zip(&values).map(|(result, values)| with_values(result, values, device));
         let (weights, forward) = (weights.collect::<Vec<_>>(), function(true));
         let call = move |operands| gradients(operands, &weights, &forward);

@@ -55,7 +55,7 @@ pub fn run(arguments: &PickerArgs, out: &mut dyn Write) -> Result<Vec<CaseRecord
     let name = measure.device.name();
     let profile = device_profile(name, profile.as_deref())?;
     let (problems, left_out): (Vec<PeaksProblem>, Vec<PeaksProblem>) =
-        grid.problems().into_iter().partition(|problem| problem.input_bytes() <= most_input << 20);
+        grid.problems().into_iter().partition(|problem| problem.spec().input_bytes() <= most_input << 20);
     let deciding = deciding_times(&problems, &profile, &name.open()?)?;
     let [first, again] = deciding.map(|times| times.map_or(0.0, |times| times.median));
     let facts = facts().with("costs", profile.origin()).with("costs_of", profile.name.clone());
@@ -137,15 +137,15 @@ fn strategy(forced: Option<Strategy>, profile: Arc<DeviceProfile>) -> BenchStrat
         Some(strategy @ Strategy::Learned) => (strategy.name(), "an untrained learned model on the device"),
         None => (AUTO, "what the picker selects by the device's profile"),
     };
-    let strategy = BenchStrategy::new(name, summary, move |problem: &PeaksProblem, inputs, references| {
+    let strategy = BenchStrategy::new(name, summary, move |problem: &PeaksProblem, inputs| {
         let device = inputs.device();
         let strategies = forced.as_ref().map_or(&Strategy::EXACT[..], std::slice::from_ref);
         let mut model = model(problem, strategies, &profile, device)?;
-        let mut rows = expected(problem, inputs, references);
+        let mut rows = expected(problem, inputs);
         if forced == Some(Strategy::Learned) {
             // Untrained, it runs as an exact estimate.
             let learned = PeaksModel::learned(problem).try_init(device)?;
-            rows = learned_rows(&learned, inputs, references);
+            rows = learned_rows(&learned, inputs);
             model = model.with_learned(learned);
         }
         let selected = model.select(problem.batch, problem.frame(), false).selected;

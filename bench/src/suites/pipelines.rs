@@ -19,7 +19,7 @@ use super::peaks::{
 };
 use crate::harness::{
     BenchStrategy, CaseError, CaseRecord, Computed, Expectation, ExpectedRow, Inputs, ParameterMap, Problem,
-    TensorRoutine, TensorSpec, Verified, check, distinct, name_of, tolerance, whole,
+    ProblemSpec, TensorRoutine, Verified, check, distinct, name_of, tolerance, whole,
 };
 
 /// Options of `e2e`.
@@ -114,31 +114,18 @@ impl PipelineProblem {
 }
 
 impl Problem for PipelineProblem {
-    fn parameters(&self) -> ParameterMap {
-        let peaks = self.peaks.parameters().without(&["k"]);
+    fn spec(&self) -> ProblemSpec {
+        let ProblemSpec { parameters: peaks, rows, inputs, refused, .. } = self.peaks.spec();
         let parameters = ParameterMap::default().with("pipeline", name_of(&Pipeline::NAMED, &self.pipeline));
-        let parameters = peaks.iter().fold(parameters, |all, (name, value)| all.with(name, value.clone()));
-        match self.pipeline {
+        let parameters =
+            peaks.without(&["k"]).iter().fold(parameters, |all, (name, value)| all.with(name, value.clone()));
+        let parameters = match self.pipeline {
             Pipeline::Psd => parameters,
             Pipeline::Mel => parameters.with("mels", self.mels).with("sample_rate", self.sample_rate),
             Pipeline::Peaks => parameters.with("k", self.peaks.k),
-        }
-    }
-
-    fn check(&self) -> Result<(), CaseError> {
-        self.peaks.check()
-    }
-
-    fn rows(&self) -> usize {
-        self.peaks.batch
-    }
-
-    fn inputs(&self) -> Vec<TensorSpec> {
-        self.peaks.inputs()
-    }
-
-    fn output_bytes(&self) -> usize {
-        self.peaks.batch * self.width() * size_of::<f32>()
+        };
+        let result = rows.saturating_mul(self.width()).saturating_mul(size_of::<f32>());
+        ProblemSpec { refused, ..ProblemSpec::new(parameters, rows, inputs, result) }
     }
 }
 
@@ -170,12 +157,12 @@ fn firefly() -> BenchStrategy<PipelineProblem> {
         "firefly",
         "frames to the device, Firefly's welch_psd (mel: a matrix product after it), results read back; peaks in \
          chunks that overlap",
-        move |problem: &PipelineProblem, inputs, references| {
+        move |problem: &PipelineProblem, inputs| {
             if problem.pipeline == Pipeline::Peaks {
-                return (chunked.verify)(&problem.peaks, inputs, references);
+                return (chunked.verify)(&problem.peaks, inputs);
             }
             let model = problem.peaks.exact_model(inputs.device())?;
-            let expected = expected(&problem.peaks, inputs, references);
+            let expected = expected(&problem.peaks, inputs);
             check_values(problem, inputs, expected, move |signal| Ok(model.try_psd(signal)?))
         },
     )
@@ -188,9 +175,9 @@ fn burn_stock() -> BenchStrategy<PipelineProblem> {
         "burn-stock",
         "frames to the device, Burn's own unfold, rfft and topk_with_indices (mel: a matrix product), results read \
          back",
-        |problem: &PipelineProblem, inputs, references| {
+        |problem: &PipelineProblem, inputs| {
             let stock = problem.peaks.stock_model(inputs.device())?;
-            let expected = expected(&problem.peaks, inputs, references);
+            let expected = expected(&problem.peaks, inputs);
             if problem.pipeline == Pipeline::Peaks {
                 let routine = to_host(inputs, move |signal| Ok(stock.forward(signal)));
                 // Burn's sort leaves the order of equal powers open.
@@ -209,9 +196,9 @@ fn learned(source: LearnedSource) -> BenchStrategy<PipelineProblem> {
         "learned",
         "as firefly, by a LearnedWelchPeaks: that of --run, or one trained for --train-steps on synthetic signals; \
          runs with one of these options or by name",
-        move |problem: &PipelineProblem, inputs, references| {
+        move |problem: &PipelineProblem, inputs| {
             let (model, accuracy) = models.model(&problem.peaks, inputs.device())?;
-            let expected = learned_rows(&model, inputs, references);
+            let expected = learned_rows(&model, inputs);
             let gates = model.hard_gates();
             let verified = if problem.pipeline == Pipeline::Peaks {
                 let routine = to_host(inputs, move |signal| Ok(model.try_forward(signal, &gates)?));
@@ -299,12 +286,12 @@ mod tests {
     fn a_problem_has_the_parameters_of_its_pipeline() {
         let peaks = [4, 8].map(|k| PeaksProblem::new(64, 2, 10, k));
         let problems = grid(&Pipeline::NAMED.map(|(_, pipeline)| pipeline), &peaks, 20, 8_000.0);
-        let shown: Vec<String> = problems.iter().map(|problem| problem.parameters().to_string()).collect();
+        let shown: Vec<String> = problems.iter().map(|problem| problem.spec().parameters.to_string()).collect();
         assert_eq!(shown[0], "pipeline psd, n_fft 64, segments 2, hop 32, frame 96, batch 10");
         assert!(shown[1].ends_with("batch 10, mels 20, sample_rate 8000.0"), "{}", shown[1]);
         assert!(shown[2].ends_with("batch 10, k 4"), "{}", shown[2]);
         assert!(shown.len() == 4 && shown[3].ends_with("batch 10, k 8"), "{shown:?}");
-        assert_eq!(problems[1].size().useful_bytes, 10 * (96 + 20) * 4);
+        assert_eq!(problems[1].spec().useful_bytes, 10 * (96 + 20) * 4);
     }
 
     fn mel(hertz: f64) -> f64 {

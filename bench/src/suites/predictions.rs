@@ -22,8 +22,8 @@ use super::options::{PeaksGrid, device_profile};
 use super::peaks::{PeaksProblem, STOCK, check_peaks, expected, facts, learned_rows, on_device};
 use super::phases::{self, NO_REPLAY, replay};
 use crate::harness::{
-    BenchStrategy, CaseError, CaseRecord, Expectation, NumberRange, ParameterMap, PhaseTraffic, Problem, TensorRoutine,
-    TensorSpec, Verified, check, check_memory, failed, numbers, read, tolerance, whole_tensors,
+    BenchStrategy, CaseError, CaseRecord, Expectation, NumberRange, ParameterMap, PhaseTraffic, Problem, ProblemSpec,
+    TensorRoutine, Verified, check, check_memory, failed, numbers, read, tolerance, whole_tensors,
 };
 use crate::report::traffic;
 
@@ -125,33 +125,29 @@ pub fn catalogue(costs: &DeviceProfile) -> Vec<BenchStrategy<PeaksProblem>> {
 
 /// A model of peaks, captured and replayed. Its learned model is untrained.
 fn replayed(name: &'static str, model: PeaksModel, costs: Arc<DeviceProfile>) -> BenchStrategy<PeaksProblem> {
-    BenchStrategy::new(
-        name,
-        "a model of peaks, captured and replayed",
-        move |problem: &PeaksProblem, inputs, references| {
-            let graph = model.graph(problem)?;
-            let traffic = PhaseTraffic::of_graph(&count(&graph, &MovementOptions::default()), &costs);
-            let routine = on_device(inputs, replay(&graph, inputs.device())?).reading_back();
-            let rows = match model {
-                PeaksModel::Learned => {
-                    let refuse = |error: ArgumentError| GraphError::Model(error.to_string());
-                    // The definition of learned estimates is one of butterflies.
-                    validate_n_fft(name, "n_fft", problem.options.n_fft).map_err(refuse)?;
-                    let learned = PeaksModel::learned(problem).try_init(&Device::flex()).map_err(refuse)?;
-                    learned_rows(&learned, inputs, references)
-                }
-                _ => expected(problem, inputs, references),
-            };
-            let verified = if model == PeaksModel::WelchPsd {
-                let (sizes, allowed) = ([1, problem.batch, problem.options.bins()], tolerance(problem.options.n_fft));
-                check(routine, &Expectation::of_rows(rows, sizes, allowed), inputs)?
-            } else {
-                // Burn's sort leaves the order of equal powers open.
-                check_peaks(routine, problem, inputs, rows, !model.is_stock())?
-            };
-            Ok(Verified { traffic: Some(Box::new(traffic)), ..verified })
-        },
-    )
+    BenchStrategy::new(name, "a model of peaks, captured and replayed", move |problem: &PeaksProblem, inputs| {
+        let graph = model.graph(problem)?;
+        let traffic = PhaseTraffic::of_graph(&count(&graph, &MovementOptions::default()), &costs);
+        let routine = on_device(inputs, replay(&graph, inputs.device())?).reading_back();
+        let rows = match model {
+            PeaksModel::Learned => {
+                let refuse = |error: ArgumentError| GraphError::Model(error.to_string());
+                // The definition of learned estimates is one of butterflies.
+                validate_n_fft(name, "n_fft", problem.options.n_fft).map_err(refuse)?;
+                let learned = PeaksModel::learned(problem).try_init(&Device::flex()).map_err(refuse)?;
+                learned_rows(&learned, inputs)
+            }
+            _ => expected(problem, inputs),
+        };
+        let verified = if model == PeaksModel::WelchPsd {
+            let (sizes, allowed) = ([1, problem.batch, problem.options.bins()], tolerance(problem.options.n_fft));
+            check(routine, &Expectation::of_rows(rows, sizes, allowed), inputs)?
+        } else {
+            // Burn's sort leaves the order of equal powers open.
+            check_peaks(routine, problem, inputs, rows, !model.is_stock())?
+        };
+        Ok(Verified { traffic: Some(Box::new(traffic)), ..verified })
+    })
     .with_temporaries(STOCK)
 }
 
@@ -160,24 +156,9 @@ fn replayed(name: &'static str, model: PeaksModel, costs: Arc<DeviceProfile>) ->
 pub struct ZooBatch(pub usize);
 
 impl Problem for ZooBatch {
-    fn parameters(&self) -> ParameterMap {
-        ParameterMap::default().with("batch", self.0)
-    }
-
-    fn rows(&self) -> usize {
-        self.0
-    }
-
-    fn inputs(&self) -> Vec<TensorSpec> {
-        Vec::new()
-    }
-
-    fn output_bytes(&self) -> usize {
-        0
-    }
-
-    fn max_sets(&self) -> usize {
-        1
+    fn spec(&self) -> ProblemSpec {
+        let parameters = ParameterMap::default().with("batch", self.0);
+        ProblemSpec { max_sets: 1, ..ProblemSpec::new(parameters, self.0, Vec::new(), 0) }
     }
 }
 
@@ -195,7 +176,7 @@ pub fn zoo_catalogue(names: &[&'static str], costs: &DeviceProfile) -> Result<Ve
 
 /// A model of the zoo, compared with the same model on the host.
 fn of_zoo(name: &'static str, costs: Arc<DeviceProfile>) -> BenchStrategy<ZooBatch> {
-    BenchStrategy::new(name, "a model of the zoo, untrained", move |&ZooBatch(batch): &ZooBatch, sets, references| {
+    BenchStrategy::new(name, "a model of the zoo, untrained", move |&ZooBatch(batch): &ZooBatch, sets| {
         let (device, host) = (sets.device(), Device::flex());
         let model = recordable(name).map_err(failed)?.ok_or(CaseError::unsupported(NO_REPLAY))?;
         let moved = count(&model.capture(batch).map_err(failed)?, &MovementOptions::default());
@@ -203,7 +184,7 @@ fn of_zoo(name: &'static str, costs: Arc<DeviceProfile>) -> BenchStrategy<ZooBat
         let is_on_host = DeviceName::of(device).kind().is_host();
         let bytes = if is_on_host { moved.peak_bytes } else { moved.held_bytes };
         check_memory(bytes as usize)?;
-        let rows = references.whole::<CaseError>(name, || {
+        let rows = sets.expected_values::<CaseError>(name, || {
             let results = model.try_forward(inputs(&model, batch, &host))?;
             let floats = results.into_iter().filter(AnyTensor::is_float).collect::<Vec<_>>();
             let wide = |data: TensorData| data.convert::<f64>().try_to_vec::<f64>().map_err(failed);

@@ -298,8 +298,8 @@ fn a_report_that_cannot_be_written_is_an_error() {
 
 /// Strategy that gives the peaks of the float64 reference, changed by `spoil`.
 fn spoilt(name: &'static str, spoil: fn(&mut Output)) -> BenchStrategy<PeaksProblem> {
-    BenchStrategy::new(name, "spoilt on purpose", move |problem: &PeaksProblem, inputs, references| {
-        let expected = expected(problem, inputs, references);
+    BenchStrategy::new(name, "spoilt on purpose", move |problem: &PeaksProblem, inputs| {
+        let expected = expected(problem, inputs);
         let of_set = |set: usize| {
             let size = problem.batch * problem.k;
             let (mut bins, mut power) = (vec![0; size], vec![0.0; size]);
@@ -329,7 +329,7 @@ fn spoilt(name: &'static str, spoil: fn(&mut Output)) -> BenchStrategy<PeaksProb
 
 /// Strategy that has no result.
 fn refused(name: &'static str, error: fn() -> CaseError) -> BenchStrategy<PeaksProblem> {
-    BenchStrategy::new(name, "refused on purpose", move |_: &PeaksProblem, _, _| Err(error()))
+    BenchStrategy::new(name, "refused on purpose", move |_: &PeaksProblem, _| Err(error()))
 }
 
 #[derive(Parser)]

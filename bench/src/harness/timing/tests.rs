@@ -8,8 +8,7 @@ use burn::tensor::{Device, Distribution, Tensor};
 
 use super::*;
 use crate::harness::routine::Output;
-use crate::harness::statistics::Percentiles;
-use crate::harness::{TensorRoutine, failed};
+use crate::harness::{Percentiles, TensorRoutine, failed};
 
 /// Machine whose clock advances by what routines cost.
 #[derive(Default)]

@@ -19,7 +19,7 @@ use super::options::named;
 use crate::baselines::copy;
 use crate::harness::{
     BY_DEVICE_CLOCK, BenchStrategy, Calls, CaseError, CaseRecord, Expectation, Inputs, NumberRange, ParameterMap,
-    QUEUED, References, distinct, gradients, numbers, read_wide, tolerance, whole_tensors, with_values,
+    QUEUED, distinct, gradients, numbers, read_wide, tolerance, whole_tensors, with_values,
 };
 
 /// Options of `layers`.
@@ -189,7 +189,7 @@ impl Operation for LayerProblem {
         Box::new(move |operands| Ok(vec![problem.apply(form, factors.clone(), operands)?]))
     }
 
-    fn expected(&self, form: Formulation, inputs: &Inputs, references: &References) -> Result<Expectation, CaseError> {
+    fn expected(&self, form: Formulation, inputs: &Inputs) -> Result<Expectation, CaseError> {
         let function = self.separate(false);
         let whole = || {
             let of_set = |set| match self.defined(inputs, set) {
@@ -199,7 +199,7 @@ impl Operation for LayerProblem {
             let sets = (0..inputs.count()).map(of_set).collect::<Result<Vec<_>>>()?;
             Ok::<_, anyhow::Error>(sets.into_iter().flatten().collect())
         };
-        Ok(Expectation::of_tensors(references.whole("result", whole)?, self.batch, self.allowed(form, inputs)))
+        Ok(Expectation::of_tensors(inputs.expected_values("result", whole)?, self.batch, self.allowed(form, inputs)))
     }
 
     fn expected_gradients(
@@ -207,7 +207,6 @@ impl Operation for LayerProblem {
         form: Formulation,
         weights: &[Vec<f32>],
         inputs: &Inputs,
-        references: &References,
     ) -> Result<Expectation, CaseError> {
         let whole = || {
             let operands = inputs.wide_operands(0);
@@ -218,7 +217,7 @@ impl Operation for LayerProblem {
             let gradients = gradients(operands, &weights, self.separate(true))?;
             Ok::<_, anyhow::Error>(whole_tensors(0, read_wide(gradients)?).collect())
         };
-        Ok(Expectation::of_tensors(references.whole("gradients", whole)?, self.batch, self.allowed(form, inputs)))
+        Ok(Expectation::of_tensors(inputs.expected_values("gradients", whole)?, self.batch, self.allowed(form, inputs)))
     }
 }
 

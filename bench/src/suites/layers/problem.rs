@@ -4,7 +4,7 @@ use firefly_ops::fft::next_fast_len;
 use firefly_ops::options::MelBands;
 use firefly_ops::{MelOptions, StftOptions, WelchOptions};
 
-use crate::harness::{CaseError, Fill, MAX_BYTES, ParameterMap, Problem, TensorSpec, name_of};
+use crate::harness::{CaseError, Fill, MAX_BYTES, ParameterMap, Problem, ProblemSpec, TensorSpec, name_of};
 use crate::suites::fft::FftShape;
 
 pub const MAX_MELS: usize = 4096;
@@ -129,37 +129,15 @@ impl LayerProblem {
     }
 }
 
-impl Problem for LayerProblem {
-    fn parameters(&self) -> ParameterMap {
-        let Self { batch, channels, shape, samples, n_fft, hop, mels, k, .. } = self;
-        let shape = match self.kind {
-            LayerKind::SpectralConv | LayerKind::PowerSpectrum => format!("{channels} channels, {shape}"),
-            LayerKind::LongConv => {
-                format!("{channels} channels, {shape}{}", if self.gated { ", gated" } else { "" })
-            }
-            LayerKind::LogMel => format!("{samples} samples, n_fft {n_fft}, hop {hop}, {mels} mels"),
-            LayerKind::WelchPsd => format!("{samples} samples, n_fft {n_fft}, hop {hop}"),
-            LayerKind::TopK => format!("{channels} channels, {shape}, k {k}"),
-        };
-        let parameters = ParameterMap::default()
-            .with("layer", name_of(&LayerKind::NAMED, &self.kind))
-            .with("batch", *batch)
-            .with("shape", shape);
-        if self.kind != LayerKind::SpectralConv {
-            return parameters;
-        }
-        let modes: Vec<String> = self.kept().iter().map(usize::to_string).collect();
-        parameters.with("modes", modes.join("x"))
-    }
-
-    fn check(&self) -> Result<(), CaseError> {
-        let bytes = self.input_bytes().max(self.output_bytes());
+impl LayerProblem {
+    /// The result that no strategy could compute, if there is a reason.
+    fn refused(&self, bytes: usize) -> Option<CaseError> {
         if bytes > MAX_BYTES {
             let most = self.batch / bytes.div_ceil(MAX_BYTES);
             let expected = format!("at most about {most}, for inputs and results of 8 GiB");
-            return Err(CaseError::out_of_range("batch", self.batch, expected));
+            return Some(CaseError::out_of_range("batch", self.batch, expected));
         }
-        let refuse = |parameter, got, expected| Err(CaseError::out_of_range(parameter, got, expected));
+        let refuse = |parameter, got, expected: String| Some(CaseError::out_of_range(parameter, got, expected));
         match self.kind {
             LayerKind::LogMel if self.mels > MAX_MELS => refuse("mels", self.mels, format!("at most {MAX_MELS}")),
             LayerKind::WelchPsd if self.samples < self.n_fft => {
@@ -171,39 +149,48 @@ impl Problem for LayerProblem {
             LayerKind::TopK if self.k > self.n() => {
                 refuse("k", self.k, format!("at most the {} values of a row", self.n()))
             }
-            _ => Ok(()),
+            _ => None,
         }
     }
+}
 
-    fn rows(&self) -> usize {
-        self.batch
-    }
-
-    fn inputs(&self) -> Vec<TensorSpec> {
-        let (fill, n) = (if self.kind == LayerKind::TopK { Fill::Ranks } else { Fill::Noise }, self.n());
+impl Problem for LayerProblem {
+    fn spec(&self) -> ProblemSpec {
+        let Self { batch, channels, shape, samples, n_fft, hop, mels, k, .. } = self;
+        let size = match self.kind {
+            LayerKind::SpectralConv | LayerKind::PowerSpectrum => format!("{channels} channels, {shape}"),
+            LayerKind::LongConv => {
+                format!("{channels} channels, {shape}{}", if self.gated { ", gated" } else { "" })
+            }
+            LayerKind::LogMel => format!("{samples} samples, n_fft {n_fft}, hop {hop}, {mels} mels"),
+            LayerKind::WelchPsd => format!("{samples} samples, n_fft {n_fft}, hop {hop}"),
+            LayerKind::TopK => format!("{channels} channels, {shape}, k {k}"),
+        };
+        let layer = name_of(&LayerKind::NAMED, &self.kind);
+        let mut parameters = ParameterMap::default().with("layer", layer).with("batch", *batch).with("shape", size);
+        if self.kind == LayerKind::SpectralConv {
+            let modes: Vec<String> = self.kept().iter().map(usize::to_string).collect();
+            parameters = parameters.with("modes", modes.join("x"));
+        }
         let signal = if self.kind.sizes().contains(&"n") {
-            [&[self.batch, self.channels], self.shape.dims()].concat()
+            [&[*batch, *channels], shape.dims()].concat()
         } else {
-            vec![self.batch, self.samples]
+            vec![*batch, *samples]
         };
         let shared = match self.kind {
-            LayerKind::SpectralConv => vec![[vec![self.channels; 2], self.kept()].concat(); 2],
-            LayerKind::LongConv if self.gated => vec![vec![self.channels, n], signal.clone()],
-            LayerKind::LongConv => vec![vec![self.channels, n]],
-            LayerKind::LogMel | LayerKind::WelchPsd => vec![vec![self.n_fft]],
-            LayerKind::PowerSpectrum => vec![vec![n]],
+            LayerKind::SpectralConv => vec![[vec![*channels; 2], self.kept()].concat(); 2],
+            LayerKind::LongConv if self.gated => vec![vec![*channels, self.n()], signal.clone()],
+            LayerKind::LongConv => vec![vec![*channels, self.n()]],
+            LayerKind::LogMel | LayerKind::WelchPsd => vec![vec![*n_fft]],
+            LayerKind::PowerSpectrum => vec![vec![self.n()]],
             LayerKind::TopK => Vec::new(),
         };
-        [TensorSpec::new(signal, fill)].into_iter().chain(shared.into_iter().map(TensorSpec::shared)).collect()
-    }
-
-    fn output_bytes(&self) -> usize {
-        let rows = self.batch.saturating_mul(self.channels);
-        rows.saturating_mul(self.output_row()).saturating_mul(size_of::<f32>())
-    }
-
-    /// Inputs are large, and the results of all sets are compared.
-    fn max_sets(&self) -> usize {
-        2
+        let fill = if self.kind == LayerKind::TopK { Fill::Ranks } else { Fill::Noise };
+        let shared = shared.into_iter().map(TensorSpec::shared);
+        let inputs = [TensorSpec::new(signal, fill)].into_iter().chain(shared).collect();
+        let result = batch.saturating_mul(*channels).saturating_mul(self.output_row()).saturating_mul(size_of::<f32>());
+        let spec = ProblemSpec::new(parameters, *batch, inputs, result);
+        // Inputs are large, and the results of all sets are compared.
+        ProblemSpec { max_sets: 2, refused: self.refused(spec.input_bytes().max(result)), ..spec }
     }
 }

@@ -16,7 +16,7 @@ use firefly_trainer::tasks::peaks::{Parameters, PeaksConfig, PeaksTask};
 
 use super::problem::{PeaksProblem, SYMMETRY, WINDOW, check_peaks, definition};
 use super::{SPECTRA, on_device};
-use crate::harness::{Accuracy, BenchStrategy, CaseError, ExpectedRow, Inputs, References, Verified};
+use crate::harness::{Accuracy, BenchStrategy, CaseError, ExpectedRow, Inputs, Verified};
 
 /// [`LearnedWelchPeaks`] on the device, or its estimate, whose parameters are `prepared` once.
 ///
@@ -32,9 +32,9 @@ pub fn learned(models: Arc<TrainedModels>, prepared: bool) -> BenchStrategy<Peak
              synthetic signals; runs with one of these options or by name",
         )
     };
-    BenchStrategy::new(name, summary, move |problem: &PeaksProblem, inputs, references| {
+    BenchStrategy::new(name, summary, move |problem: &PeaksProblem, inputs| {
         let (model, accuracy) = models.model(problem, inputs.device())?;
-        let (expected, gates) = (learned_rows(&model, inputs, references), model.hard_gates());
+        let (expected, gates) = (learned_rows(&model, inputs), model.hard_gates());
         let useful_bytes = Some(problem.useful_bytes(model.estimate(&gates).options()));
         let verified = if prepared {
             let estimate = model.try_estimate(&gates)?;
@@ -160,7 +160,7 @@ fn check_fits(run: &PeaksConfig, problem: &PeaksProblem) -> Result<(), ArgumentE
 }
 
 /// Expected power of the rows that are compared by a model in float64; NaN at bins that it does not search.
-pub fn learned_rows(model: &LearnedWelchPeaks, inputs: &Inputs, references: &References) -> Arc<Vec<ExpectedRow>> {
+pub fn learned_rows(model: &LearnedWelchPeaks, inputs: &Inputs) -> Arc<Vec<ExpectedRow>> {
     let gates = model.hard_gates();
     let (weights, options) = (model.estimate(&gates).weights().clone(), model.options());
     let (taper, gain) = (wide(weights.window.into_data()), weights.gain.map(|gain| wide(gain.into_data())));
@@ -172,7 +172,7 @@ pub fn learned_rows(model: &LearnedWelchPeaks, inputs: &Inputs, references: &Ref
     let weights: Vec<f64> = open.iter().map(|gate| gate / open.iter().sum::<f64>()).collect();
     let gain = gain.unwrap_or_else(|| [0.0, 1.0, 0.0].repeat(options.bins()));
     let learned = LearnedValues { twiddles: &twiddles, gates: &butterflies, segment_weights: &weights, gain: &gain };
-    references.rows("learned", |set, row| {
+    inputs.expected_rows("learned", |set, row| {
         let frame = inputs.row(set, row).remove(0);
         let mut power = learned_welch_power(&frame, frame.len(), &taper, &definition(&options), &learned);
         // What is not finite is never a peak.

@@ -26,8 +26,8 @@ use crate::baselines::copy;
 use crate::baselines::transforms::instruction_set;
 use crate::baselines::welch_peaks::{SegmentTransform, routine};
 use crate::harness::{
-    BY_DEVICE_CLOCK, BenchStrategy, Calls, CaseRecord, Computed, Inputs, Problem, QUEUED, References, Selected,
-    TensorRoutine, Verified,
+    BY_DEVICE_CLOCK, BenchStrategy, Calls, CaseRecord, Computed, Inputs, Problem, QUEUED, Selected, TensorRoutine,
+    Verified,
 };
 
 /// Options of `welch-peaks`.
@@ -186,10 +186,10 @@ fn of_module(
     orders_ties: bool,
     peaks: fn(&WelchPeaks, Tensor<2>) -> Result<Peaks<2>, ArgumentError>,
 ) -> BenchStrategy<PeaksProblem> {
-    BenchStrategy::new(name, summary, move |problem: &PeaksProblem, inputs, references| {
+    BenchStrategy::new(name, summary, move |problem: &PeaksProblem, inputs| {
         let model = problem.exact_model(inputs.device())?;
         let routine = on_device(inputs, move |signal| Ok(peaks(&model, signal)?)).with_calls(calls);
-        check_peaks(routine, problem, inputs, expected(problem, inputs, references), orders_ties)
+        check_peaks(routine, problem, inputs, expected(problem, inputs), orders_ties)
     })
     .with_forced_sets(kernel_set)
 }
@@ -199,10 +199,10 @@ fn burn_stock() -> BenchStrategy<PeaksProblem> {
     BenchStrategy::new(
         "burn-stock",
         "Burn's own operations on the device: unfold, window, rfft, power, mean, topk_with_indices",
-        |problem: &PeaksProblem, inputs, references| {
+        |problem: &PeaksProblem, inputs| {
             let stock = problem.stock_model(inputs.device())?;
             let routine = on_device(inputs, move |signal| Ok(stock.forward(signal)));
-            check_peaks(routine, problem, inputs, expected(problem, inputs, references), false)
+            check_peaks(routine, problem, inputs, expected(problem, inputs), false)
         },
     )
     .with_temporaries(STOCK)
@@ -221,9 +221,9 @@ pub fn from_host(pinned: bool) -> BenchStrategy<PeaksProblem> {
     } else {
         ("firefly-host", "the same from frames in host memory to peaks in host memory, in chunks that overlap")
     };
-    BenchStrategy::new(name, summary, move |problem: &PeaksProblem, inputs, references| {
+    BenchStrategy::new(name, summary, move |problem: &PeaksProblem, inputs| {
         let model = problem.exact_model(inputs.device())?;
-        let expected = expected(problem, inputs, references);
+        let expected = expected(problem, inputs);
         let (frame, device) = (problem.frame(), inputs.device());
         let chunks = move |set: usize| host_chunks(&inputs.host(set)[0], frame, device);
         if pinned {
@@ -246,10 +246,10 @@ fn of_16_bits(on_host: bool) -> BenchStrategy<PeaksProblem> {
     } else {
         ("firefly-i16", "Firefly's WelchPeaks module on samples of 16 bits on the device")
     };
-    BenchStrategy::new(name, summary, move |problem: &PeaksProblem, inputs, _| {
+    BenchStrategy::new(name, summary, move |problem: &PeaksProblem, inputs| {
         let model = problem.exact_model(inputs.device())?;
         let quantized = inputs.quantized();
-        let expected = expected(problem, &quantized, &References::new(&quantized));
+        let expected = expected(problem, &quantized);
         let (device, frame) = (inputs.device(), problem.frame());
         let narrow = |set: usize| quantized.host(set)[0].iter().map(|&sample| sample as i16).collect::<Vec<_>>();
         let sets: Vec<Vec<i16>> = (0..quantized.count()).map(narrow).collect();
@@ -277,11 +277,11 @@ fn on_library(
     summary: &'static str,
     transform: fn(usize) -> SegmentTransform,
 ) -> BenchStrategy<PeaksProblem> {
-    BenchStrategy::new(name, summary, move |problem: &PeaksProblem, inputs, references| {
+    BenchStrategy::new(name, summary, move |problem: &PeaksProblem, inputs| {
         let n_fft = problem.options.n_fft;
         let weights = WINDOW.coefficients(n_fft, SYMMETRY).into_iter().map(|weight| weight as f32).collect();
         let routine = routine(inputs, &problem.options, [problem.batch, problem.k], weights, transform(n_fft));
-        check_peaks(routine, problem, inputs, expected(problem, inputs, references), true)
+        check_peaks(routine, problem, inputs, expected(problem, inputs), true)
     })
     .with_instruction_set(|_| Some(instruction_set()))
 }
@@ -292,19 +292,18 @@ fn fastbuf() -> BenchStrategy<PeaksProblem> {
     BenchStrategy::new(
         "fastbuf",
         "Firefly's WelchPeaks module of two segments, on the device, on frames that were cut to them before",
-        |problem: &PeaksProblem, inputs, references| {
+        |problem: &PeaksProblem, inputs| {
             let short = PeaksProblem::new(problem.options.n_fft, 2, problem.batch, problem.k);
             check_frame(problem, &short, "fastbuf")?;
-            let expected = expected(&short, inputs, references);
+            let expected = expected(&short, inputs);
             let model = short.exact_model(inputs.device())?;
-            let cut = inputs.cut(short.frame()).tensors().to_vec();
-            let routine = TensorRoutine::new(
-                inputs.device(),
-                move |set| Ok(cut[set][0].clone()),
-                move |signal| Ok(model.try_forward(signal)?),
-            );
+            let device = inputs.device();
+            let cut = |set: &Vec<Tensor<2>>| set[0].clone().narrow(1, 0, short.frame()).into_data();
+            let sets: Vec<Tensor<2>> = inputs.tensors().iter().map(|set| Tensor::from_data(cut(set), device)).collect();
+            let frames = move |set: usize| Ok(sets[set].clone());
+            let routine = TensorRoutine::new(device, frames, move |signal| Ok(model.try_forward(signal)?));
             let verified = check_peaks(routine, problem, inputs, expected, true)?;
-            Ok(Verified { useful_bytes: Some(short.size().useful_bytes), ..verified })
+            Ok(Verified { useful_bytes: Some(short.spec().useful_bytes), ..verified })
         },
     )
     .with_forced_sets(kernel_set)
@@ -327,7 +326,7 @@ fn check_frame(problem: &PeaksProblem, read: &PeaksProblem, strategy: &'static s
 /// has learned models as candidates, that of `--run` is one.
 fn published(name: &'static str, summary: &'static str, models: &Arc<TrainedModels>) -> BenchStrategy<PeaksProblem> {
     let models = models.clone();
-    let strategy = BenchStrategy::new(name, summary, move |problem: &PeaksProblem, inputs, references| {
+    let strategy = BenchStrategy::new(name, summary, move |problem: &PeaksProblem, inputs| {
         let auto = AutoWelchPeaksConfig::new().with_peaks(problem.config()).with_published(name)?;
         let has_learned = auto.strategies.contains(&Strategy::Learned);
         let mut model = auto.with_keep_on_device(true).try_init(inputs.device())?;
@@ -340,12 +339,12 @@ fn published(name: &'static str, summary: &'static str, models: &Arc<TrainedMode
         check_frame(problem, &used, name)?;
         let same_as = (selected.strategy == Strategy::Fused && used == *problem).then(|| FIREFLY.into());
         let expected = match learned {
-            Some(learned) if selected.strategy == Strategy::Learned => learned_rows(&learned, inputs, references),
-            _ => expected(&used, inputs, references),
+            Some(learned) if selected.strategy == Strategy::Learned => learned_rows(&learned, inputs),
+            _ => expected(&used, inputs),
         };
         let routine = on_device(inputs, move |signal| Ok(model.try_forward(signal)?));
         let verified = check_peaks(routine, problem, inputs, expected, true)?;
-        let useful_bytes = Some(used.size().useful_bytes);
+        let useful_bytes = Some(used.spec().useful_bytes);
         Ok(Verified { selected: Some(Selected { choice: selected.to_string(), same_as }), useful_bytes, ..verified })
     })
     .with_forced_sets(kernel_set)

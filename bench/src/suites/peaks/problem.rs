@@ -12,8 +12,8 @@ use firefly_reference::welch::{self, PowerScaling, WelchDefinition};
 use firefly_reference::window::{Symmetry, WindowShape, window};
 
 use crate::harness::{
-    CaseError, Expectation, ExpectedRow, Fill, Inputs, MAX_BYTES, ParameterMap, Problem, References, Routine,
-    TensorSpec, Verified, WorkSize, check, tolerance,
+    CaseError, Expectation, ExpectedRow, Fill, Inputs, MAX_BYTES, ParameterMap, Problem, ProblemSpec, Routine,
+    TensorSpec, Verified, check, tolerance,
 };
 
 /// Window of every problem.
@@ -83,6 +83,10 @@ impl PeaksProblem {
         self.batch * samples * size_of::<f32>() + self.output_bytes()
     }
 
+    fn output_bytes(&self) -> usize {
+        self.batch.saturating_mul(self.k).saturating_mul(size_of::<i32>() + size_of::<f32>())
+    }
+
     /// Configuration of the exact module.
     pub fn config(&self) -> WelchPeaksConfig {
         WelchPeaksConfig::new()
@@ -112,7 +116,8 @@ impl PeaksProblem {
 }
 
 impl Problem for PeaksProblem {
-    fn parameters(&self) -> ParameterMap {
+    /// Samples that the segments read count, each once, and each peak as a 4-byte bin and a 4-byte power.
+    fn spec(&self) -> ProblemSpec {
         let parameters = ParameterMap::default()
             .with("n_fft", self.options.n_fft)
             .with("segments", self.options.averaged())
@@ -120,32 +125,14 @@ impl Problem for PeaksProblem {
             .with("frame", self.frame())
             .with("batch", self.batch)
             .with("k", self.k);
-        match self.options.chosen {
+        let parameters = match self.options.chosen {
             Some(_) => parameters.with("spread", self.options.segments),
             None => parameters,
-        }
-    }
-
-    fn check(&self) -> Result<(), CaseError> {
-        Ok(self.validate()?)
-    }
-
-    fn rows(&self) -> usize {
-        self.batch
-    }
-
-    fn inputs(&self) -> Vec<TensorSpec> {
-        vec![TensorSpec::new([self.batch, self.frame()], Fill::Tones)]
-    }
-
-    /// Samples that the segments read count, each once.
-    fn size(&self) -> WorkSize {
-        WorkSize { rows: self.batch, useful_bytes: self.useful_bytes(&self.options) }
-    }
-
-    /// Each peak as a 4-byte bin and a 4-byte power.
-    fn output_bytes(&self) -> usize {
-        self.batch * self.k * (size_of::<i32>() + size_of::<f32>())
+        };
+        let inputs = vec![TensorSpec::new([self.batch, self.frame()], Fill::Tones)];
+        let refused = self.validate().err().map(CaseError::from);
+        let useful_bytes = if refused.is_some() { 0 } else { self.useful_bytes(&self.options) };
+        ProblemSpec { useful_bytes, refused, ..ProblemSpec::new(parameters, self.batch, inputs, self.output_bytes()) }
     }
 }
 
@@ -160,12 +147,12 @@ pub fn facts() -> ParameterMap {
 }
 
 /// Expected power of the rows that are compared, from a problem's segments.
-pub fn expected(problem: &PeaksProblem, inputs: &Inputs, references: &References) -> Arc<Vec<ExpectedRow>> {
+pub fn expected(problem: &PeaksProblem, inputs: &Inputs) -> Arc<Vec<ExpectedRow>> {
     let weights = window(WindowShape::Hann, Symmetry::Periodic, problem.options.n_fft);
     let WelchOptions { n_fft, hop, .. } = problem.options;
     let single = definition(&problem.options.with_chosen(None).with_segments(1));
     let indices = problem.options.indices();
-    references.rows(&format!("segments {indices:?}"), |set, row| {
+    inputs.expected_rows(&format!("segments {indices:?}"), |set, row| {
         let frame = &inputs.row(set, row)[0];
         let mut mean = vec![0.0; problem.options.bins()];
         for index in &indices {
@@ -223,19 +210,19 @@ mod tests {
     #[test]
     fn sizes_follow_from_the_problem() {
         let problem = PeaksProblem::new(256, 2, 10, 16);
-        assert_eq!((problem.frame(), problem.input_bytes(), problem.size().useful_bytes), (384, 15_360, 16_640));
+        assert_eq!((problem.frame(), problem.spec().input_bytes(), problem.spec().useful_bytes), (384, 15_360, 16_640));
         assert_eq!(problem.validate(), Ok(()));
         // The third and the sixth of eight segments that overlap by half, and all of two.
         let apart = WelchOptions::new(256, 8).with_chosen(Some(SegmentSet::new([2, 5]).unwrap()));
         assert_eq!(problem.useful_bytes(&apart), 10 * (512 * 4 + 16 * 8));
-        assert_eq!(problem.with_segments(1).size().useful_bytes, 10 * (256 * 4 + 16 * 8));
+        assert_eq!(problem.with_segments(1).spec().useful_bytes, 10 * (256 * 4 + 16 * 8));
     }
 
     #[test]
     fn segments_are_spread_over_longer_frames() {
         let problem = PeaksProblem::new(256, 4, 10, 16).spread(8).unwrap();
         assert_eq!((problem.frame(), problem.config().options()), (256 + 7 * 128, problem.options));
-        let parameters = problem.parameters();
+        let parameters = problem.spec().parameters;
         assert_eq!(["segments", "spread"].map(|name| parameters.shown(name)), ["4", "8"]);
         assert_eq!(problem.with_segments(2).options.indices(), [0, 4]);
         assert_eq!(problem.with_segments(8).options, PeaksProblem::new(256, 8, 10, 16).options);
