@@ -1,27 +1,33 @@
 //! `firefly-bench calibrate`: measured costs of a device, for the picker and for predictions of graphs.
 
+use std::convert::Infallible;
+use std::hint::black_box;
 use std::io::Write;
 use std::path::PathBuf;
+use std::time::Instant;
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, Result, anyhow};
+use burn::tensor::{Device, Tensor};
 use clap::value_parser;
-use firefly_app::device::DeviceChoice;
+use firefly_app::device::{DeviceChoice, DeviceName};
 use firefly_app::files::ensure_writable;
 use firefly_app::number::{duration, significant};
 use firefly_app::progress::StepProgress;
 use firefly_app::table::{Align, TextTable};
-use firefly_framework::calibration::{CrossoverGrid, measure_constants};
+use firefly_framework::calibration::{CrossoverGrid, measure_constants, measure_operations};
 use firefly_framework::device::fingerprint;
+use firefly_framework::graph::{Graph, GraphError};
 use firefly_framework::picker::{PeaksSize, Strategy};
 use firefly_framework::profile::{DeviceProfile, Preset, default_path, save};
 
 use super::ExitStatus;
 use crate::harness::{
-    CaseRecord, ExecutionConfig, Iterations, LoadProbe, LoadRecord, MeasurementSetup, Percentiles, Runner,
+    CaseError, CaseRecord, ExecutionConfig, Iterations, LoadProbe, LoadRecord, MeasurementSetup, Percentiles, Runner,
     available_cores, in_quiet_rounds,
 };
-use crate::suites::graphs::{OperationScope, measure_device};
+use crate::suites::models::{PeaksModel, family_models, recordable};
 use crate::suites::peaks::PeaksProblem;
+use crate::suites::phases::{Phase, host_tail, replay};
 use crate::suites::picker::catalogue;
 
 /// Problems after which the load of the machine is probed again.
@@ -55,7 +61,7 @@ pub struct CalibrateArgs {
 }
 
 /// Measures a device and writes its profile.
-pub fn run(arguments: &CalibrateArgs, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
+pub fn run(arguments: &CalibrateArgs, out: &mut dyn Write) -> Result<ExitStatus> {
     let id = arguments.device.name();
     let device = id.open()?;
     let name = id.to_string();
@@ -95,10 +101,10 @@ pub fn run(arguments: &CalibrateArgs, out: &mut dyn Write) -> anyhow::Result<Exi
     load.slowdowns.extend(timing.slowdowns);
     load.repeated += timing.repeated;
     let samples = |place: usize, strategy: usize| rounds.iter().flat_map(move |round| &round[place][strategy]);
-    let middles = |place: usize| -> anyhow::Result<Vec<f64>> {
+    let middles = |place: usize| -> Result<Vec<f64>> {
         (0..strategies.len()).map(|strategy| middle(samples(place, strategy))).collect()
     };
-    let times = (0..sizes.len()).map(middles).collect::<anyhow::Result<Vec<_>>>()?;
+    let times = (0..sizes.len()).map(middles).collect::<Result<Vec<_>>>()?;
     profile.crossovers = grid.crossovers(&strategies, &times)?;
     profile.remark = load.remark().unwrap_or_default();
     save(&profile, &path)?;
@@ -119,7 +125,7 @@ fn measure_rounds(
     profile: &DeviceProfile,
     setup: &MeasurementSetup,
     probe: &mut LoadProbe,
-) -> anyhow::Result<(Vec<RoundSamples>, LoadRecord)> {
+) -> Result<(Vec<RoundSamples>, LoadRecord)> {
     let catalogue = catalogue(profile);
     let find = |strategy: &Strategy| catalogue.iter().find(|found| found.name == strategy.name());
     let chosen: Vec<_> = strategies.iter().filter_map(find).collect();
@@ -136,7 +142,7 @@ fn measure_rounds(
                 Some(measured) => Ok(measured.samples_ns.clone()),
                 None => Err(anyhow!("{}: {}", case.label(), case.outcome.remark())),
             };
-            samples.push(cases.iter().map(times).collect::<anyhow::Result<_>>()?);
+            samples.push(cases.iter().map(times).collect::<Result<_>>()?);
             if place % PROBED == PROBED - 1 {
                 slowdowns.push(probe.slowdown());
             }
@@ -156,13 +162,13 @@ fn measure_rounds(
 
 /// Geometric mean of the 10th and the 90th percentile. A shared machine alternates between two speeds, with and without
 /// other load. A median is that of whichever speed lasted longer; this differs from either by the same factor.
-fn middle<'a>(samples: impl Iterator<Item = &'a u64>) -> anyhow::Result<f64> {
+fn middle<'a>(samples: impl Iterator<Item = &'a u64>) -> Result<f64> {
     let Percentiles { p10, p90, .. } =
         Percentiles::of(samples.map(|&sample| sample as f64)).context("nothing was timed")?;
     Ok((p10 * p90).sqrt())
 }
 
-fn report(profile: &DeviceProfile, out: &mut dyn Write) -> anyhow::Result<()> {
+fn report(profile: &DeviceProfile, out: &mut dyn Write) -> Result<()> {
     let mut table = TextTable::default().column("measured", Align::Left).column(&profile.name, Align::Right);
     let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
     row("launch overhead", duration(profile.dispatch));
@@ -190,10 +196,126 @@ fn report(profile: &DeviceProfile, out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Largest number of runs of which the fastest counts, after one that is not timed: an operation is timed by the
+/// difference of two times, which what else a machine does would drown.
+const MAX_RUNS: usize = 9;
+/// Nanoseconds of runs after which no further one begins on the host. On an accelerator, several runs compile kernels
+/// before one is as fast as all later ones.
+const ENOUGH: f64 = 50e6;
+
+/// Batches of the zoo's models: latencies of other ones are interpolated.
+const ZOO_BATCHES: [usize; 2] = [1, 4];
+
+/// Graphs whose operations are measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OperationScope {
+    /// Phases and models of peaks of one small problem: to test that measuring works.
+    Rough,
+    /// Phases and models of peaks.
+    Peaks,
+    /// These, and a model of every family of the zoo.
+    Zoo,
+}
+
+/// Measures the operations of the graphs of `scope`, and the host's search of spectra; says on the error stream how far
+/// it is, unless `quiet`.
+fn measure_device(profile: &mut DeviceProfile, device: &Device, scope: OperationScope, quiet: bool) -> Result<()> {
+    let problem = |n, batch| PeaksProblem::new(n, 2, batch, 16);
+    let problems = match scope {
+        OperationScope::Rough => vec![problem(64, 8)],
+        OperationScope::Peaks | OperationScope::Zoo => {
+            [(256, 32), (256, 1024), (256, 8192), (1024, 32), (1024, 1024)].map(|(n, b)| problem(n, b)).to_vec()
+        }
+    };
+    let mut graphs = Vec::new();
+    for problem in &problems {
+        for phase in Phase::ALL {
+            graphs.push(phase.graph(problem)?);
+        }
+        for (_, model) in PeaksModel::NAMED {
+            graphs.push(model.graph(problem)?);
+        }
+    }
+    if scope == OperationScope::Zoo {
+        for name in family_models() {
+            let Some(model) = recordable(name)? else { continue };
+            for batch in ZOO_BATCHES {
+                graphs.push(model.capture(batch)?);
+            }
+        }
+    }
+    let mut bar = None;
+    let progress = |done, all| {
+        let bar = bar.get_or_insert_with(|| {
+            let bar = StepProgress::new(quiet, all);
+            bar.set_message(format!("{all} operations"));
+            bar
+        });
+        bar.set_position(done as u64);
+    };
+    measure_operations(profile, &graphs, progress, |graph| time(graph, device))?;
+    if let Some(bar) = bar {
+        bar.finish();
+    }
+    profile.scan_bandwidth = search_bandwidth(&problem(256, if scope == OperationScope::Rough { 8 } else { 4096 }));
+    Ok(())
+}
+
+/// Nanoseconds of a run of a graph whose only input is a number; none if the device can't replay it.
+fn time(graph: &Graph, device: &Device) -> Result<Option<f64>> {
+    let run = match replay(graph, device) {
+        Ok(run) => run,
+        Err(error) => {
+            let is_unknown = matches!(error.downcast_ref(), Some(GraphError::UnknownOperation(_)));
+            return if is_unknown || error.is::<CaseError>() { Ok(None) } else { Err(error) };
+        }
+    };
+    let start = Tensor::<2>::zeros([1, 1], device);
+    let once = || {
+        let (start, clock) = (start.clone(), Instant::now());
+        let outputs = run(start)?;
+        outputs.iter().for_each(|output| _ = black_box(output.as_bytes()));
+        Ok::<_, anyhow::Error>(clock.elapsed().as_nanos() as f64)
+    };
+    once()?;
+    let enough = if DeviceName::of(device).kind().is_host() { ENOUGH } else { f64::INFINITY };
+    fastest(enough, once).map(Some)
+}
+
+/// Bytes per nanosecond at which the host finds the peaks of complex spectra.
+fn search_bandwidth(problem: &PeaksProblem) -> f64 {
+    let values = problem.batch * problem.options.segments * problem.options.n_fft;
+    let spectra: Vec<f32> = (0..2 * values).map(|index| (index as u32).wrapping_mul(2_654_435_761) as f32).collect();
+    let search = || {
+        let clock = Instant::now();
+        let power = |at: usize| spectra[2 * at] * spectra[2 * at] + spectra[2 * at + 1] * spectra[2 * at + 1];
+        black_box(host_tail(problem, power));
+        Ok::<_, Infallible>(clock.elapsed().as_nanos() as f64)
+    };
+    let Ok(time) = fastest(ENOUGH, search);
+    size_of_val(&spectra[..]) as f64 / time
+}
+
+/// The least time of several runs, each of which returns its nanoseconds; none begins after `enough` of them.
+fn fastest<E>(enough: f64, mut run: impl FnMut() -> Result<f64, E>) -> Result<f64, E> {
+    let (mut fastest, mut spent) = (f64::INFINITY, 0.0);
+    for _ in 0..MAX_RUNS {
+        let time = run()?;
+        fastest = fastest.min(time);
+        spent += time;
+        if spent >= enough {
+            break;
+        }
+    }
+    Ok(fastest)
+}
+
 #[cfg(test)]
 mod tests {
-    use firefly_app::device::DeviceName;
+    use firefly_framework::cost::Prediction;
+    use firefly_framework::movement::{MovementOptions, count};
     use firefly_framework::profile::load;
+    use firefly_models::testing::Formulation;
 
     use super::*;
 
@@ -217,5 +339,18 @@ mod tests {
         assert!(profile.dispatch > 0.0 && profile.memory_bandwidth > 0.0);
         assert!(profile.operations.contains_key("firefly::butterfly"), "{:?}", profile.operations.keys());
         assert!(String::from_utf8(out).unwrap().contains("fused from frames"));
+    }
+    #[test]
+    fn every_operation_of_the_models_is_measured() {
+        let mut profile = Preset::Cpu.profile();
+        measure_device(&mut profile, &Device::flex(), OperationScope::Rough, true).unwrap();
+        let options = MovementOptions::default();
+        for model in [PeaksModel::WelchPeaks, PeaksModel::Learned, PeaksModel::Stock(Formulation::Unfold)] {
+            let moved = count(&model.graph(&PeaksProblem::new(64, 2, 32, 4)).unwrap(), &options);
+            let prediction = Prediction::of_graph(&moved, &profile);
+            assert!(prediction.operations > 0.0, "{}", model.name());
+            assert_eq!((prediction.launches, prediction.traffic), (0.0, 0.0), "{}: {prediction}", model.name());
+        }
+        assert!(profile.scan_bandwidth > 0.0);
     }
 }

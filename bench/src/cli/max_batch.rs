@@ -15,8 +15,8 @@ use crate::harness::{
     BatchLimit, CaseError, CaseOutcome, CaseRecord, Inputs, LimitedBy, MAX_BYTES, MEMORY_SHARE, MachineInfo, Problem,
     Verification, available_cores, available_memory, whole,
 };
-use crate::report::columns::Columns;
 use crate::report::schema::{BenchReport, CommandRecord, write};
+use crate::report::terminal::Columns;
 use crate::suites::options::PeaksSizes;
 use crate::suites::peaks::{PeaksProblem, facts, firefly};
 use firefly_app::number::{self, bytes};

@@ -1,11 +1,10 @@
 //! The subcommands: their arguments and help, and those that do not compare strategies, one file each.
 
 mod calibrate;
-mod compare;
 mod gate;
 pub mod max_batch;
 mod profile;
-mod report;
+mod reports;
 
 use std::io::Write;
 
@@ -50,7 +49,7 @@ pub enum BenchCommand {
     /// Strongest lines of Welch spectra: each strategy verified, then timed side by side
     #[command(after_help = strategies_help(
         "firefly-bench welch-peaks --batch 32..8192 --k 4,16 --strategy auto,fused,rustfft --json peaks.json",
-        &peaks::catalogue(TrainOptions::default().source(0))
+        &peaks::catalogue(&TrainOptions::default(), 0)
     ))]
     WelchPeaks(peaks::WelchPeaksArgs),
     /// Fourier transforms of any length, complex and real, in up to three dimensions: each verified, then timed side by
@@ -82,7 +81,7 @@ pub enum BenchCommand {
     /// Whole pipelines (power spectra, mel spectra, peaks) from host memory to host memory, side by side
     #[command(after_help = strategies_help(
         "firefly-bench e2e --pipeline mel,peaks --batch 1024 --k 8,16 --train-steps 200",
-        &pipelines::catalogue(TrainOptions::default().source(0))
+        &pipelines::catalogue(&TrainOptions::default(), 0)
     ))]
     E2e(pipelines::E2eArgs),
     /// The largest batch that is safe in one call, what limits it, and proof by running it
@@ -90,7 +89,7 @@ pub enum BenchCommand {
     MaxBatch(max_batch::MaxBatchArgs),
     /// Changes from one report to another; exit status 1 if a case got slower or is no longer measured
     #[command(after_help = example("firefly-bench compare before.json after.json --threshold 0.1 --quiet", false))]
-    Compare(compare::CompareArgs),
+    Compare(reports::CompareArgs),
     /// Data movement of a model, node by node, without running it; with --rewrite, also the savings of fusion
     #[command(after_help = example("firefly-bench profile stock-unfold --rewrite --svg graph.svg", false))]
     Profile(profile::ProfileArgs),
@@ -114,7 +113,7 @@ pub enum BenchCommand {
     Predictions(predictions::PredictionsArgs),
     /// Reports as one page: self-contained HTML with charts, or Markdown
     #[command(after_help = example("firefly-bench report peaks.json picker.json --out page.html", false))]
-    Report(report::ReportArgs),
+    Report(reports::ReportArgs),
 }
 
 impl Cli {
@@ -126,7 +125,7 @@ impl Cli {
         let of = |cases: Result<Vec<CaseRecord>>| Ok(ExitStatus::of(&cases?));
         let status = match self.command {
             BenchCommand::WelchPeaks(arguments) => {
-                let catalogue = peaks::catalogue(arguments.train.source(arguments.measure.seed));
+                let catalogue = peaks::catalogue(&arguments.train, arguments.measure.seed);
                 of(peaks::run(&arguments, &catalogue, out))
             }
             BenchCommand::Fft(arguments) => of(fft::run(&arguments, out)),
@@ -137,11 +136,11 @@ impl Cli {
             BenchCommand::Picker(arguments) => of(picker::run(&arguments, out)),
             BenchCommand::Predictions(arguments) => of(predictions::run(&arguments, out)),
             BenchCommand::MaxBatch(arguments) => max_batch::run(&arguments, out),
-            BenchCommand::Compare(arguments) => compare::run(&arguments, out),
+            BenchCommand::Compare(arguments) => reports::compare(&arguments, out),
             BenchCommand::Profile(arguments) => profile::run(&arguments, out),
             BenchCommand::Gate(arguments) => gate::run(&arguments, out),
             BenchCommand::Calibrate(arguments) => calibrate::run(&arguments, out),
-            BenchCommand::Report(arguments) => report::run(&arguments, out),
+            BenchCommand::Report(arguments) => reports::report(&arguments, out),
         }?;
         Ok(if is_interrupted() { ExitStatus::Interrupted } else { status })
     }

@@ -123,7 +123,7 @@ pub fn run(arguments: &ProfileArgs, out: &mut dyn Write) -> anyhow::Result<ExitS
     let report = ProfileReport {
         format: PROFILE_FORMAT,
         tool: Tool::this(),
-        model: arguments.model.name().into(),
+        model: arguments.model.0.into(),
         parameters,
         target,
         profile: figures,
@@ -160,32 +160,19 @@ fn check_operations<'a>(operations: &[String], graphs: impl Iterator<Item = &'a 
     Ok(())
 }
 
-/// Model by name.
+/// Name of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProfiledModel {
-    Peaks(PeaksModel),
-    Zoo(&'static str),
-}
-
-impl ProfiledModel {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Peaks(model) => model.name(),
-            Self::Zoo(name) => name,
-        }
-    }
-}
+pub struct ProfiledModel(&'static str);
 
 impl FromStr for ProfiledModel {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let peaks = PeaksModel::NAMED.map(|(_, model)| Self::Peaks(model));
-        let all = peaks.into_iter().chain(zoo::list("").into_iter().map(Self::Zoo));
-        all.clone().find(|model| model.name() == text).ok_or_else(|| {
-            let hint = suggest::hint(text, all.map(Self::name));
-            let peaks = peaks.map(Self::name).join(", ");
-            format!("no model is called `{text}`{hint}; there are {peaks}, and those of the zoo")
+        let peaks = PeaksModel::NAMED.map(|(name, _)| name);
+        let all = peaks.into_iter().chain(zoo::list(""));
+        all.clone().find(|name| *name == text).map(Self).ok_or_else(|| {
+            let hint = suggest::hint(text, all);
+            format!("no model is called `{text}`{hint}; there are {}, and those of the zoo", peaks.join(", "))
         })
     }
 }
@@ -212,15 +199,11 @@ pub struct ModelOptions {
 
 impl ModelOptions {
     /// The graph of `model`, and the parameters that it was made with.
-    pub fn capture(&self, model: ProfiledModel) -> Result<(Graph, ParameterMap)> {
+    fn capture(&self, ProfiledModel(name): ProfiledModel) -> Result<(Graph, ParameterMap)> {
         let batch = usize::try_from(self.batch)?;
-        match model {
-            ProfiledModel::Peaks(model) => {
-                ensure!(
-                    self.set.is_empty(),
-                    "--set: {} is not of the zoo; it has --n-fft, --segments and --k",
-                    model.name()
-                );
+        match PeaksModel::NAMED.into_iter().find(|(model, _)| *model == name) {
+            Some((_, model)) => {
+                ensure!(self.set.is_empty(), "--set: {name} is not of the zoo; it has --n-fft, --segments and --k");
                 let (n_fft, segments, k) =
                     (self.n_fft.unwrap_or(256), self.segments.unwrap_or(2), self.k.unwrap_or(16));
                 let parameters = ParameterMap::default()
@@ -230,7 +213,7 @@ impl ModelOptions {
                     .with("k", k);
                 Ok((model.graph(&PeaksProblem::new(n_fft, segments, batch, k))?, parameters))
             }
-            ProfiledModel::Zoo(name) => {
+            None => {
                 let options = [("--n-fft", self.n_fft), ("--k", self.k), ("--segments", self.segments)];
                 if let Some((option, _)) = options.iter().find(|(_, given)| given.is_some()) {
                     bail!("{option}: {name} is of the zoo; --set gives it its settings");

@@ -8,11 +8,9 @@ mod number_list;
 mod outcome;
 mod parameters;
 mod problem;
-mod ranking;
 mod routine;
 mod runner;
 mod strategy;
-mod tensor_routine;
 mod timing;
 mod verification;
 
@@ -21,9 +19,8 @@ pub use outcome::{
 };
 pub use parameters::ParameterMap;
 pub use problem::CaseError;
-pub use routine::{HostRoutine, Output, Routine};
+pub use routine::{HostRoutine, Output, Routine, TensorRoutine};
 pub use strategy::{BenchStrategy, ExecutionConfig};
-pub use tensor_routine::TensorRoutine;
 pub use timing::{Iterations, TurnOrder, VerifiedCase, interleave};
 pub use verification::{Accuracy, Selected, Verification};
 
@@ -35,9 +32,7 @@ pub(crate) use number_list::{NumberRange, distinct, grouped, numbers, whole};
 pub(crate) use outcome::DERIVED;
 pub(crate) use parameters::{name_of, shown};
 pub(crate) use problem::{MAX_BYTES, MEMORY_SHARE, Problem, ProblemSpec, check_memory, too_large};
-pub(crate) use ranking::{RankedRow, relative};
-pub(crate) use routine::{checksum, failed};
+pub(crate) use routine::{Computed, failed, floats, gradients, read, read_wide, with_values};
 pub(crate) use runner::{CONTROL, COPY_BASELINE, MeasurementSetup, Runner};
-pub(crate) use tensor_routine::{Computed, floats, gradients, read, read_wide, with_values};
 pub(crate) use timing::{INTERRUPTED, is_interrupted, listen};
 pub(crate) use verification::{Expectation, ExpectedRow, Verified, check, check_each, tolerance, whole_tensors};

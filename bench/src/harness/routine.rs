@@ -1,9 +1,15 @@
-//! Routines: what is timed.
+//! Routines, what is timed: of a library on the host, or of tensor operations, from the memory of the device or of the host
+//! to either.
 
 use std::time::Duration;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
+use burn::tensor::{Device, Tensor, TensorData, Transaction};
+use firefly_framework::graph::AnyTensor;
+use firefly_ops::{ArgumentError, Peaks};
 use rustfft::num_complex::Complex;
+
+use super::{CallRunner, Calls};
 
 /// Computation that is ready to run on any of several input sets.
 pub trait Routine: Send {
@@ -108,10 +114,245 @@ pub fn failed(error: impl ToString) -> anyhow::Error {
 }
 
 /// Sum over every byte: equal for equal results.
-pub fn checksum(bytes: &[u8]) -> u64 {
+fn checksum(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
     let whole = words.iter().fold(0u64, |sum, word| sum.wrapping_add(u64::from_le_bytes(*word)));
     rest.iter().fold(whole, |sum, &byte| sum.rotate_left(8).wrapping_add(u64::from(byte)))
+}
+
+/// A tensor as floats of `D` dimensions.
+pub fn floats<const D: usize>(tensor: AnyTensor) -> Result<Tensor<D>, ArgumentError> {
+    tensor.try_float("firefly-bench", "tensor")
+}
+
+/// Calls a generic expression with a tensor of floats.
+macro_rules! each_rank {
+    ($tensor:expr, $inner:ident => $result:expr) => {{
+        let tensor: AnyTensor = $tensor;
+        each_rank!(tensor, $inner, $result, 1 2 3 4 5)
+    }};
+    ($tensor:ident, $inner:ident, $result:expr, $($rank:literal)*) => {
+        match $tensor.dims().len() {
+            $($rank => {
+                let $inner = floats::<$rank>($tensor)?;
+                $result
+            })*
+            rank => bail!("a tensor of {rank} dimensions"),
+        }
+    };
+}
+
+/// A tensor on `device` of these values with the shape and type of another.
+pub fn with_values(like: &AnyTensor, values: &[f32], device: &Device) -> AnyTensor {
+    AnyTensor::from_data(TensorData::new(values.to_vec(), like.dims()).convert_dtype(like.dtype()), device)
+}
+
+/// Gradients of Σ weights · outputs in `inputs`, for outputs of one rank.
+pub fn gradients(
+    inputs: Vec<AnyTensor>,
+    weights: &[AnyTensor],
+    forward: impl Fn(Vec<AnyTensor>) -> Result<Vec<AnyTensor>>,
+) -> Result<Vec<AnyTensor>> {
+    let tracked = |input: AnyTensor| -> Result<AnyTensor> {
+        Ok(each_rank!(input, input => input.autodiff().require_grad().into()))
+    };
+    let inputs = inputs.into_iter().map(tracked).collect::<Result<Vec<_>, _>>()?;
+    let mut loss: Option<AnyTensor> = None;
+    for (output, weights) in forward(inputs.clone())?.into_iter().zip(weights) {
+        loss = Some(each_rank!(output, output => add_weighted(loss, output, weights.clone())?));
+    }
+    let loss = loss.context("nothing was computed")?;
+    // The gradients of a tensor are those of the sum of its values.
+    let gradients = each_rank!(loss, loss => loss.backward());
+    let gradient = |input: AnyTensor| -> Result<AnyTensor> {
+        let gradient = each_rank!(input, input => input.grad(&gradients).map(AnyTensor::from));
+        gradient.context("a gradient is missing")
+    };
+    inputs.into_iter().map(gradient).collect()
+}
+
+/// A loss, or none yet, plus weights · output.
+fn add_weighted<const D: usize>(loss: Option<AnyTensor>, output: Tensor<D>, weights: AnyTensor) -> Result<AnyTensor> {
+    let term = output * floats::<D>(weights)?.autodiff();
+    Ok(match loss {
+        Some(loss) => (floats::<D>(loss)? + term).into(),
+        None => term.into(),
+    })
+}
+
+/// Result of operations, in the memory where they leave it.
+#[derive(Debug, Clone)]
+pub enum Computed {
+    /// Device memory.
+    OnDevice(Vec<AnyTensor>),
+    /// Host memory.
+    OnHost(Vec<TensorData>),
+}
+
+impl Computed {
+    /// The result in host memory, read in one transaction: tensors read one by one are copied on first access, after the
+    /// run.
+    fn read(self) -> Result<Vec<TensorData>> {
+        match self {
+            Self::OnHost(data) => Ok(data),
+            Self::OnDevice(tensors) => {
+                let mut reads = Transaction::default();
+                for tensor in tensors {
+                    reads = if tensor.is_float() {
+                        each_rank!(tensor, tensor => reads.register(tensor))
+                    } else {
+                        reads.register(tensor.try_int::<2>("firefly-bench", "bins")?)
+                    };
+                }
+                reads.try_execute().map_err(failed)
+            }
+        }
+    }
+}
+
+impl From<Peaks<2>> for Computed {
+    fn from(peaks: Peaks<2>) -> Self {
+        Self::OnDevice(vec![peaks.bins.into(), peaks.power.into()])
+    }
+}
+
+impl From<Vec<AnyTensor>> for Computed {
+    fn from(tensors: Vec<AnyTensor>) -> Self {
+        Self::OnDevice(tensors)
+    }
+}
+
+impl From<Vec<TensorData>> for Computed {
+    fn from(data: Vec<TensorData>) -> Self {
+        Self::OnHost(data)
+    }
+}
+
+impl<const D: usize> From<Vec<Tensor<D>>> for Computed {
+    fn from(tensors: Vec<Tensor<D>>) -> Self {
+        Self::OnDevice(tensors.into_iter().map(AnyTensor::from).collect())
+    }
+}
+
+/// Tensors of a result in host memory.
+pub fn read(computed: impl Into<Computed>) -> Result<Vec<TensorData>> {
+    computed.into().read()
+}
+
+/// Values of float64 tensors; fails with tensors of another type.
+pub fn read_wide(tensors: Vec<AnyTensor>) -> Result<Vec<Vec<f64>>> {
+    read(tensors)?.iter().map(|data| data.try_to_vec::<f64>().map_err(failed)).collect()
+}
+
+/// Calls of operations on input sets.
+pub struct TensorRoutine<'a, S, F> {
+    source: Box<dyn Fn(usize) -> Result<S> + Send + 'a>,
+    /// Whether the input is made before the run, and the input if it is.
+    ahead: bool,
+    given: Option<S>,
+    call: F,
+    reads_back: bool,
+    device: &'a Device,
+    calls: CallRunner,
+    result: Option<Computed>,
+}
+
+impl<'a, S, F, C> TensorRoutine<'a, S, F>
+where
+    S: Send + 'a,
+    F: Fn(S) -> Result<C> + Send + 'a,
+    C: Into<Computed>,
+{
+    /// One call per run on what `source` gives of a set; the result stays on `device`, for which the run waits.
+    pub fn new(
+        device: &'a Device,
+        source: impl Fn(usize) -> Result<S> + Send + 'a,
+        call: F,
+    ) -> TensorRoutine<'a, S, F> {
+        let calls = CallRunner::new(Calls::One, device);
+        let source = Box::new(source);
+        Self { source, ahead: false, given: None, call, reads_back: false, device, calls, result: None }
+    }
+
+    /// The same, whose input is made anew before each run, not in its time: the call may overwrite it.
+    pub fn with_input_made_ahead(self) -> Self {
+        Self { ahead: true, ..self }
+    }
+
+    /// The same with another number of calls, of which the last one's result is kept.
+    pub fn with_calls(self, calls: Calls) -> Self {
+        Self { calls: CallRunner::new(calls, self.device), ..self }
+    }
+
+    /// The same to host memory: reading the result back is part of a run, and ends it.
+    pub fn reading_back(self) -> Self {
+        Self { reads_back: true, ..self }
+    }
+}
+
+impl<S, F> TensorRoutine<'_, S, F> {
+    fn data(&self) -> Result<Vec<TensorData>> {
+        self.result.clone().context("nothing was computed")?.read()
+    }
+}
+
+impl<S, F, C> Routine for TensorRoutine<'_, S, F>
+where
+    S: Send,
+    F: Fn(S) -> Result<C> + Send,
+    C: Into<Computed>,
+{
+    fn restore(&mut self, set: usize) {
+        if self.ahead {
+            // Memory of the last input, in which its result may lie.
+            (self.result, self.given) = (None, None);
+            self.given = (self.source)(set).ok();
+        }
+    }
+
+    fn run(&mut self, set: usize) -> Result<()> {
+        let Self { source, given, call, reads_back, device, calls, result, .. } = self;
+        calls.run(|count| {
+            for _ in 0..count {
+                let input = given.take().map_or_else(|| source(set), Ok)?;
+                let computed = call(input)?.into();
+                *result = Some(if *reads_back { Computed::OnHost(computed.read()?) } else { computed });
+            }
+            if *reads_back { Ok(()) } else { device.sync().map_err(failed) }
+        })
+    }
+
+    fn calls(&self) -> usize {
+        self.calls.count()
+    }
+
+    fn device_time(&self) -> Option<Duration> {
+        self.calls.device_time()
+    }
+
+    fn output(&self) -> Result<Output> {
+        let mut output = Output::default();
+        for data in self.data()? {
+            if data.dtype().is_float() {
+                output.parts.push(data.try_to_vec::<f32>().map_err(failed)?);
+            } else {
+                output.bins = data.iter::<i64>().collect();
+            }
+        }
+        Ok(output)
+    }
+
+    fn checksum(&self) -> u64 {
+        let data = self.data().unwrap_or_default();
+        data.iter().fold(0, |sum, data| sum.wrapping_mul(3) ^ checksum(data.as_bytes()))
+    }
+
+    /// A result in the memory of an input is dropped when the next input is made: that memory is not the call's.
+    fn release(&mut self) {
+        if !self.ahead {
+            self.result = None;
+        }
+    }
 }
 
 #[cfg(test)]

@@ -4,9 +4,8 @@ use std::collections::HashMap;
 
 use firefly_app::table::TextTable;
 
-use super::columns::Columns;
 use super::schema::BenchReport;
-use super::terminal::of;
+use super::terminal::{Columns, of};
 use crate::harness::{CaseOutcome, CaseRecord, DERIVED, Percentiles};
 use firefly_app::number::{duration, duration_range, significant, whole};
 

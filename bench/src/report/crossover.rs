@@ -10,7 +10,8 @@ use firefly_app::number::{milliseconds, significant};
 pub struct Crossover {
     /// The problem without its size, and with device and threads.
     pub common: ParameterMap,
-    /// Names of the strategies, in the order of the report. Strategies that make the same calls at every size are one.
+    /// Names of the strategies, in the order of the report, with the instruction set where one is there on several.
+    /// Strategies that make the same calls at every size are one.
     pub strategies: Vec<String>,
     /// Names of those that take no part in the search for the fastest, while others do.
     pub apart: Vec<String>,
@@ -53,12 +54,16 @@ pub fn crossovers(cases: &[CaseRecord], over: &str) -> Vec<Crossover> {
     grouped(sized).into_iter().filter_map(|(common, group)| crossover(common, group)).collect()
 }
 
+/// Key of a case's strategy: on another instruction set it is another one.
+fn key(case: &CaseRecord) -> (&str, Option<&str>) {
+    (&case.strategy, case.instruction_set.as_deref())
+}
+
 fn crossover(common: ParameterMap, mut group: Vec<(u64, &CaseRecord)>) -> Option<Crossover> {
     group.sort_by_key(|(size, _)| *size);
-    let names: Vec<String> = distinct(group.iter().map(|(_, case)| name(case)));
+    let keys = distinct(group.iter().map(|(_, case)| key(case)));
     let sizes: Vec<&[(u64, &CaseRecord)]> = group.chunk_by(|a, b| a.0 == b.0).collect();
-    let find =
-        |at: usize, place: usize| sizes[at].iter().map(|(_, case)| *case).find(|case| name(case) == names[place]);
+    let find = |at: usize, place: usize| sizes[at].iter().map(|(_, case)| *case).find(|case| key(case) == keys[place]);
     // The strategy whose calls a strategy makes at a size, if that one was measured there.
     let original = |at: usize, place: usize| {
         let case = find(at, place)?;
@@ -69,7 +74,7 @@ fn crossover(common: ParameterMap, mut group: Vec<(u64, &CaseRecord)>) -> Option
             other.strategy == *same_as && same_set
         };
         let (_, other) = sizes[at].iter().find(|(_, other)| is_original(other))?;
-        names.iter().position(|known| *known == name(other))
+        keys.iter().position(|known| *known == key(other))
     };
     // The one other whose calls a strategy makes at every size, which it is merged with.
     let merged = |place: usize| {
@@ -77,7 +82,7 @@ fn crossover(common: ParameterMap, mut group: Vec<(u64, &CaseRecord)>) -> Option
         let originals = distinct(present.map(|at| original(at, place)));
         if let [original] = originals[..] { original } else { None }
     };
-    let all = 0..names.len();
+    let all = 0..keys.len();
     let kept: Vec<usize> = all.clone().filter(|place| merged(*place).is_none()).collect();
     let competes = |at: usize, place: usize| find(at, place).is_some_and(|case| case.competes);
     let row = |at: usize| {
@@ -91,10 +96,15 @@ fn crossover(common: ParameterMap, mut group: Vec<(u64, &CaseRecord)>) -> Option
     let is_contest = rows.len() > 1 && rows.iter().any(|row| row.fastest.lead.is_some());
     let title = |&place: &usize| {
         let others = all.clone().filter(|other| merged(*other) == Some(place));
-        [place].into_iter().chain(others).map(|place| names[place].as_str()).collect::<Vec<_>>().join(" = ")
+        let is_only = kept.iter().filter(|other| keys[**other].0 == keys[place].0).count() == 1;
+        let named = |place: usize| match keys[place] {
+            (strategy, Some(set)) if !is_only => format!("{strategy} {set}"),
+            (strategy, _) => strategy.to_string(),
+        };
+        [place].into_iter().chain(others).map(named).collect::<Vec<_>>().join(" = ")
     };
     let ever_competes = |place: usize| (0..sizes.len()).any(|at| competes(at, place));
-    let apart = kept.iter().filter(|place| !ever_competes(**place)).map(|place| without_sets(&names[*place]).concat());
+    let apart = kept.iter().filter(|place| !ever_competes(**place)).map(|place| keys[*place].0.to_string());
     let apart: Vec<String> = apart.collect();
     let apart = if apart.len() == kept.len() { Vec::new() } else { apart };
     is_contest.then(|| Crossover { common, strategies: kept.iter().map(title).collect(), apart, rows })
@@ -113,18 +123,10 @@ fn fastest(times: &[Option<Percentiles>], own: impl Fn(&usize) -> bool) -> Optio
     })
 }
 
-/// Name of a case's strategy, with the instruction set if there is one.
-fn name(case: &CaseRecord) -> String {
-    match &case.instruction_set {
-        Some(set) => format!("{} {set}", case.strategy),
-        None => case.strategy.clone(),
-    }
-}
-
 impl Crossover {
     /// Table with a row per size: milliseconds of every strategy, the fastest, and its lead.
     pub fn table(&self, over: &str) -> TextTable {
-        let strategies = self.titles();
+        let strategies = &self.strategies;
         let mut table = TextTable::default().column(over, Align::Right);
         // Of many strategies, the last ones give way first.
         for (place, strategy) in strategies.iter().enumerate() {
@@ -139,21 +141,6 @@ impl Crossover {
         }
         table
     }
-
-    /// The names of the strategies, without the instruction set where a name has only one.
-    pub fn titles(&self) -> Vec<String> {
-        let bare: Vec<Vec<&str>> = self.strategies.iter().map(|title| without_sets(title)).collect();
-        let title = |(title, names): (&String, &Vec<&str>)| {
-            let is_only = bare.iter().filter(|others| others[0] == names[0]).count() == 1;
-            if is_only { names.join(" = ") } else { title.clone() }
-        };
-        self.strategies.iter().zip(&bare).map(title).collect()
-    }
-}
-
-/// The names of the strategies that a title merges, without instruction sets.
-fn without_sets(title: &str) -> Vec<&str> {
-    title.split(" = ").map(|name| name.split(' ').next().unwrap_or(name)).collect()
 }
 
 /// Crossovers as text, a table each.

@@ -1,8 +1,6 @@
 //! Reports: as JSON, on a terminal, and as pages; what follows from them.
 
 pub mod changes;
-mod charts;
-pub(crate) mod columns;
 pub mod crossover;
 pub mod decision;
 pub(crate) mod page;

@@ -7,8 +7,8 @@ use firefly_framework::movement::{GraphMovement, NodeMovement};
 use firefly_framework::profile::DeviceProfile;
 use serde::{Deserialize, Serialize};
 
-use super::columns::Columns;
 use super::schema::Tool;
+use super::terminal::Columns;
 use crate::harness::ParameterMap;
 
 /// Version of the JSON format; it changes when a reader would have to.

@@ -3,7 +3,7 @@
 use firefly_app::number::duration;
 use firefly_app::table::TextTable;
 
-use super::columns::Columns;
+use super::terminal::Columns;
 use crate::harness::{CaseRecord, Percentiles};
 use crate::suites::picker::AUTO;
 

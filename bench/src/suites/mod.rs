@@ -4,7 +4,6 @@
 pub(crate) mod butterfly;
 pub(crate) mod comparison;
 pub(crate) mod fft;
-pub(crate) mod graphs;
 pub(crate) mod layers;
 pub mod models;
 pub(crate) mod operation;

@@ -13,7 +13,7 @@ use firefly_models::segments::segments_named;
 use firefly_trainer::run_folder::RunFolder;
 use firefly_trainer::tasks::peaks::PeaksTask;
 
-use super::peaks::{LearnedSource, PeaksProblem};
+use super::peaks::PeaksProblem;
 use crate::harness::{NumberRange, ParameterMap, numbers};
 
 const MAX_STEPS: u64 = 1_000_000;
@@ -121,14 +121,6 @@ impl TrainOptions {
     /// Steps that learned models are trained for.
     pub fn steps(&self) -> usize {
         self.train_steps.map_or(DEFAULT_STEPS, |steps| steps as usize)
-    }
-
-    /// Source of learned models; frames to train on are made from `seed`.
-    pub fn source(&self, seed: u64) -> LearnedSource {
-        match &self.run {
-            Some(folder) => LearnedSource::Run(folder.clone()),
-            None => LearnedSource::Trained { steps: self.steps(), seed },
-        }
     }
 
     /// The options as a report has them.

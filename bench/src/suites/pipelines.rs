@@ -14,8 +14,7 @@ use super::comparison::{Comparison, MeasureOptions};
 use super::layers::MAX_MELS;
 use super::options::{PeaksGrid, TrainOptions, named};
 use super::peaks::{
-    LearnedSource, PeaksProblem, SPECTRA, STOCK, TrainedModels, check_peaks, expected, facts, from_host, kernel_set,
-    learned_rows,
+    PeaksProblem, SPECTRA, STOCK, TrainedModels, check_peaks, expected, facts, from_host, kernel_set, learned_rows,
 };
 use crate::harness::{
     BenchStrategy, CaseError, CaseRecord, Computed, Expectation, ExpectedRow, Inputs, ParameterMap, Problem,
@@ -67,7 +66,7 @@ pub fn run(arguments: &E2eArgs, out: &mut dyn Write) -> Result<Vec<CaseRecord>> 
         ),
         problems: grid(&pipelines, &sizes.problems(), *mels, *sample_rate),
         columns: &["n_fft", "segments", "batch", "pipeline", "k"],
-        catalogue: &catalogue(train.source(measure.seed)),
+        catalogue: &catalogue(train, measure.seed),
         added: train.added(),
         default_baseline: "burn-stock",
     };
@@ -146,9 +145,9 @@ fn grid(pipelines: &[Pipeline], problems: &[PeaksProblem], mels: usize, sample_r
 /// Tolerances of a sum over the filters, which rounds once more per term.
 const MEL_TOLERANCES: f64 = 2.0;
 
-/// Every strategy, in the order of the table's rows, with learned models of `source`.
-pub fn catalogue(source: LearnedSource) -> Vec<BenchStrategy<PipelineProblem>> {
-    vec![firefly(), burn_stock(), learned(source)]
+/// Every strategy, in the order of the table's rows, with learned models as `train` says.
+pub fn catalogue(train: &TrainOptions, seed: u64) -> Vec<BenchStrategy<PipelineProblem>> {
+    vec![firefly(), burn_stock(), learned(TrainedModels::new(train, seed))]
 }
 
 fn firefly() -> BenchStrategy<PipelineProblem> {
@@ -190,8 +189,7 @@ fn burn_stock() -> BenchStrategy<PipelineProblem> {
 }
 
 /// A learned model in place of the exact estimate, trained towards the peaks of eight segments.
-fn learned(source: LearnedSource) -> BenchStrategy<PipelineProblem> {
-    let models = TrainedModels::new(source);
+fn learned(models: TrainedModels) -> BenchStrategy<PipelineProblem> {
     BenchStrategy::new(
         "learned",
         "as firefly, by a LearnedWelchPeaks: that of --run, or one trained for --train-steps on synthetic signals; \

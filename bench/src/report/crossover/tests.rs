@@ -75,7 +75,7 @@ fn strategies_of_the_same_calls_are_one() {
     // An instruction set that is known of one only makes no difference.
     let mut known = cases.clone();
     known.iter_mut().filter(|case| case.strategy == "a").for_each(|case| case.instruction_set = Some("avx2".into()));
-    assert_eq!(crossovers(&known, "batch")[0].titles(), ["a = auto", "b"]);
+    assert_eq!(crossovers(&known, "batch")[0].strategies, ["a = auto", "b"]);
     // Alone, it stands for itself.
     let alone: Vec<_> = cases.iter().filter(|case| case.strategy != "a").cloned().collect();
     assert_eq!(crossovers(&alone, "batch")[0].strategies, ["auto", "b"]);

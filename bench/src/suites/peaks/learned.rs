@@ -1,7 +1,6 @@
 //! Peaks by a learned model: one that is trained for the problem first, or that of a training run.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::anyhow;
@@ -17,6 +16,7 @@ use firefly_trainer::tasks::peaks::{Parameters, PeaksConfig, PeaksTask};
 use super::problem::{PeaksProblem, SYMMETRY, WINDOW, check_peaks, definition};
 use super::{SPECTRA, on_device};
 use crate::harness::{Accuracy, BenchStrategy, CaseError, ExpectedRow, Inputs, Verified};
+use crate::suites::options::TrainOptions;
 
 /// [`LearnedWelchPeaks`] on the device, or its estimate, whose parameters are `prepared` once.
 ///
@@ -51,24 +51,13 @@ pub fn learned(models: Arc<TrainedModels>, prepared: bool) -> BenchStrategy<Peak
     .by_name()
 }
 
-/// Origin of learned models.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LearnedSource {
-    /// With as many segments as the problem, window and gain trained for `steps` steps on synthetic frames made from
-    /// `seed` towards the peaks of eight segments.
-    Trained {
-        /// Training steps.
-        steps: usize,
-        /// Seed of the frames.
-        seed: u64,
-    },
-    /// The model in the folder of a training run.
-    Run(PathBuf),
-}
-
-/// Learned models of the problems so far, each trained or loaded when it is first needed, with its accuracy.
+/// Learned models of the problems so far, each trained or loaded when it is first needed, with its accuracy. Models that
+/// are trained have as many segments as the problem, window and gain learned on synthetic frames towards the peaks of
+/// eight segments.
 pub struct TrainedModels {
-    source: LearnedSource,
+    options: TrainOptions,
+    /// Seed of the frames.
+    seed: u64,
     trained: Mutex<HashMap<ModelKey, (LearnedWelchPeaks, Accuracy)>>,
 }
 
@@ -77,14 +66,13 @@ type ModelKey = (usize, usize, usize);
 
 impl TrainedModels {
     /// No model yet.
-    pub fn new(source: LearnedSource) -> Self {
-        Self { source, trained: Mutex::default() }
+    pub fn new(options: &TrainOptions, seed: u64) -> Self {
+        Self { options: options.clone(), seed, trained: Mutex::default() }
     }
 
     /// The model of a run for a problem; none where models are trained for the bench.
     pub fn of_run(&self, problem: &PeaksProblem, device: &Device) -> Result<Option<LearnedWelchPeaks>, CaseError> {
-        let is_run = matches!(self.source, LearnedSource::Run(_));
-        is_run.then(|| Ok(self.model(problem, device)?.0)).transpose()
+        self.options.run.is_some().then(|| Ok(self.model(problem, device)?.0)).transpose()
     }
 
     /// The model of a problem, and its accuracy on synthetic frames.
@@ -94,9 +82,9 @@ impl TrainedModels {
         if let Some(found) = known.get(&key) {
             return Ok(found.clone());
         }
-        let (trained, train_steps) = match &self.source {
-            LearnedSource::Trained { steps, seed } => (train(problem, *steps, *seed, device), *steps),
-            LearnedSource::Run(folder) => {
+        let (trained, train_steps) = match &self.options.run {
+            None => (train(problem, self.options.steps(), self.seed, device), self.options.steps()),
+            Some(folder) => {
                 let folder = RunFolder::new(folder);
                 let resolved = folder.resolved::<PeaksTask>().map_err(training)?;
                 check_fits(&resolved.config, problem)?;
@@ -207,7 +195,7 @@ mod tests {
         let model = config.model.learned().init(&device);
         std::fs::create_dir_all(run.model()).unwrap();
         ZooModel::from(model.clone()).save(&run.model().join("model.safetensors")).unwrap();
-        let models = TrainedModels::new(LearnedSource::Run(run.path().into()));
+        let models = TrainedModels::new(&TrainOptions { train_steps: None, run: Some(run.path().into()) }, 0);
         let (loaded, accuracy) = models.model(&PeaksProblem::new(32, 8, 3, 4), &device).unwrap();
         assert_eq!((loaded.config(), accuracy.train_steps), (model.config(), 7));
         assert!(accuracy.recall > 0.0 && accuracy.recall <= 1.0 && accuracy.exact_recall > 0.99, "{accuracy:?}");

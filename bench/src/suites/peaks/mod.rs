@@ -17,7 +17,7 @@ use firefly_ops::from_host::{HostPeaks, host_chunks};
 use firefly_ops::instruction_sets::{InstructionSet, welch_instruction_set};
 
 use self::learned::learned;
-pub use self::learned::{LearnedSource, TrainedModels, learned_rows};
+pub use self::learned::{TrainedModels, learned_rows};
 pub use self::problem::{PeaksProblem, check_peaks, definition, expected, facts, welch_power};
 use self::problem::{SYMMETRY, WINDOW};
 use super::comparison::{Comparison, MeasureOptions};
@@ -102,9 +102,9 @@ pub const STOCK: usize = 9;
 /// Memory of complex spectra of every segment, as they are, in another layout, and read back.
 pub const READ_SPECTRA: usize = 10;
 
-/// Every strategy, in the order of the table's rows, with learned models of `source`.
-pub fn catalogue(source: LearnedSource) -> Vec<BenchStrategy<PeaksProblem>> {
-    let models = Arc::new(TrainedModels::new(source));
+/// Every strategy, in the order of the table's rows, with learned models as `train` says.
+pub fn catalogue(train: &TrainOptions, seed: u64) -> Vec<BenchStrategy<PeaksProblem>> {
+    let models = Arc::new(TrainedModels::new(train, seed));
     let published = |name, summary| published(name, summary, &models);
     vec![
         firefly(),
@@ -366,7 +366,7 @@ mod tests {
 
     #[test]
     fn names_in_the_catalogue_are_unique_and_published_ones_are_there() {
-        let all = catalogue(LearnedSource::Trained { steps: 1, seed: 0 });
+        let all = catalogue(&TrainOptions::default(), 0);
         let mut names: Vec<_> = all.iter().map(|strategy| strategy.name).collect();
         names.sort_unstable();
         names.dedup();

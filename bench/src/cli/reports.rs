@@ -1,14 +1,18 @@
-//! `firefly-bench compare`: changes from one report to another.
+//! `firefly-bench compare`, changes from one report to another, and `firefly-bench report`, reports as one page, in HTML or in
+//! Markdown.
 
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
+use firefly_app::files::{ensure_writable, write_atomically};
 use firefly_app::streams::printable;
 use firefly_app::table::TableLayout;
 
 use super::ExitStatus;
 use crate::report::changes::{ReportChanges, differences};
+use crate::report::page;
 use crate::report::schema::{AnyReport, BenchReport};
 
 /// Options of `compare`.
@@ -30,7 +34,7 @@ pub struct CompareArgs {
 }
 
 /// The report of strategies at `path`.
-fn bench_report(path: &Path) -> anyhow::Result<BenchReport> {
+fn bench_report(path: &Path) -> Result<BenchReport> {
     match AnyReport::read(path)? {
         AnyReport::Bench(report) => Ok(*report),
         other => bail!(
@@ -46,7 +50,7 @@ fn bench_report(path: &Path) -> anyhow::Result<BenchReport> {
 ///
 /// # Errors For files that are not reports of the same command or share no case, and output that can't be written. A
 /// regression is no error but a [`ExitStatus`].
-pub fn run(arguments: &CompareArgs, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
+pub fn compare(arguments: &CompareArgs, out: &mut dyn Write) -> Result<ExitStatus> {
     let threshold = arguments.threshold;
     ensure!(threshold >= 0.0, "--threshold is {threshold}, but must not be negative");
     let (before, after) = (bench_report(&arguments.before)?, bench_report(&arguments.after)?);
@@ -72,4 +76,50 @@ pub fn run(arguments: &CompareArgs, out: &mut dyn Write) -> anyhow::Result<ExitS
     }
     writeln!(out, "{}", changes.summary())?;
     Ok(if changes.is_regression() { ExitStatus::Failed } else { ExitStatus::Passed })
+}
+
+/// Options of `report`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct ReportArgs {
+    /// JSON reports of any command, each a section of the page
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Write a dated results page in Markdown to this file, with machine, command and tables
+    #[arg(long, value_name = "PATH", conflicts_with = "out")]
+    pub markdown: Option<PathBuf>,
+    /// Write a self-contained HTML page to this file
+    #[arg(long, value_name = "PATH", default_value = "bench.html")]
+    pub out: PathBuf,
+    /// Heading of the page
+    #[arg(long, default_value = "Measurements")]
+    pub title: String,
+    /// Markdown that the results page has between its heading and the measurements: conditions, results of others
+    #[arg(long, value_name = "FILE", requires = "markdown")]
+    pub notes: Option<PathBuf>,
+}
+
+/// Writes the page, whole or not at all, and prints its path.
+pub fn report(arguments: &ReportArgs, out: &mut dyn Write) -> Result<ExitStatus> {
+    let ReportArgs { files, markdown, out: out_path, title, notes } = arguments;
+    let (option, path) = markdown.as_ref().map_or(("--out", out_path), |path| ("--markdown", path));
+    ensure_writable(path).with_context(|| format!("{option} {}", path.display()))?;
+    let same = |file: &&PathBuf| {
+        fs::canonicalize(file).is_ok_and(|file| fs::canonicalize(path).is_ok_and(|path| path == file))
+    };
+    if let Some(input) = files.iter().chain(notes).find(same) {
+        bail!("{option} {}: it is the input {}", path.display(), input.display());
+    }
+    let notes = match notes {
+        Some(path) => fs::read_to_string(path).with_context(|| format!("--notes {}", path.display()))?,
+        None => String::new(),
+    };
+    let reports = files.iter().map(|file| AnyReport::read(file)).collect::<Result<Vec<_>, _>>()?;
+    let name = |file: &PathBuf| file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
+    let content = match markdown {
+        Some(_) => page::markdown(title, &notes, &reports),
+        None => page::html(title, &files.iter().map(name).zip(reports).collect::<Vec<_>>()),
+    };
+    write_atomically(path, content.as_bytes()).with_context(|| format!("writing {}", path.display()))?;
+    writeln!(out, "{}", path.display())?;
+    Ok(ExitStatus::Passed)
 }
