@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
 use firefly_app::files::{ensure_writable, write_atomically};
@@ -33,18 +33,6 @@ pub struct CompareArgs {
     pub quiet: bool,
 }
 
-/// The report of strategies at `path`.
-fn bench_report(path: &Path) -> Result<BenchReport> {
-    match AnyReport::read(path)? {
-        AnyReport::Bench(report) => Ok(*report),
-        other => bail!(
-            "{} is a report of {}, which has no times to compare; `firefly-bench report` makes a page of it",
-            path.display(),
-            other.command()
-        ),
-    }
-}
-
 /// Compares two reports and prints the table to `out`. A case is a regression if its median is slower by more than the
 /// threshold and the spreads, from p10 to p90, do not overlap; or if it is no longer measured, or gone.
 ///
@@ -53,7 +41,7 @@ fn bench_report(path: &Path) -> Result<BenchReport> {
 pub fn compare(arguments: &CompareArgs, out: &mut dyn Write) -> Result<ExitStatus> {
     let threshold = arguments.threshold;
     ensure!(threshold >= 0.0, "--threshold is {threshold}, but must not be negative");
-    let (before, after) = (bench_report(&arguments.before)?, bench_report(&arguments.after)?);
+    let (before, after) = (BenchReport::read(&arguments.before)?, BenchReport::read(&arguments.after)?);
     let (first, second) = (&before.command.name, &after.command.name);
     ensure!(
         first == second,

@@ -368,6 +368,14 @@ mod tests {
     }
 
     #[test]
+    fn expected_values_are_computed_once_per_name_and_problem() {
+        let inputs = inputs(Fill::Noise, 1);
+        let first = |inputs: &Inputs, value| inputs.expected_rows("value", |_, _| vec![vec![value]])[0].parts.clone();
+        assert_eq!((first(&inputs, 1.0), first(&inputs, 2.0)), (vec![vec![1.0]], vec![vec![1.0]]));
+        assert_eq!(first(&inputs.for_another_problem(), 3.0), [[3.0]]);
+    }
+
+    #[test]
     fn small_batches_get_many_sets_and_huge_ones_two() {
         let count = |rows: usize| set_count(&[TensorSpec::new([rows, 1152], Fill::Noise)], rows, usize::MAX);
         assert_eq!([count(1), count(32), count(1024), count(1 << 20)], [256, 128, 4, 2]);

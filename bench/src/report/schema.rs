@@ -98,24 +98,18 @@ impl BenchReport {
         Self { format: FORMAT, tool: Tool::this(), date, host, command, facts, complete: true, cases }
     }
 
-    /// Reads a report.
+    /// Reads a report with cases.
     ///
     /// # Errors
-    /// If the file can't be read, is not a report, or one of another format.
+    /// If the file can't be read, is not a report, or one of another format or without cases.
     pub fn read(path: &Path) -> Result<Self> {
-        Self::parse(path, &read_bytes(path)?)
-    }
-
-    /// The report in the bytes of a file; `path` is named in errors.
-    ///
-    /// # Errors
-    /// If the bytes are not a report, or one of another format.
-    pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self> {
-        let report: Self = parse_versioned(path, bytes, FORMAT)?;
-        if let Some(reason) = report.contradiction() {
-            bail!("{}: {reason}", path.display());
+        match AnyReport::read(path)? {
+            AnyReport::Bench(report) => Ok(*report),
+            AnyReport::Profile(_) => bail!(
+                "{} is a report of profile, which has no times to compare; `firefly-bench report` makes a page of it",
+                path.display()
+            ),
         }
-        Ok(report)
     }
 
     /// Contradiction that no measured report has: times out of order, or cases of the same key.
@@ -146,7 +140,15 @@ impl AnyReport {
     /// # Errors
     /// If the file can't be read, is not a report, or one of another format.
     pub fn read(path: &Path) -> Result<Self> {
-        Self::parse(path, &read_bytes(path)?)
+        let read = || {
+            let file = File::open(path)?;
+            ensure!(file.metadata()?.is_file(), "it is not a file");
+            let mut bytes = Vec::new();
+            let length = file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+            ensure!(length as u64 <= MAX_BYTES, "it has more than 1 GiB");
+            Ok(bytes)
+        };
+        Self::parse(path, &read().with_context(|| format!("reading {}", path.display()))?)
     }
 
     /// The report in the bytes of a file; `path` is named in errors.
@@ -159,7 +161,11 @@ impl AnyReport {
         if content.is_some_and(|content| content.get("target").is_some() && content.get("profile").is_some()) {
             parse_versioned(path, bytes, PROFILE_FORMAT).map(Box::new).map(Self::Profile)
         } else {
-            BenchReport::parse(path, bytes).map(Box::new).map(Self::Bench)
+            let report: BenchReport = parse_versioned(path, bytes, FORMAT)?;
+            if let Some(reason) = report.contradiction() {
+                bail!("{}: {reason}", path.display());
+            }
+            Ok(Self::Bench(Box::new(report)))
         }
     }
 
@@ -170,19 +176,6 @@ impl AnyReport {
             Self::Profile(_) => "profile",
         }
     }
-}
-
-/// The content of a report's file.
-fn read_bytes(path: &Path) -> Result<Vec<u8>> {
-    let read = || {
-        let file = File::open(path)?;
-        ensure!(file.metadata()?.is_file(), "it is not a file");
-        let mut bytes = Vec::new();
-        let length = file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-        ensure!(length as u64 <= MAX_BYTES, "it has more than 1 GiB");
-        Ok(bytes)
-    };
-    read().with_context(|| format!("reading {}", path.display()))
 }
 
 /// JSON of a format's version.
