@@ -323,7 +323,9 @@ fn complex_peaks_are_the_strongest_bins_of_a_band(device: &Device) {
                 expected.sort_by(|a, b| power[*b].total_cmp(&power[*a]));
                 for (rank, bin) in expected[..k].iter().enumerate() {
                     assert_eq!(found_bins[row * k + rank], *bin as i64, "{options:?}, row {row}");
-                    assert_eq!(found_power[row * k + rank], power[*bin], "{options:?}, row {row}");
+                    // A device may fuse the steps otherwise.
+                    let error = (found_power[row * k + rank] - power[*bin]).abs();
+                    assert!(error <= 1e-6 * power[*bin], "{options:?}, row {row}: {error:.1e}");
                 }
             }
         }
@@ -403,7 +405,8 @@ fn complex_gradients_match_differences() {
         }
         // An input that is not tracked changes no gradient of the others.
         let window = gradients(&inputs, &[false, false, true], &coefficients, &tape, DType::F64, run);
-        assert!(window[0].is_none() && same(window[2].as_ref().unwrap(), found[2].as_ref().unwrap()), "{options:?}");
+        let error = relative_error(window[2].as_ref().unwrap(), found[2].as_ref().unwrap());
+        assert!(window[0].is_none() && error < 1e-13, "{options:?}: {error:.1e}");
     }
 }
 
