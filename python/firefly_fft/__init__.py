@@ -20,7 +20,7 @@ from ._native import __version__, num_threads, set_num_threads
 from ._select import LocalMaxima, TopK, local_maxima, top_k
 from ._stft import istft, stft
 from ._train import Run, train
-from ._welch import Peaks, periodogram, welch, welch_peaks, welch_psd
+from ._welch import Peaks, periodogram, spectrogram, welch, welch_peaks, welch_psd
 
 __all__ = [
     "DeviceArray",
@@ -38,6 +38,7 @@ __all__ = [
     "num_threads",
     "periodogram",
     "set_num_threads",
+    "spectrogram",
     "stft",
     "top_k",
     "train",

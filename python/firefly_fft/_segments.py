@@ -45,8 +45,11 @@ class Segments:
         return np.lib.stride_tricks.sliding_window_view(rows, self.length, axis=1)[:, :: self.step]
 
 
-def segments_of(samples: int, window: Any, nperseg: Any, noverlap: Any, nfft: Any) -> Segments:
-    """The segments of rows of `samples` samples, from SciPy's arguments."""
+def segments_of(samples: int, window: Any, nperseg: Any, noverlap: Any, nfft: Any, overlap_part: int = 2) -> Segments:
+    """The segments of rows of `samples` samples, from SciPy's arguments.
+
+    Segments share a part of their length, half of it by default, where `noverlap` is None.
+    """
     if samples == 0:
         raise ValueError("x has no samples along the axis")
     if is_named(window):
@@ -67,13 +70,18 @@ def segments_of(samples: int, window: Any, nperseg: Any, noverlap: Any, nfft: An
             raise ValueError(f"nperseg is {nperseg}, but the window has {length} coefficients")
         if length > samples:
             raise ValueError(f"window has {length} coefficients, but there are {samples} samples")
-    overlap = length // 2 if noverlap is None else count(noverlap, "noverlap", 0)
+    overlap = length // overlap_part if noverlap is None else count(noverlap, "noverlap", 0)
     if overlap >= length:
         raise ValueError(f"noverlap is {overlap}, but must be less than nperseg, {length}")
     points = length if nfft is None else count(nfft, "nfft")
     if points < length:
         raise ValueError(f"nfft is {points}, but must be at least nperseg, {length}")
     return Segments(values, length - overlap, points)
+
+
+def frequencies(nfft: int, fs: float, two_sided: bool) -> Array:
+    """Frequencies in hertz of the bins of a transform to `nfft` points: all, or those from 0 up."""
+    return np.asarray((np.fft.fftfreq if two_sided else np.fft.rfftfreq)(nfft, 1 / float(fs)))
 
 
 def detrended(segments: Array, detrend: Detrend) -> Array:
@@ -93,3 +101,9 @@ def removes_mean(detrend: Detrend) -> bool:
         return True
     hint = "; pass `lambda segments: scipy.signal.detrend(segments)`" if detrend == "linear" else ""
     raise ValueError(f"detrend is {detrend!r}, but must be 'constant', False or a function{hint}")
+
+
+def median_bias(number: int) -> float:
+    """Expected median of `number` exponential variables of mean 1: B. Allen et al., "FINDCHIRP" (2012), appendix B."""
+    terms = 2.0 * np.arange(1, (number - 1) // 2 + 1)
+    return 1.0 + float(np.sum(1.0 / (terms + 1.0) - 1.0 / terms))

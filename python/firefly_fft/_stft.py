@@ -19,9 +19,8 @@ from ._arrays import (
     numeric,
     on_host,
     placed,
-    real,
 )
-from ._segments import Detrend, Segments, detrended, removes_mean, segments_of
+from ._segments import Detrend, Segments, detrended, frequencies, removes_mean, segments_of
 from ._windows import coefficients, is_named
 
 
@@ -44,17 +43,16 @@ def stft(
     """Frequencies, times and short-time Fourier transform, with the arguments of ``scipy.signal.stft``.
 
     The transform has the frequencies instead of `axis` and the times as its last dimension. `scaling` is "spectrum" or
-    "psd". Differences from SciPy: complex signals and two-sided spectra raise.
+    "psd". Two-sided spectra are in the order of ``numpy.fft.fftfreq``; complex signals give those, without a warning.
 
     >>> import numpy as np
     >>> f, t, Z = stft(np.ones(1000, np.float32), fs=100.0)
     >>> Z.shape, Z.dtype
     ((129, 9), dtype('complex64'))
     """
-    if not return_onesided:
-        raise ValueError("return_onesided is False, but spectra are one-sided")
-    array, device = placed(x, device, real)
+    array, device = placed(x, device, numeric)
     rows, leading = as_rows(array, axis)
+    is_two_sided = rows.dtype.kind == "c" or not return_onesided
     segments = segments_of(rows.shape[1], window, nperseg, noverlap, nfft)
     ends = 0 if boundary is None else segments.length // 2
     if boundary in ("even", "odd") and rows.shape[1] <= ends:
@@ -66,17 +64,21 @@ def stft(
         "boundary": "zeros" if boundary is None else str(boundary),
         "padded": bool(padded),
         "detrend": not callable(detrend) and removes_mean(detrend),
+        "two_sided": is_two_sided,
     }
     if callable(detrend):
         on_host(rows, "a detrend function")
-        values = detrended(_native.frames(rows, segments.length, frames, device), detrend)
+        parts = [rows] if rows.dtype.kind != "c" else [np.ascontiguousarray(part) for part in (rows.real, rows.imag)]
+        framed = [_native.frames(part, segments.length, frames, device) for part in parts]
+        values = detrended(framed[0] if len(framed) == 1 else framed[0] + framed[1] * rows.dtype.type(1j), detrend)
         rows = np.ascontiguousarray(values).reshape(len(values), -1)
         frames |= {"step": segments.length, "ends": 0}
     taper = segments.window * _scale(segments, fs, scaling)
-    spectra = from_rows(from_pairs(_native.stft(rows, taper, frames, device)), (*leading, segments.nfft // 2 + 1))
+    hertz = frequencies(segments.nfft, fs, is_two_sided)
+    spectra = from_rows(from_pairs(_native.stft(as_pairs(rows), taper, frames, device)), (*leading, len(hertz)))
     time = np.arange(spectra.shape[-1]) * segments.step + (0 if boundary is not None else segments.length / 2)
     spectra = moved_forward(spectra, len(leading), axis % (len(leading) + 1))
-    return np.fft.rfftfreq(segments.nfft, 1 / float(fs)), time / float(fs), spectra
+    return hertz, time / float(fs), spectra
 
 
 def istft(
@@ -96,22 +98,20 @@ def istft(
 ) -> Tuple[Array, Array]:
     """Times and signal of a short-time Fourier transform, with the arguments of ``scipy.signal.istft``.
 
-    Samples are the last dimension of the signal.
+    Samples are the last dimension of the signal, which is complex if the input is not `input_onesided`.
 
     >>> import numpy as np
     >>> signal = np.random.default_rng(0).normal(size=(2, 1024))
     >>> bool(np.allclose(istft(stft(signal)[2])[1], signal))
     True
     """
-    if not input_onesided:
-        raise ValueError("input_onesided is False, but spectra are one-sided")
     spectra, device = placed(Zxx, device, numeric, "Zxx")
     if spectra.ndim < 2:
         raise ValueError(f"Zxx has {spectra.ndim} dimensions, but must have frequencies and times")
     time, frequency = time_axis % spectra.ndim, freq_axis % spectra.ndim
     if time == frequency:
         raise ValueError(f"time_axis and freq_axis are both dimension {time}")
-    segments = _segments_of_spectra(spectra.shape[frequency], window, nperseg, noverlap, nfft)
+    segments = _segments_of_spectra(spectra.shape[frequency], input_onesided, (window, nperseg, noverlap, nfft))
     if (frequency, time) != (spectra.ndim - 2, spectra.ndim - 1):
         # Frequencies go to the last dimension, then times behind them.
         spectra = from_rows(*as_rows(spectra, frequency))
@@ -119,26 +119,25 @@ def istft(
     rows, leading = as_rows(spectra, time)
     frames = [segments.step, segments.nfft, segments.length // 2 if boundary else 0]
     scale = _scale(segments, fs, scaling)
-    signal, is_covered = _native.istft(as_pairs(rows), segments.window, scale, frames, device)
+    signal, is_covered = _native.istft(as_pairs(rows), segments.window, scale, frames, bool(input_onesided), device)
     if not is_covered:
         warnings.warn("the windows do not cover every sample: those are not inverted", UserWarning, stacklevel=2)
-    signal = from_rows(signal, leading[:-1])
+    signal = from_rows(signal if input_onesided else from_pairs(signal), leading[:-1])
     return np.arange(signal.shape[-1]) / float(fs), signal
 
 
-def _segments_of_spectra(
-    bins: int, window: Any, nperseg: int | None, noverlap: int | None, nfft: int | None
-) -> Segments:
+def _segments_of_spectra(bins: int, onesided: bool, arguments: Tuple[Any, Any, Any, Any]) -> Segments:
     """The segments of spectra of `bins` bins, from SciPy's arguments."""
-    default = 2 * (bins - 1)
+    window, nperseg, noverlap, nfft = arguments
+    default = 2 * (bins - 1) if onesided else bins
     length = default if nperseg is None else count(nperseg, "nperseg")
     if not is_named(window) and nperseg is None:
         length = len(window)
     if nfft is None:
-        points = default + 1 if nperseg is not None and length == default + 1 else default
+        points = default + 1 if onesided and nperseg is not None and length == default + 1 else default
     else:
         points = count(nfft, "nfft")
-    if points // 2 + 1 != bins:
+    if (points // 2 + 1 if onesided else points) != bins:
         raise ValueError(f"nfft is {points}, but Zxx has {bins} frequencies")
     if points < length:
         raise ValueError(f"nfft is {points}, but must be at least nperseg, {length}")

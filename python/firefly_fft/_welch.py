@@ -7,10 +7,22 @@ from typing import Any, List, NamedTuple, Sequence, Tuple
 
 import numpy as np
 
-from ._arrays import Array, DeviceArray, as_rows, count, from_rows, on_host, placed, real
+from ._arrays import (
+    Array,
+    DeviceArray,
+    as_pairs,
+    as_rows,
+    count,
+    from_rows,
+    moved_forward,
+    numeric,
+    on_host,
+    placed,
+)
 from ._native import WelchEstimate
-from ._segments import Detrend, Segments, detrended, removes_mean, segments_of
+from ._segments import Detrend, Segments, detrended, frequencies, median_bias, removes_mean, segments_of
 from ._select import top_k
+from ._stft import stft
 
 # Segments up to which a row's power is averaged in one call; longer rows are divided into blocks of segments, which
 # keep all threads busy and are summed in float64.
@@ -28,15 +40,36 @@ class Peaks(NamedTuple):
 
 
 @dataclass(frozen=True)
+class _Averages:
+    """Native estimate of real or complex rows."""
+
+    native: WelchEstimate
+
+    def psd(self, rows: Array) -> Array:
+        """Power ``[rows, bins]``."""
+        return self.native.psd(as_pairs(rows))
+
+    def peaks(self, rows: Array, k: int, band: Tuple[int, int] | None) -> Tuple[Array, Array]:
+        """Strongest bins ``[rows, k]`` of real rows and their power."""
+        return self.native.peaks(rows, k, band)
+
+
+@dataclass(frozen=True)
 class _Estimate:
     segments: Segments
     fs: float
     scaling: str
+    two_sided: bool
     device: str
+
+    @property
+    def frequencies(self) -> Array:
+        """Frequencies of the bins in hertz."""
+        return frequencies(self.segments.nfft, self.fs, self.two_sided)
 
     def native(
         self, window: Array, step: int, number: int, removes_mean: bool, averaged: int | List[int] | None = None
-    ) -> WelchEstimate:
+    ) -> _Averages:
         arguments = {
             "hop": step,
             "segments": number,
@@ -44,11 +77,12 @@ class _Estimate:
             "scaling": self.scaling,
             "fs": self.fs,
             "detrend": removes_mean,
+            "two_sided": self.two_sided,
             "device": self.device,
         }
-        return WelchEstimate(window, arguments)
+        return _Averages(WelchEstimate(window, arguments))
 
-    def averaging(self, number: int, removes_mean: bool, averaged: int | List[int] | None = None) -> WelchEstimate:
+    def averaging(self, number: int, removes_mean: bool, averaged: int | List[int] | None = None) -> _Averages:
         """The mean over `number` segments, or over some of them: so many, spread evenly, or those of these indices."""
         return self.native(self.segments.window, self.segments.step, number, removes_mean, averaged)
 
@@ -62,7 +96,7 @@ class _Estimate:
         frame = advance + self.segments.overlap
         views = np.lib.stride_tricks.sliding_window_view(rows, frame, axis=1)[:, ::advance][:, :blocks]
         estimate = self.averaging(_BLOCK, removes_mean)
-        total = np.zeros((len(rows), self.segments.nfft // 2 + 1))
+        total = np.zeros((len(rows), len(self.frequencies)))
         at_once = max(1, _CHUNK // (frame * rows.itemsize))
         for row in range(0, len(rows), max(1, at_once // blocks)):
             of_rows = slice(row, row + max(1, at_once // blocks))
@@ -74,7 +108,7 @@ class _Estimate:
         if rest:
             end = np.ascontiguousarray(rows[:, blocks * advance :])
             total += rest * self.averaging(rest, removes_mean).psd(end)
-        return (total / number).astype(rows.dtype)
+        return np.asarray((total / number).astype(rows.real.dtype))
 
     def each(self, rows: Array, detrend: Detrend) -> Array:
         """Power ``[rows, segments, bins]`` of every segment."""
@@ -108,45 +142,46 @@ def welch(
 
     Parameters
     ----------
-    x : array of real numbers; float32 gives float32, others float64.
+    x : array of real or complex numbers; float32 and complex64 give float32, others float64.
     fs : samples per second.
     window : a name, a tuple of name and parameter, or the coefficients.
     nperseg : samples per segment; 256, or the length of the window, by default.
     noverlap : samples that segments share; half a segment by default.
     nfft : points of the transform; segments are padded with zeros to it.
     detrend : "constant" (subtract the mean), False, or a function of an array of segments.
-    return_onesided : only True.
+    return_onesided : whether power is that of the frequencies from 0 up, twice that of either sign. Two-sided power is
+        in the order of ``numpy.fft.fftfreq``, and always that of a complex signal.
     scaling : "density" (per hertz), "spectrum", or "power" (the squared magnitude itself).
     axis : the dimension along which samples lie.
     average : "mean" or "median".
     device : where the power is computed, such as "cpu" or "cuda:0"; by default on the GPU whose memory `x` is in, where
         the result stays, or else on the CPU.
 
-    Differences from SciPy: complex signals and two-sided spectra raise; scaling "power" is more; a short signal without
-    an explicit `nperseg` is one segment without a warning; an array without samples raises.
+    Differences from SciPy: scaling "power" is more; complex signals give two-sided power, and a short signal without an
+    explicit `nperseg` is one segment, without a warning; an array without samples raises.
 
     >>> import numpy as np
     >>> f, p = welch(np.random.default_rng(0).normal(size=(3, 5000)).astype(np.float32), fs=8000.0, nperseg=512)
     >>> f.shape, p.shape, p.dtype
     ((257,), (3, 257), dtype('float32'))
+    >>> f, p = welch(np.exp(-0.5j * np.pi * np.arange(1024)), fs=8.0)  # a quarter of a turn per sample, backwards
+    >>> float(f[p.argmax()]), p.shape
+    (-2.0, (256,))
     """
-    if not return_onesided:
-        raise ValueError("return_onesided is False, but power is one-sided")
     if average not in ("mean", "median"):
         raise ValueError(f"average is {average!r}, but must be 'mean' or 'median'")
-    array, device = _real_signal(x, device)
+    array, device = placed(x, device, numeric)
     rows, leading = as_rows(array, axis)
-    estimate = _estimate(rows, fs, (window, nperseg, noverlap, nfft), scaling, device)
+    estimate = _estimate(rows, fs, (window, nperseg, noverlap, nfft), (scaling, return_onesided), device)
     if average == "mean" and estimate.is_mean(detrend):
         power = estimate.mean(rows, removes_mean(detrend))
     else:
         on_host(rows, "a median, an nfft above nperseg or a detrend function")
         each = estimate.each(rows, detrend)
-        power = each.mean(axis=1) if average == "mean" else np.median(each, axis=1) / _median_bias(each.shape[1])
-    frequency = np.fft.rfftfreq(estimate.segments.nfft, 1 / float(fs))
+        power = each.mean(axis=1) if average == "mean" else np.median(each, axis=1) / median_bias(each.shape[1])
     if not isinstance(power, DeviceArray):
-        power = power.astype(rows.dtype, copy=False)
-    return frequency, from_rows(power, leading, axis)
+        power = power.astype(rows.real.dtype, copy=False)
+    return estimate.frequencies, from_rows(power, leading, axis)
 
 
 def welch_psd(x: Any, *args: Any, **kwargs: Any) -> Array:
@@ -173,14 +208,15 @@ def periodogram(
 ) -> Tuple[Array, Array]:
     """Frequencies and power spectral density of whole rows, with the arguments of ``scipy.signal.periodogram``.
 
-    A smaller `nfft` than there are samples takes the first `nfft` of them, a larger one pads them with zeros.
+    Complex signals give two-sided power. A smaller `nfft` than there are samples takes the first `nfft` of them, a
+    larger one pads them with zeros.
 
     >>> import numpy as np
     >>> f, p = periodogram(np.cos(np.pi * np.arange(100) / 5), fs=100.0)
     >>> float(f[p.argmax()])
     10.0
     """
-    array, device = _real_signal(x, device)
+    array, device = placed(x, device, numeric)
     if isinstance(array, DeviceArray):
         samples = array.shape[axis] if -array.ndim <= axis < array.ndim else 0
         if nfft is not None and nfft != samples:
@@ -194,6 +230,58 @@ def periodogram(
     options: dict[str, Any] = {"nperseg": samples or None, "noverlap": 0, "nfft": nfft, "device": device}
     f, power = welch(array, fs, window, detrend=detrend, return_onesided=return_onesided, scaling=scaling, **options)
     return f, power if axis in (-1, power.ndim - 1) else np.moveaxis(power, -1, axis)
+
+
+def spectrogram(
+    x: Any,
+    fs: float = 1.0,
+    window: Any = ("tukey", 0.25),
+    nperseg: int | None = None,
+    noverlap: int | None = None,
+    nfft: int | None = None,
+    detrend: Detrend = "constant",
+    return_onesided: bool = True,
+    scaling: str = "density",
+    axis: int = -1,
+    mode: str = "psd",
+    *,
+    device: str | None = None,
+) -> Tuple[Array, Array, Array]:
+    """Frequencies, times and power of each segment, with the arguments of ``scipy.signal.spectrogram``.
+
+    The spectrogram has the frequencies instead of `axis` and the times of the segments' centres as its last dimension.
+    `mode` is "psd", "complex", "magnitude", "angle", or "phase" (the angle, unwrapped along frequencies); `noverlap` is
+    an eighth of a segment by default. The other arguments, and the differences from SciPy, are those of `welch`.
+
+    >>> import numpy as np
+    >>> f, t, power = spectrogram(np.ones((2, 1000), np.float32), fs=100.0)
+    >>> power.shape, t.tolist()
+    ((2, 129, 4), [1.28, 3.52, 5.76, 8.0])
+    """
+    array, device = placed(x, device, numeric)
+    rows, leading = as_rows(array, axis)
+    estimate = _estimate(rows, fs, (window, nperseg, noverlap, nfft), (scaling, return_onesided), device, 8)
+    segments = estimate.segments
+    if mode == "psd":
+        on_host(rows, "a spectrogram of power")
+        spectra = from_rows(estimate.each(rows, detrend).swapaxes(1, 2), leading)
+    elif mode in ("complex", "magnitude", "angle", "phase"):
+        if mode != "complex":
+            on_host(rows, f"a spectrogram with the mode {mode!r}")
+        scaling = {"density": "psd"}.get(scaling, scaling)
+        options: dict[str, Any] = {"boundary": None, "padded": False, "scaling": scaling, "device": device}
+        whole = (segments.window, None, segments.overlap, segments.nfft, detrend, not estimate.two_sided)
+        spectra = from_rows(stft(rows, fs, *whole, **options)[2], leading)
+        if mode == "magnitude":
+            spectra = np.abs(spectra)
+        elif mode != "complex":
+            spectra = np.angle(spectra)
+        if mode == "phase":
+            spectra = np.unwrap(spectra, axis=-2)
+    else:
+        raise ValueError(f"mode is {mode!r}, but must be 'psd', 'complex', 'magnitude', 'angle' or 'phase'")
+    time = (np.arange(spectra.shape[-1]) * segments.step + segments.length / 2) / float(fs)
+    return estimate.frequencies, time, moved_forward(spectra, len(leading), axis % (len(leading) + 1))
 
 
 def welch_peaks(
@@ -216,8 +304,9 @@ def welch_peaks(
     The arguments are those of `welch`. Of each row, `segments` are averaged: all by default; a number S of the F that
     there are, spread evenly, which are those of the indices ``i * F // S``; or those of the indices in a list. Fewer
     take less time, and say more of a row where they lie apart; a row may then have up to 128. Bin b lies at
-    ``b * fs / nperseg`` hertz; with `band`, bins are those of the frequencies from ``band[0]`` to ``band[1]`` hertz,
-    both included. Of a tensor in a GPU's memory, bins and power are a `DeviceArray` each, there:
+    ``b * fs / nperseg`` hertz, or at ``numpy.fft.fftfreq(nperseg, 1 / fs)[b]`` in the two-sided power of a complex
+    signal; with `band`, bins are those of the frequencies from ``band[0]`` to ``band[1]`` hertz, both included. Of a
+    tensor in a GPU's memory, bins and power are a `DeviceArray` each, there:
 
     >>> x = torch.randn(8192, 384, device="cuda")  # doctest: +SKIP
     >>> torch.from_dlpack(welch_peaks(x).power).device  # doctest: +SKIP
@@ -233,24 +322,33 @@ def welch_peaks(
     (2, 3)
     >>> welch_peaks(frames, k=1, fs=256.0, band=(0.0, 19.0)).bins[:, 0].tolist()
     [10, 19]
+    >>> welch_peaks(np.exp(-20j * np.pi / 256 * time), k=1, fs=256.0, band=(-100.0, 0.0)).bins.tolist()  # −10 Hz
+    [246]
     """
-    array, device = _real_signal(x, device)
+    array, device = placed(x, device, numeric)
     rows, leading = as_rows(array, axis)
-    estimate = _estimate(rows, fs, (window, nperseg, noverlap, None), scaling, device)
-    searched = None if band is None else _bins_of(band, estimate.segments.nfft, float(fs))
+    estimate = _estimate(rows, fs, (window, nperseg, noverlap, None), (scaling, True), device)
+    searched = None if band is None else _bins_of(band, estimate)
     number = estimate.segments.number(rows.shape[1])
     averaged = None if segments is None else _averaged(segments, number)
     if averaged is not None and not estimate.is_mean(detrend):
         raise ValueError("segments is given, but must be None with a function as detrend")
     is_direct = averaged is not None or number <= _DIRECT or isinstance(rows, DeviceArray)
-    if not is_direct or not estimate.is_mean(detrend):
-        power = welch_psd(rows, fs, window, nperseg, noverlap, detrend=detrend, scaling=scaling, device=device)
-        first, end = searched or (0, power.shape[-1])
-        bins, power = top_k(power[:, first:end], k, device=device)
-        bins = np.where(bins < 0, bins, bins + first)
-    else:
+    if is_direct and estimate.is_mean(detrend):
         of_rows = estimate.averaging(number, removes_mean(detrend), averaged)
-        bins, power = of_rows.peaks(rows, count(k, "k"), searched)
+        if not estimate.two_sided:
+            range_of_bins = None if searched is None else (int(searched[0]), int(searched[-1]) + 1)
+            bins, power = of_rows.peaks(rows, count(k, "k"), range_of_bins)
+            return Peaks(from_rows(bins, leading, axis), from_rows(power, leading, axis))
+        power = of_rows.psd(rows)
+    else:
+        power = welch_psd(rows, fs, window, nperseg, noverlap, detrend=detrend, scaling=scaling, device=device)
+    if searched is not None:
+        on_host(power, "a band of complex signals")
+        power = power[:, searched]
+    bins, power = top_k(power, k, device=device)
+    if searched is not None:
+        bins = np.where(bins < 0, bins, searched[bins].astype(bins.dtype))
     return Peaks(from_rows(bins, leading, axis), from_rows(power, leading, axis))
 
 
@@ -267,34 +365,26 @@ def _averaged(segments: int | Sequence[int], number: int) -> int | List[int]:
     return indices
 
 
-def _bins_of(band: Tuple[float, float], nfft: int, fs: float) -> Tuple[int, int]:
-    """The first bin of a band of hertz, both ends included, and the one after its last."""
+def _bins_of(band: Tuple[float, float], estimate: _Estimate) -> Array:
+    """The bins of a band of hertz, both ends included."""
     low, high = (float(hertz) for hertz in band)
-    frequencies = np.fft.rfftfreq(nfft, 1 / fs)
+    hertz, spacing = estimate.frequencies, estimate.fs / estimate.segments.nfft
     # Frequencies that are written in decimals are those of their bins.
-    tolerance = 1e-6 * fs / nfft
-    inside = np.flatnonzero((frequencies >= low - tolerance) & (frequencies <= high + tolerance))
+    tolerance = 1e-6 * spacing
+    inside = np.flatnonzero((hertz >= low - tolerance) & (hertz <= high + tolerance))
     if not len(inside):
-        raise ValueError(f"band is {band!r}, but bins are every {fs / nfft} Hz from 0 to {frequencies[-1]}")
-    return int(inside[0]), int(inside[-1]) + 1
+        raise ValueError(f"band is {band!r}, but bins are every {spacing} Hz from {hertz.min()} to {hertz.max()}")
+    return inside
 
 
-def _real_signal(x: Any, device: str | None) -> Tuple[Array, str]:
-    try:
-        return placed(x, device, real)
-    except TypeError as error:
-        if "is complex" not in str(error):
-            raise
-        raise TypeError(
-            "x is complex: power is computed of real signals; use firefly_fft.fft.fft, or scipy.signal"
-        ) from None
-
-
-def _estimate(rows: Array, fs: float, segments: Tuple[Any, Any, Any, Any], scaling: str, device: str) -> _Estimate:
-    return _Estimate(segments_of(rows.shape[1], *segments), float(fs), scaling, device)
-
-
-def _median_bias(number: int) -> float:
-    """Expected median of `number` exponential variables of mean 1: B. Allen et al., "FINDCHIRP" (2012), appendix B."""
-    terms = 2.0 * np.arange(1, (number - 1) // 2 + 1)
-    return 1.0 + float(np.sum(1.0 / (terms + 1.0) - 1.0 / terms))
+def _estimate(
+    rows: Array,
+    fs: float,
+    segments: Tuple[Any, Any, Any, Any],
+    power: Tuple[str, bool],
+    device: str,
+    overlap_part: int = 2,
+) -> _Estimate:
+    scaling, is_onesided = power
+    is_two_sided = rows.dtype.kind == "c" or not is_onesided
+    return _Estimate(segments_of(rows.shape[1], *segments, overlap_part), float(fs), scaling, is_two_sided, device)

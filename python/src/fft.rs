@@ -1,8 +1,6 @@
 //! Fourier transforms of rows. A row of complex values is an array of pairs, `[n, 2]`.
 
-#[cfg(feature = "cuda")]
-use burn::tensor::Tensor;
-use burn::tensor::{DType, Element, TensorData};
+use burn::tensor::{DType, Element, Tensor, TensorData, s};
 use firefly_ops::Norm;
 use firefly_ops::fft::{ComplexTensor, fft_with, ifft_with, irfft_with, rfft_with};
 use pyo3::exceptions::PyValueError;
@@ -104,6 +102,17 @@ fn pair_parts(pairs: Tensor<3>) -> ComplexTensor<2> {
     let [rows, m, _] = pairs.dims();
     let part = |index: usize| pairs.clone().narrow(2, index, 1).reshape([rows, m]);
     ComplexTensor::new(part(0), part(1))
+}
+
+/// Values of all `n` bins along the last dimension, in the order of `fftfreq`, from those of the bins up to `n / 2` of
+/// real signals. Those of the bins above are mirrored and multiplied by `sign`.
+pub fn two_sided<const D: usize>(half: Tensor<D>, n: usize, sign: f64) -> Tensor<D> {
+    let upper = n.div_ceil(2);
+    if upper <= 1 {
+        return half;
+    }
+    let mirrored = half.clone().slice_dim(D - 1, s![1..upper;-1]) * sign;
+    Tensor::cat(vec![half, mirrored], D - 1)
 }
 
 /// The first and the second of each pair.

@@ -88,6 +88,15 @@ impl Rows {
         }
     }
 
+    /// Whether the rows are complex, `[rows, n, 2]` on the host.
+    pub fn is_complex(&self) -> bool {
+        match self {
+            Self::Host(data, _) => data.rank() == 3,
+            #[cfg(feature = "cuda")]
+            Self::Resident(array) => array.is_complex(),
+        }
+    }
+
     /// Type of the values.
     pub fn dtype(&self) -> DType {
         match self {

@@ -1,14 +1,14 @@
 //! Short-time Fourier transforms of rows, in the conventions of SciPy.
 
 use burn::tensor::{Tensor, s};
-use firefly_ops::fft::{irfft, overlap_add, rfft_with};
+use firefly_ops::fft::{ComplexTensor, fft_with, ifft_with, irfft, overlap_add, rfft_with};
 use firefly_ops::{ArgumentError, Norm};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::device::{upload, vector};
-use crate::fft::{joined, parts};
+use crate::fft::{joined, parts, two_sided};
 use crate::rows::Rows;
 
 /// The least sum of squared windows that a sample is divided by.
@@ -30,6 +30,8 @@ pub struct FrameArguments {
     padded: bool,
     /// Whether frames are without their mean.
     detrend: bool,
+    /// Whether spectra of real rows have all frequencies too.
+    two_sided: bool,
 }
 
 impl FrameArguments {
@@ -61,7 +63,7 @@ pub fn frames<'py>(
     frames.give(py)
 }
 
-/// Spectra `[rows * bins, frames, 2]` of the frames of rows `[rows, samples]`, times a window.
+/// Spectra `[rows * bins, frames, 2]` of the frames of rows `[rows, samples]`, or pairs of them, times a window.
 #[pyfunction]
 pub fn stft<'py>(
     py: Python<'py>,
@@ -75,9 +77,19 @@ pub fn stft<'py>(
     let dtype = values.dtype();
     let spectra = values.compute(py, move |rows, memory| {
         let device = rows.device().clone();
-        let frames = arguments.framed(rows.tensor()?, boundary, window.len())?;
-        let frames = frames * upload::<1>(vector(window, dtype), &device).unsqueeze();
-        let spectra = rfft_with(frames, Some(arguments.nfft), -1, Norm::Backward)?;
+        let (length, nfft) = (window.len(), arguments.nfft);
+        let window: Tensor<3> = upload::<1>(vector(window, dtype), &device).unsqueeze();
+        let windowed = |rows| Ok::<_, ArgumentError>(arguments.framed(rows, boundary, length)? * window.clone());
+        let spectra = if rows.is_complex() {
+            let ComplexTensor { re, im } = parts(rows)?;
+            fft_with(ComplexTensor::new(windowed(re)?, windowed(im)?), Some(nfft), -1, Norm::Backward)?
+        } else {
+            let half = rfft_with(windowed(rows.tensor()?)?, Some(nfft), -1, Norm::Backward)?;
+            match arguments.two_sided {
+                true => ComplexTensor::new(two_sided(half.re, nfft, 1.0), two_sided(half.im, nfft, -1.0)),
+                false => half,
+            }
+        };
         let [rows, count, bins] = spectra.dims();
         joined(spectra.map(|part| part.swap_dims(1, 2).reshape([rows * bins, count])), &memory)
     })?;
@@ -86,7 +98,8 @@ pub fn stft<'py>(
 
 /// Rows `[rows, samples]` of which spectra `[rows * bins, frames]`, or pairs of them, are those of `stft`, and whether
 /// windows cover every sample. `scale` is the factor on the window in `stft`; `frames` are the samples from one frame's
-/// start to the next, the points of a transform, and the samples that a row is cut by at each end.
+/// start to the next, the points of a transform, and the samples that a row is cut by at each end. Of spectra that are
+/// not `onesided` rows are pairs `[rows, samples, 2]`.
 #[pyfunction]
 pub fn istft<'py>(
     py: Python<'py>,
@@ -94,6 +107,7 @@ pub fn istft<'py>(
     window: PyReadonlyArray1<'_, f64>,
     scale: f64,
     frames: [usize; 3],
+    onesided: bool,
     device: &str,
 ) -> PyResult<(Bound<'py, PyAny>, bool)> {
     let [step, nfft, ends] = frames;
@@ -102,7 +116,7 @@ pub fn istft<'py>(
     let (signal, is_covered) = spectra.compute(py, move |spectra, memory| {
         let device = spectra.device().clone();
         let on_device = |values: Vec<f64>| upload::<1>(vector(values, dtype), &device);
-        let (bins, length) = (nfft / 2 + 1, window.len());
+        let (bins, length) = (if onesided { nfft / 2 + 1 } else { nfft }, window.len());
         let spectra = parts(spectra)?;
         let [rows, count] = spectra.dims();
         if count == 0 {
@@ -113,17 +127,25 @@ pub fn istft<'py>(
         if kept.is_empty() {
             // The ends are all that there is.
             let nothing = Tensor::<2>::zeros([rows / bins, 0], (&device, dtype));
-            return Ok((memory.float(nothing)?, true));
+            let nothing = if onesided { memory.float(nothing)? } else { joined(nothing.into(), &memory)? };
+            return Ok((nothing, true));
         }
         let spectra = spectra.map(|part| part.reshape([rows / bins, bins, count]).swap_dims(1, 2));
-        let frames = irfft(spectra, nfft)?.narrow(2, 0, length);
-        let frames = frames * on_device(window.iter().map(|value| value / scale).collect()).unsqueeze();
-        let signal: Tensor<2> = overlap_add(frames, step)?;
         let is_covered = envelope[kept.clone()].iter().all(|sum| *sum > MIN_ENVELOPE);
         envelope.iter_mut().filter(|sum| **sum <= MIN_ENVELOPE).for_each(|sum| *sum = 1.0);
-        let factor = on_device(envelope[kept.clone()].iter().map(|sum| sum.recip()).collect()).unsqueeze();
-        let signal = signal.slice_dim(1, kept) * factor;
-        Ok((memory.float(signal)?, is_covered))
+        let factor: Tensor<2> = on_device(envelope[kept.clone()].iter().map(|sum| sum.recip()).collect()).unsqueeze();
+        let taper: Tensor<3> = on_device(window.iter().map(|value| value / scale).collect()).unsqueeze();
+        let signal = |frames: Tensor<3>| -> Result<Tensor<2>, ArgumentError> {
+            let added: Tensor<2> = overlap_add(frames.narrow(2, 0, length) * taper.clone(), step)?;
+            Ok(added.slice_dim(1, kept.clone()) * factor.clone())
+        };
+        let signal = if onesided {
+            memory.float(signal(irfft(spectra, nfft)?)?)?
+        } else {
+            let frames = ifft_with(spectra, Some(nfft), -1, Norm::Backward)?;
+            joined(ComplexTensor::new(signal(frames.re)?, signal(frames.im)?), &memory)?
+        };
+        Ok((signal, is_covered))
     })?;
     Ok((signal.give(py)?, is_covered))
 }

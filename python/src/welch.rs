@@ -3,19 +3,22 @@
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use firefly_ops::from_host::{HostError, host_chunks, welch_peaks_from_host};
 use firefly_ops::options::{SegmentPlacement, SegmentSet};
-use firefly_ops::{ArgumentError, Band, Detrend, Scaling, WelchOptions, welch_peaks, welch_psd};
+use firefly_ops::{ArgumentError, Band, Detrend, Scaling, WelchOptions, welch_peaks, welch_psd, welch_psd_complex};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::device::{open, upload, vector};
 use crate::error::{runtime_error, value_error};
+use crate::fft::{parts, two_sided};
 use crate::rows::{Output, Rows};
 
 /// An estimate of power: a window, segments of its length, scaling and detrending, on a device.
 #[pyclass(frozen)]
 pub struct WelchEstimate {
     options: WelchOptions,
+    /// Whether real signals have the power of all frequencies too.
+    two_sided: bool,
     window: Vec<f64>,
     device: Device,
 }
@@ -30,6 +33,7 @@ pub struct WelchArguments {
     scaling: String,
     fs: f64,
     detrend: bool,
+    two_sided: bool,
     device: String,
 }
 
@@ -58,7 +62,7 @@ impl AveragedSegments {
 impl WelchEstimate {
     #[new]
     fn new(window: PyReadonlyArray1<'_, f64>, arguments: WelchArguments) -> PyResult<Self> {
-        let WelchArguments { hop, segments, averaged, scaling, fs, detrend, device } = arguments;
+        let WelchArguments { hop, segments, averaged, scaling, fs, detrend, two_sided, device } = arguments;
         let window = window.as_array().to_vec();
         let scaling = match scaling.as_str() {
             "density" => Scaling::Density { sample_rate: fs },
@@ -75,16 +79,20 @@ impl WelchEstimate {
             .with_detrend(if detrend { Detrend::Constant } else { Detrend::None });
         let options = averaged.map_or(Ok(options), |averaged| averaged.of(options)).map_err(value_error)?;
         options.validate("welch").map_err(value_error)?;
-        Ok(Self { options, window, device: open(&device)? })
+        Ok(Self { options, two_sided, window, device: open(&device)? })
     }
 
-    /// Power `[rows, bins]` of a signal `[rows, frame]`.
+    /// Power `[rows, bins]` of a signal `[rows, frame]`, or two-sided power of pairs `[rows, frame, 2]`.
     fn psd<'py>(&self, py: Python<'py>, signal: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let (signal, options) = (self.rows(signal)?, self.options);
+        let (signal, options, is_two_sided) = (self.rows(signal)?, self.options, self.two_sided);
         let window = self.window(signal.dtype());
         let power = signal.compute(py, move |signal, memory| {
             let window = upload::<1>(window, signal.device());
-            memory.float(welch_psd(signal.tensor::<2>()?, window, &options)?)
+            if signal.is_complex() {
+                return memory.float(welch_psd_complex(parts(signal)?, window, &options)?);
+            }
+            let power = welch_psd(signal.tensor::<2>()?, window, &options)?;
+            memory.float(if is_two_sided { halved(power, options.n_fft) } else { power })
         })?;
         power.give(py)
     }
@@ -129,6 +137,14 @@ impl WelchEstimate {
     fn window(&self, dtype: DType) -> TensorData {
         vector(self.window.clone(), dtype)
     }
+}
+
+/// Two-sided power `[rows, n]` of one-sided power: half of each bin that stands for two frequencies is at either.
+fn halved(power: Tensor<2>, n: usize) -> Tensor<2> {
+    let upper = n.div_ceil(2);
+    let shares = (0..n / 2 + 1).map(|bin| if (1..upper).contains(&bin) { 0.5 } else { 1.0 });
+    let shares = upload::<1>(vector(shares.collect(), power.dtype()), &power.device());
+    two_sided(power * shares.unsqueeze(), n, 1.0)
 }
 
 /// Bins and power of frames that go to an accelerator in chunks, whose transfers overlap with the computation.

@@ -36,9 +36,10 @@ WITHOUT = {"overwrite_x", "workers", "plan"}
 # Arguments that are ours alone, by keyword.
 OURS = {"device"}
 # Defaults that are written differently and mean the same: SciPy before 1.17 names its periodic window `hann`.
-SAME = {"hann_periodic": "hann"}
+SAME = {"hann_periodic": "hann", ("tukey_periodic", 0.25): ("tukey", 0.25)}
+NAMES = ["welch", "periodogram", "spectrogram", "stft", "istft"]
 FUNCTIONS = [
-    *[(getattr(ff, name), getattr(scipy.signal, name)) for name in ["welch", "periodogram", "stft", "istft"]],
+    *[(getattr(ff, name), getattr(scipy.signal, name)) for name in NAMES],
     *[(getattr(ff.fft, name), getattr(scipy.fft, name)) for name in ff.fft.__all__],
 ]
 
@@ -89,6 +90,6 @@ def test_arguments_and_their_defaults_are_those_of_scipy(ours: Any, theirs: Any)
     assert [name for name, parameter in ours.items() if parameter.kind is parameter.KEYWORD_ONLY] == sorted(OURS)
     for name in positional:
         expected = theirs[name].default
-        if isinstance(expected, str):
+        if isinstance(expected, (str, tuple)):
             expected = SAME.get(expected, expected)
         assert ours[name].default == expected, name
