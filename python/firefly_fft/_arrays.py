@@ -158,6 +158,38 @@ def from_pairs(pairs: Array) -> Array:
     return pairs.view(np.result_type(pairs, np.complex64)).reshape(pairs.shape[:-1])
 
 
+def in_range(rows: Array) -> Tuple[Array, Array | None]:
+    """Rows whose power is within the range of float32, and the exponents of two that they were divided by, if any."""
+    if isinstance(rows, DeviceArray) or rows.dtype not in (np.float32, np.complex64):
+        return rows, None
+    pairs = as_pairs(rows)
+    exponents = _native.exponents(pairs)
+    if not exponents.any():
+        return rows, None
+    scaled = np.ldexp(pairs, -exponents.reshape(-1, *[1] * (pairs.ndim - 1)))
+    return from_pairs(scaled) if rows.dtype == np.complex64 else scaled, exponents
+
+
+def rescaled(values: Array, exponents: Array | None, degree: int = 2) -> Array:
+    """Powers of `degree` of rows that `in_range` gave as those of the original rows, of float64 if float32 can't hold
+    them."""
+    if exponents is None:
+        return values
+    factors = degree * exponents.reshape(-1, *[1] * (values.ndim - 1))
+    return narrowed(np.ldexp(values.astype(np.float64), factors), values.dtype)
+
+
+def narrowed(values: Array, dtype: np.dtype[Any]) -> Array:
+    """Values in a type of less precision, or as they are if one would be infinite or less than its least normal."""
+    if values.dtype == dtype:
+        return values
+    with np.errstate(over="ignore", under="ignore"):
+        narrow = values.astype(dtype, copy=False)
+    tiny = np.finfo(dtype).tiny
+    is_lost = (np.isinf(narrow) & np.isfinite(values)) | ((np.abs(narrow) < tiny) & (values != 0))
+    return values if is_lost.any() else narrow
+
+
 def _device_rows(array: DeviceArray, axis: int, argument: str) -> Tuple[Array, Tuple[int, ...]]:
     """As `as_rows`, of an array in a GPU's memory."""
     shape = array.shape

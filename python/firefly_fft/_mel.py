@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from functools import lru_cache
+from typing import Any, Tuple
 
 import numpy as np
 
 from . import _native
-from ._arrays import Array, as_rows, count, from_rows, placed, real
+from ._arrays import Array, as_rows, count, from_rows, in_range, placed, real, rescaled
 from ._windows import coefficients, is_named
 
 
@@ -99,18 +101,56 @@ def mel_filters(
     htk: bool = False,
     norm: str | None = "slaney",
 ) -> Array:
-    """Weights ``[n_mels, n_fft // 2 + 1]`` of the bands, as ``librosa.filters.mel``.
+    """Weights ``[n_mels, n_fft // 2 + 1]`` of the bands, as ``librosa.filters.mel``; bands without a bin are warned of.
 
     >>> mel_filters(8000, 256, n_mels=20).shape
     (20, 129)
     """
-    return _native.mel_filters(count(n_fft, "n_fft"), _bands(fs, n_mels, fmin, fmax, htk, norm))
+    points, bands = count(n_fft, "n_fft"), _bands(fs, n_mels, fmin, fmax, htk, norm)
+    filters = _native.mel_filters(points, bands)
+    _warn_of_empty(points, bands, 3)
+    return filters
 
 
 def _mel(x: Any, window: Array, frames: dict[str, Any], bands: dict[str, Any], device: str | None) -> Array:
     array, device = placed(x, device, real)
     rows, leading = as_rows(array, -1)
-    return from_rows(_native.mel(rows, window, frames, bands, device), leading)
+    scaled, exponents = in_range(rows)
+    if exponents is None:
+        power = _native.mel(rows, window, frames, bands, device)
+    else:
+        power = _native.mel(scaled, window, {**frames, "logarithm": None}, bands, device)
+        power = rescaled(power, exponents, 1 if frames["amplitude"] else 2)
+        if frames["logarithm"] is not None:
+            power = _logarithm(power, frames["amplitude"], *frames["logarithm"]).astype(rows.dtype)
+    _warn_of_empty(frames["n_fft"], bands, 4)
+    return from_rows(power, leading)
+
+
+def _logarithm(power: Array, is_amplitude: bool, unit: str, floor: float) -> Array:
+    """The logarithm of `log_mel`, of power that float32 may not hold."""
+    if unit not in ("decibel", "natural", "ten"):
+        raise ValueError(f"log is {unit!r}, but must be 'decibel', 'natural' or 'ten'")
+    guarded = np.maximum(power.astype(np.float64), floor)
+    if unit == "natural":
+        return np.asarray(np.log(guarded))
+    decibels = 20 if is_amplitude else 10
+    return np.asarray(np.log10(guarded) * (decibels if unit == "decibel" else 1))
+
+
+def _warn_of_empty(n_fft: int, bands: dict[str, Any], level: int) -> None:
+    """Warns the caller so many calls up of bands that no bin falls in, whose power is 0."""
+    empty = _empty(n_fft, tuple(bands.items()))
+    if empty:
+        text = (
+            f"{empty} of {bands['n_mels']} mel bands have no bin: use fewer (n_mels), a longer n_fft or a higher fmin"
+        )
+        warnings.warn(text, UserWarning, stacklevel=level)
+
+
+@lru_cache(maxsize=64)
+def _empty(n_fft: int, bands: Tuple[Tuple[str, Any], ...]) -> int:
+    return int(np.count_nonzero(_native.mel_filters(n_fft, dict(bands)).max(axis=1) == 0))
 
 
 def _window(window: Any, win_length: int | None, n_fft: int) -> Array:

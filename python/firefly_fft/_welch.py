@@ -14,10 +14,13 @@ from ._arrays import (
     as_rows,
     count,
     from_rows,
+    in_range,
     moved_forward,
+    narrowed,
     numeric,
     on_host,
     placed,
+    rescaled,
 )
 from ._native import WelchEstimate
 from ._segments import Detrend, Segments, detrended, frequencies, median_bias, removes_mean, segments_of
@@ -41,17 +44,20 @@ class Peaks(NamedTuple):
 
 @dataclass(frozen=True)
 class _Averages:
-    """Native estimate of real or complex rows."""
+    """Native estimate of rows of any magnitude: its power has their type, or is of float64 where that can't hold it."""
 
     native: WelchEstimate
 
     def psd(self, rows: Array) -> Array:
         """Power ``[rows, bins]``."""
-        return self.native.psd(as_pairs(rows))
+        scaled, exponents = in_range(rows)
+        return rescaled(self.native.psd(as_pairs(scaled)), exponents)
 
     def peaks(self, rows: Array, k: int, band: Tuple[int, int] | None) -> Tuple[Array, Array]:
         """Strongest bins ``[rows, k]`` of real rows and their power."""
-        return self.native.peaks(rows, k, band)
+        scaled, exponents = in_range(rows)
+        bins, power = self.native.peaks(scaled, k, band)
+        return bins, rescaled(power, exponents)
 
 
 @dataclass(frozen=True)
@@ -108,7 +114,7 @@ class _Estimate:
         if rest:
             end = np.ascontiguousarray(rows[:, blocks * advance :])
             total += rest * self.averaging(rest, removes_mean).psd(end)
-        return np.asarray((total / number).astype(rows.real.dtype))
+        return narrowed(total / number, rows.real.dtype)
 
     def each(self, rows: Array, detrend: Detrend) -> Array:
         """Power ``[rows, segments, bins]`` of every segment."""
@@ -158,7 +164,8 @@ def welch(
         the result stays, or else on the CPU.
 
     Differences from SciPy: scaling "power" is more; complex signals give two-sided power, and a short signal without an
-    explicit `nperseg` is one segment, without a warning; an array without samples raises.
+    explicit `nperseg` is one segment, without a warning; an array without samples raises. Power of float32 that float32
+    can't hold is returned in float64, where SciPy has infinity or 0.
 
     >>> import numpy as np
     >>> f, p = welch(np.random.default_rng(0).normal(size=(3, 5000)).astype(np.float32), fs=8000.0, nperseg=512)
@@ -177,10 +184,10 @@ def welch(
         power = estimate.mean(rows, removes_mean(detrend))
     else:
         on_host(rows, "a median, an nfft above nperseg or a detrend function")
-        each = estimate.each(rows, detrend)
+        each = estimate.each(rows, detrend).astype(np.float64, copy=False)
         power = each.mean(axis=1) if average == "mean" else np.median(each, axis=1) / median_bias(each.shape[1])
     if not isinstance(power, DeviceArray):
-        power = power.astype(rows.real.dtype, copy=False)
+        power = narrowed(power, rows.real.dtype)
     return estimate.frequencies, from_rows(power, leading, axis)
 
 
@@ -346,7 +353,7 @@ def welch_peaks(
     if searched is not None:
         on_host(power, "a band of complex signals")
         power = power[:, searched]
-    bins, power = top_k(power, k, device=device)
+    bins, power = top_k(power, k, device="cpu" if power.dtype == np.float64 else device)
     if searched is not None:
         bins = np.where(bins < 0, bins, searched[bins].astype(bins.dtype))
     return Peaks(from_rows(bins, leading, axis), from_rows(power, leading, axis))

@@ -43,7 +43,7 @@ mod _native {
     #[pymodule_export]
     use super::train::train;
     #[pymodule_export]
-    use super::welch::WelchEstimate;
+    use super::welch::{WelchEstimate, exponents};
     #[pymodule_export]
     use super::window::window;
     #[pymodule_export]

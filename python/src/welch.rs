@@ -4,14 +4,22 @@ use burn::tensor::{DType, Device, Tensor, TensorData};
 use firefly_ops::from_host::{HostError, host_chunks, welch_peaks_from_host};
 use firefly_ops::options::{SegmentPlacement, SegmentSet};
 use firefly_ops::{ArgumentError, Band, Detrend, Scaling, WelchOptions, welch_peaks, welch_psd, welch_psd_complex};
-use numpy::PyReadonlyArray1;
+use numpy::{PyReadonlyArray1, PyUntypedArray};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use rayon::prelude::*;
 
+use crate::array::{borrow, own};
 use crate::device::{open, upload, vector};
 use crate::error::{runtime_error, value_error};
 use crate::fft::{parts, two_sided};
-use crate::rows::{Output, Rows};
+use crate::rows::{Memory, Output, Rows};
+
+/// Exponents of the largest magnitude of a row between which its power is within the range of f32.
+const EXPONENTS: std::ops::RangeInclusive<i32> = -30..=30;
+
+/// Values whose largest magnitude one thread finds at a time.
+const BLOCK: usize = 1 << 16;
 
 /// An estimate of power: a window, segments of its length, scaling and detrending, on a device.
 #[pyclass(frozen)]
@@ -145,6 +153,31 @@ fn halved(power: Tensor<2>, n: usize) -> Tensor<2> {
     let shares = (0..n / 2 + 1).map(|bin| if (1..upper).contains(&bin) { 0.5 } else { 1.0 });
     let shares = upload::<1>(vector(shares.collect(), power.dtype()), &power.device());
     two_sided(power * shares.unsqueeze(), n, 1.0)
+}
+
+/// Exponents `[rows]` of the powers of two that rows of float32, `[rows, …]`, are divided by so that their power is
+/// within the range of float32; 0 for rows whose power is.
+#[pyfunction]
+pub fn exponents<'py>(py: Python<'py>, values: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyAny>> {
+    let data = borrow(values)?;
+    let exponents = Memory::Host.compute(py, move |_| {
+        let rows = data.shape()[0];
+        let values: &[f32] = bytemuck::cast_slice(data.as_bytes());
+        let found: Vec<i32> = values.par_chunks((values.len() / rows.max(1)).max(1)).map(exponent).collect();
+        Ok(TensorData::new(found, [rows]))
+    })?;
+    own(py, exponents)
+}
+
+/// Exponent that a row is divided by.
+fn exponent(row: &[f32]) -> i32 {
+    // Bits of magnitudes are in the order of the magnitudes.
+    let magnitude = |value: &f32| value.to_bits() & !(1 << 31);
+    let finite = |bits: u32| if bits < f32::INFINITY.to_bits() { bits } else { 0 };
+    let largest = |block: &[f32]| block.iter().map(|value| finite(magnitude(value))).fold(0, u32::max);
+    let largest = f32::from_bits(row.par_chunks(BLOCK).map(largest).max().unwrap_or(0));
+    let exponent = f64::from(largest).log2().floor() as i32;
+    if largest == 0.0 || EXPONENTS.contains(&exponent) { 0 } else { exponent }
 }
 
 /// Bins and power of frames that go to an accelerator in chunks, whose transfers overlap with the computation.

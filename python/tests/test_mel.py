@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,33 @@ def test_bands_are_sums_of_weighted_power(power: float, dtype: Any, pad_mode: An
 def test_filters_have_equal_area_by_default() -> None:
     filters = ff.mel_filters(16000, 2048, 20)
     assert_allclose(filters.sum(axis=1) * 16000 / 2048, 1, rtol=0.05)
+
+
+@pytest.mark.parametrize("function", [ff.mel, ff.log_mel, lambda x, **options: ff.mel_filters(**options)])
+def test_bands_without_a_bin_are_warned_of(function: Any) -> None:
+    x = np.random.default_rng(1).normal(size=2000)
+    empty = int((ff.mel_filters(16000, 256, 100).max(axis=1) == 0).sum())
+    assert empty > 0
+    with pytest.warns(UserWarning, match=f"{empty} of 100 mel bands have no bin") as warned:
+        function(x, fs=16000, n_mels=100, n_fft=256)
+    assert warned[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        function(x, fs=16000, n_mels=20, n_fft=256)
+
+
+@pytest.mark.parametrize("magnitude", [1e-23, 1e18])
+@pytest.mark.parametrize("power", [1.0, 2.0])
+def test_bands_of_float32_of_any_magnitude_are_right(magnitude: float, power: float) -> None:
+    x = (magnitude * np.random.default_rng(2).normal(size=(2, 4000))).astype(np.float32)
+    options: Any = {"fs": 16000, "n_mels": 20, "n_fft": 400, "power": power}
+    bands, expected = ff.mel(x, **options), ff.mel(x.astype(float), **options)
+    assert bands.dtype == (np.float64 if power == 2 else np.float32)
+    assert_allclose(bands, expected, rtol=1e-3)
+    for log in ["decibel", "natural", "ten"]:
+        logarithms = ff.log_mel(x, log=log, floor=1e-60, **options)
+        assert logarithms.dtype == np.float32
+        assert_allclose(logarithms, ff.log_mel(x.astype(float), log=log, floor=1e-60, **options), atol=0.01)
 
 
 @pytest.mark.parametrize(

@@ -325,6 +325,51 @@ def test_arguments_of_spectrograms_out_of_range_are_refused() -> None:
             ff.spectrogram(np.ones(300), **options)
 
 
+@pytest.mark.parametrize("magnitude", [1e-30, 1e-23, 1e-12, 1e12, 1e18, 1e30])
+@pytest.mark.parametrize("samples", [900, 40_000])
+@pytest.mark.parametrize("kind", ["real", "complex"])
+def test_power_of_float32_of_any_magnitude_is_right(magnitude: float, samples: int, kind: str) -> None:
+    x = iq(18, 3, samples)
+    x = (x.real if kind == "real" else x) * np.array([[magnitude], [1.0], [0.0]])
+    narrow = x.astype(np.complex64 if kind == "complex" else np.float32)
+    options: dict[str, Any] = {"nperseg": 128, "fs": 100.0}
+    expected = scipy.signal.welch(narrow.astype(x.dtype), return_onesided=kind == "real", **options)[1]
+    is_held = (expected[0] > 1e-37).all() and (expected < 1e38).all()
+    peaks = ff.welch_peaks(narrow, k=3, **options)
+    for power in [ff.welch_psd(narrow, **options), ff.welch_psd(narrow, average="median", **options), peaks.power]:
+        assert power.dtype == (np.float32 if is_held else np.float64)
+    power = ff.welch_psd(narrow, **options)
+    assert_allclose(power, expected, rtol=1e-4, atol=0 if kind == "complex" else 1e-5 * magnitude**2)
+    for row in range(2):
+        assert_array_equal(peaks.bins[row], np.argsort(-expected[row])[:3])
+        assert_allclose(peaks.power[row], -np.sort(-expected[row])[:3], rtol=1e-4)
+    assert peaks.bins[2].tolist() == [0, 1, 2]
+    each = ff.spectrogram(narrow, **options)[2].astype(float)
+    assert_allclose(
+        each[0].mean(axis=-1) / magnitude**2, ff.spectrogram(x[0] / magnitude, **options)[2].mean(-1), rtol=1e-3
+    )
+
+
+def test_rows_out_of_range_leave_others_as_they_are() -> None:
+    x = np.random.default_rng(19).normal(size=(3, 384)).astype(np.float32)
+    expected = ff.welch_psd(x)
+    x[0] *= np.float32(1e15)
+    power = ff.welch_psd(x)
+    assert power.dtype == np.float32
+    assert_array_equal(power[1:], expected[1:])
+    assert_allclose(power[0], expected[0] * np.float32(1e15) ** 2, rtol=1e-5)
+    x[0, 5] = np.inf
+    assert np.isnan(ff.welch_psd(x)[0]).all()
+
+
+def test_a_line_that_overflows_is_the_strongest() -> None:
+    n = np.arange(4000)
+    x = (1e18 * (np.sin(2 * np.pi * n / 8) + 0.01 * np.sin(2 * np.pi * n / 5))).astype(np.float32)
+    peaks = ff.welch_peaks(x, k=1, fs=8000.0, scaling="power")
+    assert peaks.bins.tolist() == [32]
+    assert_allclose(peaks.power, ff.welch_peaks(x.astype(float), k=1, fs=8000.0, scaling="power").power, rtol=1e-5)
+
+
 @pytest.mark.parametrize("options", [{}, {"nfft": 600}, {"nfft": 300}, {"window": "hann", "axis": 0, "detrend": False}])
 def test_periodograms_are_those_of_scipy(noise: Any, options: Any) -> None:
     x = noise[:, :500].T if options.get("axis") == 0 else noise[:, :500]
