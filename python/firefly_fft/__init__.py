@@ -15,12 +15,14 @@ float64 and integers in float64. Results are NumPy arrays, which other libraries
 
 from . import fft, zoo
 from ._arrays import DeviceArray
+from ._composed import coherence, csd, hilbert
 from ._mel import log_mel, mel, mel_filters
 from ._native import __version__, num_threads, set_num_threads
 from ._select import LocalMaxima, TopK, local_maxima, top_k
 from ._stft import istft, stft
 from ._train import Run, train
 from ._welch import Peaks, periodogram, spectrogram, welch, welch_peaks, welch_psd
+from ._windows import get_window
 
 __all__ = [
     "DeviceArray",
@@ -29,7 +31,11 @@ __all__ = [
     "Run",
     "TopK",
     "__version__",
+    "coherence",
+    "csd",
     "fft",
+    "get_window",
+    "hilbert",
     "istft",
     "local_maxima",
     "log_mel",

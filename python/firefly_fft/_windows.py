@@ -8,7 +8,7 @@ from typing import Any, Tuple
 import numpy as np
 
 from . import _native
-from ._arrays import Array, real
+from ._arrays import Array, count, real
 
 _SYNONYMS = {
     "boxcar": "rectangular",
@@ -64,6 +64,22 @@ def coefficients(window: Any, n: int) -> Array:
     if array.ndim != 1:
         raise ValueError(f"window has {array.ndim} dimensions, but must have one")
     return array
+
+
+def get_window(window: Any, Nx: int, fftbins: bool = True) -> Array:
+    """The `Nx` coefficients of a window in float64, with the arguments of ``scipy.signal.get_window``.
+
+    The window is periodic, for spectra, or symmetric if not `fftbins`, unless the end of its name says which.
+
+    >>> get_window("hann", 4), get_window(("kaiser", 8.6), 3, fftbins=False).round(4)
+    (array([0. , 0.5, 1. , 0.5]), array([0.0013, 1.    , 0.0013]))
+    """
+    if not is_named(window):
+        raise TypeError(f"window is {window!r}, but must be a name, or a tuple of a name and parameters")
+    name, *parameters = (window,) if isinstance(window, str) else window
+    if not fftbins and not name.endswith((_PERIODIC, _SYMMETRIC)):
+        name += _SYMMETRIC
+    return coefficients((name, *parameters), count(Nx, "Nx")).copy()
 
 
 @lru_cache(maxsize=64)

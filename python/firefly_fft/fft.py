@@ -16,11 +16,34 @@ from __future__ import annotations
 from typing import Any, List, Sequence, Tuple
 
 import numpy as np
+from numpy.fft import fftfreq, fftshift, ifftshift, rfftfreq
 
 from . import _native
-from ._arrays import Array, as_pairs, as_rows, count, from_pairs, from_rows, numeric, placed, real
+from ._arrays import Array, as_pairs, as_rows, count, from_pairs, from_rows, numeric, on_host, placed, real
 
-__all__ = ["fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftn"]
+__all__ = [
+    "fft",
+    "fft2",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "ifft",
+    "ifft2",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "irfft",
+    "irfft2",
+    "irfftn",
+    "rfft",
+    "rfft2",
+    "rfftfreq",
+    "rfftn",
+]
+
+# Norms of a transform that is computed as its inverse.
+_INVERTED = {None: "forward", "backward": "forward", "forward": "backward"}
 
 
 def fft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *, device: str | None = None) -> Array:
@@ -63,6 +86,28 @@ def irfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
     rows, leading = as_rows(array, axis)
     points = _points(n, 2 * (rows.shape[1] - 1))
     return from_rows(_native.irfft(as_pairs(rows), points, _norm(norm), device), leading, axis)
+
+
+def hfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *, device: str | None = None) -> Array:
+    """Real transform of a signal with Hermitian symmetry, of which `x` is the half from 0 up.
+
+    >>> hfft([1.0, 1.0, 1.0])
+    array([4., 0., 0., 0.])
+    """
+    array, device = placed(x, device, numeric)
+    on_host(array, "hfft")
+    return irfft(np.conj(array), n, axis, _INVERTED.get(norm, norm), device=device)
+
+
+def ihfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *, device: str | None = None) -> Array:
+    """Inverse of `hfft`.
+
+    >>> ihfft([4.0, 0.0, 0.0, 0.0]).real
+    array([1., 1., 1.])
+    """
+    array, device = placed(x, device, real)
+    on_host(array, "ihfft")
+    return np.conj(rfft(array, n, axis, _INVERTED.get(norm, norm), device=device))
 
 
 def fftn(

@@ -37,10 +37,12 @@ WITHOUT = {"overwrite_x", "workers", "plan"}
 OURS = {"device"}
 # Defaults that are written differently and mean the same: SciPy before 1.17 names its periodic window `hann`.
 SAME = {"hann_periodic": "hann", ("tukey_periodic", 0.25): ("tukey", 0.25)}
-NAMES = ["welch", "periodogram", "spectrogram", "stft", "istft"]
+# Functions of NumPy, whose arguments they have.
+NUMPY = {"fftfreq", "rfftfreq", "fftshift", "ifftshift"}
+NAMES = ["welch", "periodogram", "spectrogram", "stft", "istft", "csd", "coherence", "hilbert"]
 FUNCTIONS = [
     *[(getattr(ff, name), getattr(scipy.signal, name)) for name in NAMES],
-    *[(getattr(ff.fft, name), getattr(scipy.fft, name)) for name in ff.fft.__all__],
+    *[(getattr(ff.fft, name), getattr(scipy.fft, name)) for name in ff.fft.__all__ if name not in NUMPY],
 ]
 
 

@@ -1,0 +1,136 @@
+"""Cross spectra, coherence, analytic signals and windows are SciPy's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.fft
+import scipy.signal
+from numpy.testing import assert_allclose, assert_array_equal
+
+import firefly_fft as ff
+
+
+def pair(kind: str, *shape: int) -> Any:
+    """Two signals that have a part in common, in float64 or complex128."""
+    parts = np.random.default_rng(0).normal(size=(6, *shape)) + 0.3
+    common, x, y = parts[:3] + 1j * parts[3:] if kind == "complex" else parts[:3]
+    return x + common, y + 2 * np.roll(common, 3, axis=-1)
+
+
+OPTIONS: Any = [
+    {},
+    {"fs": 100.0, "nperseg": 64, "noverlap": 10, "detrend": False},
+    {"nperseg": 33, "nfft": 50, "window": ("kaiser", 5.0)},
+    {"nperseg": 100, "detrend": lambda segments: scipy.signal.detrend(segments)},
+    {"nperseg": 40, "axis": 0},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("average", ["mean", "median"])
+@pytest.mark.parametrize("scaling", ["density", "spectrum"])
+@pytest.mark.parametrize("kind", ["real", "two-sided", "complex"])
+def test_cross_spectra_are_those_of_scipy(options: Any, average: str, scaling: str, kind: str) -> None:
+    x, y = pair(kind, 3, 1000)
+    if options.get("axis") == 0:
+        x, y = x.T, y.T
+    options = {**options, "average": average, "scaling": scaling, "return_onesided": kind == "real"}
+    (f, cross), expected = ff.csd(x, y, **options), scipy.signal.csd(x, y, **options)
+    assert_allclose(f, expected[0], rtol=1e-12)
+    assert_allclose(cross, expected[1], atol=1e-12 * np.abs(expected[1]).max())
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+def test_coherence_is_that_of_scipy(options: Any, dtype: Any) -> None:
+    x, y = pair("complex" if np.dtype(dtype).kind == "c" else "real", 3, 2000)
+    x, y = x.astype(dtype), y.astype(dtype)
+    if options.get("axis") == 0:
+        x, y = x.T, y.T
+    if np.dtype(dtype).kind == "c":
+        powers = [scipy.signal.welch(signal, return_onesided=False, **options)[1] for signal in (x, y)]
+        f, cross = scipy.signal.csd(x, y, return_onesided=False, **options)
+        expected = f, np.abs(cross) ** 2 / powers[0] / powers[1]
+    else:
+        expected = scipy.signal.coherence(x, y, **options)
+    f, found = ff.coherence(x, y, **options)
+    assert found.dtype == x.real.dtype
+    assert_allclose(f, expected[0], rtol=1e-12)
+    # Of float32, the bins without the mean have rounding errors only.
+    assert_allclose(found, expected[1], atol=1e-3 if x.real.dtype == np.float32 else 1e-9)
+
+
+def test_cross_spectra_are_of_any_magnitude_and_broadcast() -> None:
+    x, y = pair("real", 3, 1000)
+    small, large = (1e-24 * x).astype(np.float32), (1e17 * y[0]).astype(np.float32)
+    for signals, scale in [((small, small), 1e-48), ((large, large), 1e34), ((small, large), 1e-7)]:
+        cross = ff.csd(*signals, nperseg=128)[1]
+        expected = scipy.signal.csd(*(signal.astype(float) for signal in signals), nperseg=128)[1]
+        assert cross.shape == expected.shape
+        assert cross.dtype == (np.complex128 if scale == 1e-48 else np.complex64)
+        assert_allclose(cross, expected, atol=1e-5 * scale * np.abs(expected / scale).max())
+    expected = scipy.signal.coherence(x, y[0], nperseg=128)[1]
+    assert_allclose(ff.coherence(small, large, nperseg=128)[1], expected, atol=1e-3)
+
+
+def test_of_one_segment_coherence_is_one_and_without_power_it_is_missing() -> None:
+    x, y = pair("real", 256)
+    assert_allclose(ff.coherence(x, y)[1], 1, rtol=1e-9)
+    assert np.isnan(ff.coherence(x, 0 * y)[1]).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ff.csd(np.ones(300), np.ones(301)), "y has 301 samples"),
+        (lambda: ff.csd(np.ones(300), np.ones(300), scaling="power"), "scaling is 'power'"),
+        (lambda: ff.csd(np.ones(300), np.ones(300), average="mode"), "average is 'mode'"),
+        (lambda: ff.csd(np.ones((2, 300)), np.ones((3, 300))), "broadcast"),
+        (lambda: ff.coherence(np.ones(300), np.ones(200)), "y has 200 samples"),
+        (lambda: ff.csd(1.0, 2.0), "x is a scalar"),
+        (lambda: ff.hilbert(np.ones(3), 0), "N is 0"),
+        (lambda: ff.get_window("hann", 0), "Nx is 0"),
+        (lambda: ff.get_window("hannn", 9), "hannn"),
+    ],
+)
+def test_arguments_out_of_range_are_refused(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.parametrize("options", [{}, {"N": 90}, {"N": 131}, {"axis": 0}, {"axis": 1, "N": 5}])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_analytic_signals_are_those_of_scipy(options: Any, dtype: Any) -> None:
+    x = np.random.default_rng(1).normal(size=(2, 4, 101)).astype(dtype)
+    found, expected = ff.hilbert(x, **options), scipy.signal.hilbert(x, **options)
+    assert found.dtype == expected.dtype
+    assert_allclose(found, expected, atol=1e-5 if dtype == np.float32 else 1e-12)
+    with pytest.raises(TypeError, match="complex"):
+        ff.hilbert(x * 1j)
+
+
+@pytest.mark.parametrize("n", [None, 7, 12])
+@pytest.mark.parametrize("norm", [None, "backward", "ortho", "forward"])
+def test_transforms_of_hermitian_signals_are_those_of_scipy(n: int | None, norm: str | None) -> None:
+    x = pair("complex", 2, 9)[0]
+    assert_allclose(ff.fft.hfft(x, n, 0 if n == 7 else -1, norm), scipy.fft.hfft(x, n, 0 if n == 7 else -1, norm))
+    assert_allclose(ff.fft.ihfft(x.real, n, norm=norm), scipy.fft.ihfft(x.real, n, norm=norm), atol=1e-12)
+
+
+@pytest.mark.parametrize("window", ["hann", "tukey", ("kaiser", 8.6), "hamming_symmetric", ("gaussian_periodic", 5.0)])
+def test_windows_are_periodic_by_default(window: Any) -> None:
+    name = window if isinstance(window, str) else window[0]
+    for fftbins in [True, False]:
+        is_periodic = name.endswith("_periodic") or (fftbins and not name.endswith("_symmetric"))
+        base = name.replace("_periodic", "").replace("_symmetric", "")
+        expected = scipy.signal.get_window(base if isinstance(window, str) else (base, *window[1:]), 33, is_periodic)
+        found = ff.get_window(window, 33, fftbins)
+        assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+        found[0] = 9  # The caller's own, and not the one of the next call.
+        assert_array_equal(ff.get_window(window, 33, fftbins)[1:], found[1:])
+        assert ff.get_window(window, 33, fftbins)[0] != 9
+    with pytest.raises(TypeError, match="must be a name"):
+        ff.get_window(np.ones(3), 3)
