@@ -80,6 +80,8 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "stft along the first axis": lambda x: ff.stft(x, nperseg=64, detrend="constant", axis=0)[2],
     "stft along the middle axis": lambda x: ff.stft(x.reshape(6, 60, -1), nperseg=8, boundary="even", axis=1)[2],
     "stft without ends": lambda x: ff.stft(x, nperseg=64, boundary=None, padded=False, scaling="psd")[2],
+    "two-sided welch": lambda x: ff.welch_psd(x, nperseg=64, return_onesided=False),
+    "two-sided stft": lambda x: ff.stft(x, nperseg=33, return_onesided=False)[2],
     "fftn": lambda x: ff.fft.fftn(x.reshape(6, 60, -1)),
 }
 
@@ -127,6 +129,13 @@ COMPLEX_FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "ifft2": lambda z: ff.fft.ifft2(z),
     "irfftn": lambda z: ff.fft.irfftn(z.reshape(4, 9, -1)),
     "istft": lambda z: ff.istft(z.reshape(4, 9, -1))[1],
+    "istft of two-sided spectra": lambda z: ff.istft(z.reshape(4, 9, -1), input_onesided=False)[1],
+    "welch": lambda z: ff.welch_psd(z, fs=10.0, nperseg=16),
+    "welch along the first axis": lambda z: ff.welch_psd(z, nperseg=8, detrend=False, axis=0),
+    "periodogram": lambda z: ff.periodogram(z, window="hann")[1],
+    "welch_peaks": lambda z: ff.welch_peaks(z, k=3, nperseg=16, segments=2).power,
+    "stft": lambda z: ff.stft(z, nperseg=16, boundary="odd")[2],
+    "spectrogram": lambda z: ff.spectrogram(z, nperseg=16, mode="complex")[2],
     "istft of other axes": lambda z: ff.istft(z.reshape(9, -1, 4), freq_axis=0, time_axis=1)[1],
 }
 
