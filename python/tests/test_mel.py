@@ -50,7 +50,7 @@ def test_bands_without_a_bin_are_warned_of(function: Any) -> None:
         function(x, fs=16000, n_mels=20, n_fft=256)
 
 
-@pytest.mark.parametrize("magnitude", [1e-23, 1e18])
+@pytest.mark.parametrize("magnitude", [1e-23, 1e21])
 @pytest.mark.parametrize("power", [1.0, 2.0])
 def test_bands_of_float32_of_any_magnitude_are_right(magnitude: float, power: float) -> None:
     x = (magnitude * np.random.default_rng(2).normal(size=(2, 4000))).astype(np.float32)
@@ -59,9 +59,11 @@ def test_bands_of_float32_of_any_magnitude_are_right(magnitude: float, power: fl
     assert bands.dtype == (np.float64 if power == 2 else np.float32)
     assert_allclose(bands, expected, rtol=1e-3)
     for log in ["decibel", "natural", "ten"]:
-        logarithms = ff.log_mel(x, log=log, floor=1e-60, **options)
+        logarithms = ff.log_mel(x, log=log, floor=1e-30, **options)
         assert logarithms.dtype == np.float32
-        assert_allclose(logarithms, ff.log_mel(x.astype(float), log=log, floor=1e-60, **options), atol=0.01)
+        assert_allclose(logarithms, ff.log_mel(x.astype(float), log=log, floor=1e-30, **options), atol=0.01)
+    with pytest.raises(ValueError, match="floor"):
+        ff.log_mel(x, floor=1e-60, **options)
 
 
 @pytest.mark.parametrize(
