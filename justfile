@@ -35,7 +35,7 @@ documents:
     if command -v mdbook > /dev/null; then .ci/book; else echo "just: no mdbook, so the book is not checked" >&2; fi
     if command -v codespell > /dev/null; then
       git ls-files -z '*.md' '*.rs' '*.py' '*.pyi' '*.toml' '*.yml' '*.snap' '*.h' 'web/js/*' 'web/page/*' 'web/tests/*.mjs' \
-        web/build .ci justfile docs/tutorials/run | xargs -0 codespell
+        web/build .ci justfile docs/{notebooks,tutorials}/run | xargs -0 codespell
     else
       echo "just: no codespell, so spelling is not checked" >&2
     fi
@@ -144,7 +144,7 @@ formats *groups:
     cargo build --release --locked --workspace --bin firefly --example samples
     FIREFLY_PROGRAMS="$CARGO_TARGET_DIR/release" "$environment/bin/python" $tests {{ groups }}
 
-# The Python package: lints, a wheel, its tests. EXTRAS=ray,dask,torch adds what examples and tensors need.
+# The Python package: lints, a wheel, its tests, tutorials and notebooks. EXTRAS=ray,dask,torch adds what examples and tensors need.
 wheel:
     #!/usr/bin/env bash
     set -euo pipefail
@@ -154,15 +154,16 @@ wheel:
     {{ python }} -m venv "$environment"
     # shellcheck disable=SC1091
     . "$environment/bin/activate"
-    pip install --quiet "maturin>=1.9,<2" "numpy>=1.23" pytest scipy hypothesis mypy ruff
+    pip install --quiet "maturin>=1.9,<2" "numpy>=1.23" pytest scipy hypothesis mypy ruff nbclient ipykernel \
+      matplotlib soundfile
     case ",${EXTRAS:-}," in *,ray,*) pip install --quiet "ray[data]" pyarrow;; esac
     case ",${EXTRAS:-}," in *,dask,*) pip install --quiet "dask[distributed]" pyarrow;; esac
     case ",${EXTRAS:-}," in *,torch,*) pip install --quiet torch;; esac
 
     cargo fmt --check
     cargo clippy --release --locked -- -D warnings
-    ruff format --check . ../examples
-    ruff check . ../examples
+    ruff format --check . ../examples ../docs/notebooks/run
+    ruff check . ../examples ../docs/notebooks/run
     maturin build --release --locked --interpreter "{{ python }}" --out "$environment/wheels"
     pip install --quiet --force-reinstall --no-deps "$environment"/wheels/*.whl
     mypy
@@ -172,6 +173,7 @@ wheel:
     package="$(python -c 'import firefly_fft, os; print(os.path.dirname(firefly_fft.__file__))')"
     pytest --quiet -p no:cacheprovider -c "$project/pyproject.toml" "$project/tests" "$package"
     "$project/../docs/tutorials/run" --without-program
+    "$project/../docs/notebooks/run"
 
 # The module for browsers and its page, in Node and Chromium (CHROMIUM). Needs Rust's wasm32 targets, Node 20 and npm.
 web:
