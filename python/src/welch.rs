@@ -171,11 +171,19 @@ pub fn exponents<'py>(py: Python<'py>, values: &Bound<'py, PyUntypedArray>) -> P
 
 /// Exponent that a row is divided by.
 fn exponent(row: &[f32]) -> i32 {
-    // Bits of magnitudes are in the order of the magnitudes.
-    let magnitude = |value: &f32| value.to_bits() & !(1 << 31);
-    let finite = |bits: u32| if bits < f32::INFINITY.to_bits() { bits } else { 0 };
-    let largest = |block: &[f32]| block.iter().map(|value| finite(magnitude(value))).fold(0, u32::max);
-    let largest = f32::from_bits(row.par_chunks(BLOCK).map(largest).max().unwrap_or(0));
+    // Bits of magnitudes are in the order of the magnitudes, and as signed numbers vector registers compare them.
+    let magnitude = |value: &f32| (value.to_bits() & i32::MAX as u32) as i32;
+    let infinite = magnitude(&f32::INFINITY);
+    let largest_of = |block: &[f32]| {
+        let largest = block.iter().map(magnitude).fold(0, i32::max);
+        if largest < infinite {
+            return largest;
+        }
+        block.iter().map(magnitude).filter(|bits| *bits < infinite).fold(0, i32::max)
+    };
+    let largest =
+        if row.len() <= BLOCK { largest_of(row) } else { row.par_chunks(BLOCK).map(largest_of).max().unwrap_or(0) };
+    let largest = f32::from_bits(largest as u32);
     let exponent = f64::from(largest).log2().floor() as i32;
     if largest == 0.0 || EXPONENTS.contains(&exponent) { 0 } else { exponent }
 }
