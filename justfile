@@ -175,7 +175,7 @@ wheel:
     "$project/../docs/tutorials/run" --without-program
     "$project/../docs/notebooks/run"
 
-# The module for browsers and its page, in Node and Chromium (CHROMIUM). Needs Rust's wasm32 targets, Node 20 and npm.
+# The module for browsers and its page, in Node and Chromium (CHROMIUM). Needs Rust's target wasm32-unknown-unknown, Node 20, npm.
 web:
     #!/usr/bin/env bash
     set -euo pipefail
@@ -194,12 +194,6 @@ web:
     npm --prefix tests ci --no-audit --no-fund
     (cd tests && npx tsc --noEmit --strict --target es2022 --module nodenext --lib es2022,dom types.ts)
     node --test tests/page.mjs
-
-    # The kernels' unit tests. What starts threads, or waits for a panic, can't run in WebAssembly.
-    export CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS="-C target-feature=+simd128"
-    export CARGO_TARGET_WASM32_WASIP1_RUNNER="node --no-warnings $PWD/tests/wasi.mjs"
-    cargo test --release --locked --manifest-path ../Cargo.toml --target wasm32-wasip1 -p firefly-ops --lib -- cpu:: \
-      --skip every_task_runs_once --skip the_number_of_threads_changes_no_bit
 
 # A server in another process, eight clients and TLS; nginx and openssl must be installed. Builds Burn once more.
 remote:

@@ -41,10 +41,6 @@ const ROWS: [usize; 3] = [1, 3, 11];
 
 /// Runs `body` with an instruction set, on one thread: it is that of a thread.
 fn with(set: InstructionSet, body: impl FnOnce() + Send) {
-    // WebAssembly has one thread, and can't start another.
-    if cfg!(target_family = "wasm") {
-        return set.force(body);
-    }
     let pool = ThreadPoolBuilder::new().num_threads(1).build().expect("a pool of one thread");
     pool.install(|| set.force(body));
 }
