@@ -17,47 +17,41 @@ use firefly_ops::{ArgumentError, Peaks};
 use crate::learned_welch_peaks::{LearnedEstimate, LearnedWelchPeaks, LearnedWelchPeaksConfig};
 use crate::welch_peaks::{WelchPeaks, WelchPeaksConfig, strongest};
 
-/// Configuration of [`AutoWelchPeaks`]: the estimate, and the candidates among which time decides.
-///
-/// By default the number of segments is that of the estimate, so that accuracy does not depend on the batch, and every
-/// strategy that computes exact peaks is a candidate.
-///
-/// ```
-/// use firefly_models::auto::Strategy;
-/// use firefly_models::{AutoWelchPeaksConfig, WelchPeaksConfig};
-///
-/// let config = AutoWelchPeaksConfig::new().with_peaks(WelchPeaksConfig::new().with_segments(8));
-/// assert_eq!(config.strategies, [Strategy::Host, Strategy::Fused, Strategy::Spectrum]);
-/// // By a published name: one segment, on the host.
-/// let config = config.with_published("ultra")?;
-/// assert_eq!((config.peaks.segments, config.strategies), (1, vec![Strategy::Host]));
-/// # Ok::<_, firefly_models::ArgumentError>(())
-/// ```
-#[non_exhaustive]
-#[derive(Config, Debug, PartialEq)]
-pub struct AutoWelchPeaksConfig {
+config! {
+    /// Configuration of [`AutoWelchPeaks`]: the estimate, and the candidates among which time decides.
+    ///
+    /// By default the number of segments is that of the estimate, so that accuracy does not depend on the batch, and
+    /// every strategy that computes exact peaks is a candidate.
+    ///
+    /// ```
+    /// use firefly_models::auto::Strategy;
+    /// use firefly_models::{AutoWelchPeaksConfig, WelchPeaksConfig};
+    ///
+    /// let config = AutoWelchPeaksConfig::new().with_peaks(WelchPeaksConfig::new().with_segments(8));
+    /// assert_eq!(config.strategies, [Strategy::Host, Strategy::Fused, Strategy::Spectrum]);
+    /// // By a published name: one segment, on the host.
+    /// let config = config.with_published("ultra")?;
+    /// assert_eq!((config.peaks.segments, config.strategies), (1, vec![Strategy::Host]));
+    /// # Ok::<_, firefly_models::ArgumentError>(())
+    /// ```
+    AutoWelchPeaksConfig;
     /// The estimate.
-    #[config(default = "WelchPeaksConfig::new()")]
-    pub peaks: WelchPeaksConfig,
+    peaks: WelchPeaksConfig = "WelchPeaksConfig::new()";
     /// Candidate numbers of segments; if empty, only that of the estimate. One is considered if the frames are long
     /// enough.
-    #[config(default = "Vec::new()")]
-    pub segments: Vec<usize>,
+    segments: Vec<usize> = "Vec::new()";
     /// Candidate strategies. If `Learned` is the only one, the model is
     /// [`LearnedWelchPeaksConfig::universal_for`] the estimate, whatever
     /// its segments and window, and takes frames of eight segments, unless
     /// [`with_learned`](AutoWelchPeaks::with_learned) replaces it. Among others, it is a candidate with the model
     /// that `with_learned` adds.
-    #[config(default = "Strategy::EXACT.to_vec()")]
-    pub strategies: Vec<Strategy>,
+    strategies: Vec<Strategy> = "Strategy::EXACT.to_vec()";
     /// Whether published thresholds on the batch decide instead of times.
-    #[config(default = false)]
-    pub by_thresholds: bool,
+    by_thresholds: bool = false;
     /// Whether peaks stay on the device of the frames; they are delivered in host memory otherwise.
-    #[config(default = false)]
-    pub keep_on_device: bool,
+    keep_on_device: bool = false;
     /// Profile of the device; by default the user's calibrated profile of it, or else a preset.
-    pub profile: Option<DeviceProfile>,
+    profile: Option<DeviceProfile>;
 }
 
 impl AutoWelchPeaksConfig {

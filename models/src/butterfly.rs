@@ -32,41 +32,33 @@ pub enum PermutationKind {
     Identity,
 }
 
-/// Configuration of [`Butterfly`].
-///
-/// ```
-/// use firefly_models::ButterflyConfig;
-///
-/// let config = ButterflyConfig::new().with_n(16).with_products(2); // (BP)²
-/// assert!(config.validate().is_ok());
-/// assert!(config.with_n(12).validate().unwrap_err().to_string().contains("`n` is 12"));
-/// ```
-#[non_exhaustive]
-#[derive(Config, Debug, PartialEq)]
-pub struct ButterflyConfig {
+config! {
+    /// Configuration of [`Butterfly`].
+    ///
+    /// ```
+    /// use firefly_models::ButterflyConfig;
+    ///
+    /// let config = ButterflyConfig::new().with_n(16).with_products(2); // (BP)²
+    /// assert!(config.validate().is_ok());
+    /// assert!(config.with_n(12).validate().unwrap_err().to_string().contains("`n` is 12"));
+    /// ```
+    ButterflyConfig;
     /// Values per row: a power of two from 4 to 65,536.
-    #[config(default = 64)]
-    pub n: usize,
+    n: usize = 64;
     /// Products of a butterfly matrix and a permutation: 1 for BP, 2 for (BP)²; at most 8.
-    #[config(default = 1)]
-    pub products: usize,
+    products: usize = 1;
     /// Whether the matrices are complex.
-    #[config(default = true)]
-    pub complex: bool,
+    complex: bool = true;
     /// Whether the blocks of a butterfly factor are equal, as those of recursive transforms are: 4n values per matrix
     /// in place of 2n·log2 n.
-    #[config(default = true)]
-    pub tied: bool,
+    tied: bool = true;
     /// Permutation before each butterfly matrix.
-    #[config(default = "PermutationKind::Relaxed")]
-    pub permutation: PermutationKind,
+    permutation: PermutationKind = "PermutationKind::Relaxed";
     /// Whether the steps of a relaxed permutation have the same probabilities for blocks of every length.
-    #[config(default = false)]
-    pub shared_steps: bool,
+    shared_steps: bool = false;
     /// Whether three more steps on whole rows come before each relaxed permutation: BPP in place of BP, which holds
     /// cosine and sine transforms.
-    #[config(default = false)]
-    pub extra_steps: bool,
+    extra_steps: bool = false;
 }
 
 impl ButterflyConfig {

@@ -10,34 +10,28 @@ use firefly_ops::fft::{ComplexTensor, irfft, rfft};
 use crate::ensure;
 use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant, exactly};
 
-/// Configuration of [`Fits`](crate::Fits).
-///
-/// ```
-/// use firefly_models::FitsConfig;
-///
-/// // A harmonic of a daily period in hourly data, and five more, of 30 days.
-/// let config = FitsConfig::new().with_look_back(720).with_horizon(96).with_cut_off(FitsConfig::harmonics(720, 24, 6));
-/// assert_eq!((config.cut_off, config.bins()), (196, 222));
-/// assert!(config.with_cut_off(400).validate().unwrap_err().to_string().contains("`cut_off` is 400"));
-/// ```
-#[non_exhaustive]
-#[derive(Config, Debug, PartialEq)]
-pub struct FitsConfig {
+config! {
+    /// Configuration of [`Fits`](crate::Fits).
+    ///
+    /// ```
+    /// use firefly_models::FitsConfig;
+    ///
+    /// // A harmonic of a daily period in hourly data, and five more, of 30 days.
+    /// let config = FitsConfig::new().with_look_back(720).with_cut_off(FitsConfig::harmonics(720, 24, 6));
+    /// assert_eq!((config.cut_off, config.bins()), (196, 222));
+    /// assert!(config.with_cut_off(400).validate().unwrap_err().to_string().contains("`cut_off` is 400"));
+    /// ```
+    FitsConfig;
     /// Samples that a forecast is made from, at least 2.
-    #[config(default = 360)]
-    pub look_back: usize,
+    look_back: usize = 360;
     /// Samples of a forecast, at least 1.
-    #[config(default = 96)]
-    pub horizon: usize,
+    horizon: usize = 96;
     /// Channels of a series.
-    #[config(default = 7)]
-    pub channels: usize,
+    channels: usize = 7;
     /// Bins of the spectrum that are kept, from 0 hertz on: at most `look_back / 2 + 1`.
-    #[config(default = 106)]
-    pub cut_off: usize,
+    cut_off: usize = 106;
     /// Whether every channel has a layer of its own, or else all channels share one.
-    #[config(default = false)]
-    pub individual: bool,
+    individual: bool = false;
 }
 
 impl FitsConfig {

@@ -75,11 +75,11 @@ macro_rules! ensure_least {
     };
 }
 
-/// Declares a configuration whose fields have a default, a least value and perhaps a greatest one, and the check of these.
-macro_rules! limited_config {
+/// Declares a configuration: fields with their documentation and default, those without one optional or required.
+macro_rules! config {
     (
         $(#[$doc:meta])* $config:ident;
-        $($(#[$field_doc:meta])* $field:ident: $type:ty = $default:literal, $least:literal $(, $most:literal)?;)*
+        $($(#[$field_doc:meta])* $field:ident: $type:ident$(<$argument:ty>)? $(= $default:literal)?;)*
     ) => {
         $(#[$doc])*
         #[non_exhaustive]
@@ -87,10 +87,20 @@ macro_rules! limited_config {
         pub struct $config {
             $(
                 $(#[$field_doc])*
-                #[config(default = $default)]
-                pub $field: $type,
+                $(#[config(default = $default)])?
+                pub $field: $type$(<$argument>)?,
             )*
         }
+    };
+}
+
+/// Declares a configuration whose fields have a default, a least value and perhaps a greatest one, and the check of these.
+macro_rules! limited_config {
+    (
+        $(#[$doc:meta])* $config:ident;
+        $($(#[$field_doc:meta])* $field:ident: $type:ident = $default:literal, $least:literal $(, $most:literal)?;)*
+    ) => {
+        config! { $(#[$doc])* $config; $($(#[$field_doc])* $field: $type = $default;)* }
 
         impl $config {
             fn ensure_limits(&self) -> Result<(), ArgumentError> {

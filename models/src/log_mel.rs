@@ -16,59 +16,45 @@ const RANGE: f64 = 5.0;
 /// Added to a deviation that spectra are divided by.
 const MIN_DEVIATION: f64 = 1e-3;
 
-/// Configuration of [`LogMel`]; the defaults are those of Whisper.
-///
-/// ```
-/// use firefly_models::LogMelConfig;
-///
-/// let config = LogMelConfig::new().with_sample_rate(8_000.0).with_bands(40);
-/// assert!(config.validate().is_ok());
-/// assert!(config.with_hop(0).validate().unwrap_err().to_string().contains("`hop` is 0"));
-/// ```
-#[non_exhaustive]
-#[derive(Config, Debug, PartialEq)]
-pub struct LogMelConfig {
+config! {
+    /// Configuration of [`LogMel`]; the defaults are those of Whisper.
+    ///
+    /// ```
+    /// use firefly_models::LogMelConfig;
+    ///
+    /// let config = LogMelConfig::new().with_sample_rate(8_000.0).with_bands(40);
+    /// assert!(config.validate().is_ok());
+    /// assert!(config.with_hop(0).validate().unwrap_err().to_string().contains("`hop` is 0"));
+    /// ```
+    LogMelConfig;
     /// Samples per second, in hertz.
-    #[config(default = 16_000.0)]
-    pub sample_rate: f64,
+    sample_rate: f64 = 16_000.0;
     /// Samples in a frame.
-    #[config(default = 400)]
-    pub n_fft: usize,
+    n_fft: usize = 400;
     /// Samples from one frame's start to the next.
-    #[config(default = 160)]
-    pub hop: usize,
+    hop: usize = 160;
     /// Number of bands.
-    #[config(default = 80)]
-    pub bands: usize,
+    bands: usize = 80;
     /// Lower edge of the first band, in hertz.
-    #[config(default = 0.0)]
-    pub f_min: f64,
+    f_min: f64 = 0.0;
     /// Upper edge of the last band, in hertz; half the sample rate if `None`.
-    pub f_max: Option<f64>,
+    f_max: Option<f64>;
     /// The mel scale.
-    #[config(default = "MelScale::Slaney")]
-    pub scale: MelScale,
+    scale: MelScale = "MelScale::Slaney";
     /// The factor on each filter.
-    #[config(default = "MelNorm::Slaney")]
-    pub norm: MelNorm,
+    norm: MelNorm = "MelNorm::Slaney";
     /// Quantity that is summed into bands.
-    #[config(default = "SpectrumKind::Power")]
-    pub kind: SpectrumKind,
+    kind: SpectrumKind = "SpectrumKind::Power";
     /// Shape of the window, periodic.
-    #[config(default = "Window::Hann")]
-    pub window: Window,
+    window: Window = "Window::Hann";
     /// Unit of the logarithm.
-    #[config(default = "LogUnit::Ten")]
-    pub unit: LogUnit,
+    unit: LogUnit = "LogUnit::Ten";
     /// Least value that the logarithm is taken of.
-    #[config(default = 1e-10)]
-    pub floor: f64,
+    floor: f64 = 1e-10;
     /// Whether the filters are learned, starting from mel filters.
-    #[config(default = false)]
-    pub learned: bool,
+    learned: bool = false;
     /// Samples of a row of the declared inputs; rows of other lengths are accepted as well.
-    #[config(default = 16_000)]
-    pub samples: usize,
+    samples: usize = 16_000;
 }
 
 impl LogMelConfig {

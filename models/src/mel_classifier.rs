@@ -20,39 +20,31 @@ const ONE_CORE: &str = "one core of an AMD EPYC with AVX-512";
 /// Name in errors.
 const NAME: &str = "MelClassifier";
 
-/// Configuration of [`MelClassifier`].
-///
-/// ```
-/// use firefly_models::MelClassifierConfig;
-///
-/// let config = MelClassifierConfig::new().with_bands(32).with_channels(vec![8, 16]);
-/// assert!(config.validate().is_ok());
-/// assert!(config.with_channels(vec![]).validate().unwrap_err().to_string().contains("`channels` is empty"));
-/// ```
-#[non_exhaustive]
-#[derive(Config, Debug, PartialEq)]
-pub struct MelClassifierConfig {
+config! {
+    /// Configuration of [`MelClassifier`].
+    ///
+    /// ```
+    /// use firefly_models::MelClassifierConfig;
+    ///
+    /// let config = MelClassifierConfig::new().with_bands(32).with_channels(vec![8, 16]);
+    /// assert!(config.validate().is_ok());
+    /// assert!(config.with_channels(vec![]).validate().unwrap_err().to_string().contains("`channels` is empty"));
+    /// ```
+    MelClassifierConfig;
     /// Samples per second, in hertz.
-    #[config(default = 8_000.0)]
-    pub sample_rate: f64,
+    sample_rate: f64 = 8_000.0;
     /// Samples in a frame of the spectrum.
-    #[config(default = 256)]
-    pub n_fft: usize,
+    n_fft: usize = 256;
     /// Samples from one frame's start to the next.
-    #[config(default = 128)]
-    pub hop: usize,
+    hop: usize = 128;
     /// Mel bands.
-    #[config(default = 40)]
-    pub bands: usize,
+    bands: usize = 40;
     /// Channels of each convolution; bands and frames are halved after it.
-    #[config(default = "vec![16, 32, 64]")]
-    pub channels: Vec<usize>,
+    channels: Vec<usize> = "vec![16, 32, 64]";
     /// Names of the classes, in the order of the scores.
-    #[config(default = "digits()")]
-    pub classes: Vec<String>,
+    classes: Vec<String> = "digits()";
     /// Samples of a row of the declared inputs; rows of other lengths are accepted as well.
-    #[config(default = 8_000)]
-    pub samples: usize,
+    samples: usize = 8_000;
 }
 
 /// The digits, as names of classes.

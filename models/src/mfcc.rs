@@ -13,23 +13,21 @@ use crate::log_mel::{LogMel, LogMelConfig, RECORDINGS, times_columns};
 use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant};
 use crate::{ensure, ensure_table};
 
-/// Configuration of [`Mfcc`].
-///
-/// ```
-/// use firefly_models::{LogMelConfig, MfccConfig};
-///
-/// let config = MfccConfig::new(LogMelConfig::new().with_bands(40)).with_coefficients(13);
-/// assert!(config.validate().is_ok());
-/// assert!(config.with_coefficients(41).validate().unwrap_err().to_string().contains("`coefficients` is 41"));
-/// ```
-#[non_exhaustive]
-#[derive(Config, Debug, PartialEq)]
-pub struct MfccConfig {
+config! {
+    /// Configuration of [`Mfcc`].
+    ///
+    /// ```
+    /// use firefly_models::{LogMelConfig, MfccConfig};
+    ///
+    /// let config = MfccConfig::new(LogMelConfig::new().with_bands(40)).with_coefficients(13);
+    /// assert!(config.validate().is_ok());
+    /// assert!(config.with_coefficients(41).validate().unwrap_err().to_string().contains("`coefficients` is 41"));
+    /// ```
+    MfccConfig;
     /// The mel spectra.
-    pub mel: LogMelConfig,
+    mel: LogMelConfig;
     /// Coefficients per frame: from 1 to the number of bands.
-    #[config(default = 40)]
-    pub coefficients: usize,
+    coefficients: usize = 40;
 }
 
 impl MfccConfig {

@@ -23,37 +23,30 @@ const OFFSET: f64 = 1e-8;
 /// Sharpness of the softmax that weighs the frames of a noise profile: the factor of their negative mean.
 const PROFILE_SHARPNESS: f64 = 4.0;
 
-/// Configuration of [`SpectralDenoiser`].
-///
-/// ```
-/// use firefly_models::SpectralDenoiserConfig;
-///
-/// let config = SpectralDenoiserConfig::new().with_n_fft(256).with_hop(64);
-/// assert!(config.validate().is_ok());
-/// assert!(config.with_hop(200).validate().unwrap_err().to_string().contains("`hop` is 200"));
-/// ```
-#[non_exhaustive]
-#[derive(Config, Debug, PartialEq)]
-pub struct SpectralDenoiserConfig {
+config! {
+    /// Configuration of [`SpectralDenoiser`].
+    ///
+    /// ```
+    /// use firefly_models::SpectralDenoiserConfig;
+    ///
+    /// let config = SpectralDenoiserConfig::new().with_n_fft(256).with_hop(64);
+    /// assert!(config.validate().is_ok());
+    /// assert!(config.with_hop(200).validate().unwrap_err().to_string().contains("`hop` is 200"));
+    /// ```
+    SpectralDenoiserConfig;
     /// Samples in a frame, an even number.
-    #[config(default = 512)]
-    pub n_fft: usize,
+    n_fft: usize = 512;
     /// Samples from one frame's start to the next: at most half a frame.
-    #[config(default = 128)]
-    pub hop: usize,
+    hop: usize = 128;
     /// Channels between the layers.
-    #[config(default = 64)]
-    pub hidden: usize,
+    hidden: usize = 64;
     /// Layers between the first and the last one; layer i has a dilation of 2^i frames.
-    #[config(default = 4)]
-    pub layers: usize,
+    layers: usize = 4;
     /// Whether the input of the layers is power relative to a noise profile, the mean of each bin over the quiet
     /// frames.
-    #[config(default = false)]
-    pub profile: bool,
+    profile: bool = false;
     /// Samples of a row of the declared inputs; rows of other lengths are accepted as well.
-    #[config(default = 16_000)]
-    pub samples: usize,
+    samples: usize = 16_000;
 }
 
 impl SpectralDenoiserConfig {

@@ -18,45 +18,35 @@ use crate::dropout::dropped;
 use crate::zoo::{Family, FamilyCard, Measurement, Paper, Signature, Variant};
 use crate::{MAX_DEPTH, ensure, ensure_most, ensure_table};
 
-/// Configuration of [`TimesNet`]; the defaults are those of the paper for ETTh1.
-///
-/// ```
-/// use firefly_models::TimesNetConfig;
-///
-/// assert!(TimesNetConfig::new().validate().is_ok());
-/// let error = TimesNetConfig::new().with_look_back(8).with_horizon(4).with_periods(7).validate().unwrap_err();
-/// assert!(error.to_string().contains("`periods` is 7"));
-/// ```
-#[non_exhaustive]
-#[derive(Config, Debug, PartialEq)]
-pub struct TimesNetConfig {
+config! {
+    /// Configuration of [`TimesNet`]; the defaults are those of the paper for ETTh1.
+    ///
+    /// ```
+    /// use firefly_models::TimesNetConfig;
+    ///
+    /// assert!(TimesNetConfig::new().validate().is_ok());
+    /// let error = TimesNetConfig::new().with_look_back(8).with_horizon(4).with_periods(7).validate().unwrap_err();
+    /// assert!(error.to_string().contains("`periods` is 7"));
+    /// ```
+    TimesNetConfig;
     /// Samples that a forecast is made from, at least 2.
-    #[config(default = 96)]
-    pub look_back: usize,
+    look_back: usize = 96;
     /// Samples of a forecast, at least 1.
-    #[config(default = 96)]
-    pub horizon: usize,
+    horizon: usize = 96;
     /// Channels of a series.
-    #[config(default = 7)]
-    pub channels: usize,
+    channels: usize = 7;
     /// Features of a sample between the blocks.
-    #[config(default = 16)]
-    pub features: usize,
+    features: usize = 16;
     /// Features within a block.
-    #[config(default = 32)]
-    pub hidden: usize,
+    hidden: usize = 32;
     /// Number of blocks.
-    #[config(default = 2)]
-    pub blocks: usize,
+    blocks: usize = 2;
     /// Periods per block: from 1 to half of `look_back + horizon`, rounded down.
-    #[config(default = 5)]
-    pub periods: usize,
+    periods: usize = 5;
     /// Kernels of a convolution, of 1, 3, 5, … rows and columns; at most 64.
-    #[config(default = 6)]
-    pub kernels: usize,
+    kernels: usize = 6;
     /// Share of embedded values that training drops, from 0 to below 1.
-    #[config(default = 0.1)]
-    pub dropout: f64,
+    dropout: f64 = 0.1;
 }
 
 /// Largest number of kernels of a convolution: the largest has 127 rows and columns.

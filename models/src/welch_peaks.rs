@@ -20,52 +20,44 @@ const COMMAND: &str = "firefly train configs/bearing-256.toml --data DATA";
 /// Largest number of samples in a segment of a model: a damaged configuration asks for no more memory than this needs.
 pub(crate) const MAX_MODEL_N_FFT: usize = 1 << 24;
 
-/// Configuration of [`WelchPeaks`].
-///
-/// ```
-/// use firefly_models::WelchPeaksConfig;
-/// use firefly_ops::options::SegmentPlacement;
-///
-/// let config = WelchPeaksConfig::new().with_n_fft(1000).with_segments(3);
-/// assert_eq!((config.options().frame(), config.options().bins()), (1000 + 2 * 500, 501));
-/// // The same number of segments, spread over the frame of eight.
-/// let spread = config.clone().with_placement(Some(SegmentPlacement::Spread(8)));
-/// assert_eq!((spread.options().averaged(), spread.options().frame()), (3, 1000 + 7 * 500));
-/// assert!(config.with_n_fft(0).validate().unwrap_err().to_string().contains("`n_fft` is 0"));
-/// ```
-#[non_exhaustive]
-#[derive(Config, Debug, PartialEq)]
-pub struct WelchPeaksConfig {
+config! {
+    /// Configuration of [`WelchPeaks`].
+    ///
+    /// ```
+    /// use firefly_models::WelchPeaksConfig;
+    /// use firefly_ops::options::SegmentPlacement;
+    ///
+    /// let config = WelchPeaksConfig::new().with_n_fft(1000).with_segments(3);
+    /// assert_eq!((config.options().frame(), config.options().bins()), (1000 + 2 * 500, 501));
+    /// // The same number of segments, spread over the frame of eight.
+    /// let spread = config.clone().with_placement(Some(SegmentPlacement::Spread(8)));
+    /// assert_eq!((spread.options().averaged(), spread.options().frame()), (3, 1000 + 7 * 500));
+    /// assert!(config.with_n_fft(0).validate().unwrap_err().to_string().contains("`n_fft` is 0"));
+    /// ```
+    WelchPeaksConfig;
     /// Samples in a segment, at least 1: lengths without large prime factors are fastest.
-    #[config(default = 256)]
-    pub n_fft: usize,
+    n_fft: usize = 256;
     /// Samples between the starts of consecutive segments; `n_fft / 2`, at least 1, if `None`.
-    pub hop: Option<usize>,
+    hop: Option<usize>;
     /// Number of segments averaged: more are more accurate and cost more.
-    #[config(default = 2)]
-    pub segments: usize,
+    segments: usize = 2;
     /// Placement of these segments in a frame; adjacent, from its start, if `None`. Segments that lie apart have less in
     /// common, and cost no more: see [`SegmentPlacement::Spread`].
-    pub placement: Option<SegmentPlacement>,
+    placement: Option<SegmentPlacement>;
     /// Peaks per frame: from 1 to the number of bins, `n_fft / 2 + 1` or those of the band.
-    #[config(default = 16)]
-    pub k: usize,
+    k: usize = 16;
     /// Bins among which peaks are searched; all if `None`.
-    pub band: Option<Band>,
+    band: Option<Band>;
     /// Shape of the window.
-    #[config(default = "Window::Hann")]
-    pub window: Window,
+    window: Window = "Window::Hann";
     /// Period of the window: `n_fft` samples (periodic, for spectra) or `n_fft − 1` (symmetric).
-    #[config(default = "WindowSymmetry::Periodic")]
-    pub symmetry: WindowSymmetry,
+    symmetry: WindowSymmetry = "WindowSymmetry::Periodic";
     /// Scaling of power.
-    #[config(default = "Scaling::Power")]
-    pub scaling: Scaling,
+    scaling: Scaling = "Scaling::Power";
     /// Trend removed from each segment.
-    #[config(default = "Detrend::None")]
-    pub detrend: Detrend,
+    detrend: Detrend = "Detrend::None";
     /// Average of the power of segments; the mean if `None`.
-    pub average: Option<Average>,
+    average: Option<Average>;
 }
 
 impl WelchPeaksConfig {

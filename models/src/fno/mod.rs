@@ -31,59 +31,47 @@ pub enum FnoKind {
     Factorized,
 }
 
-/// Configuration of [`Fno`].
-///
-/// ```
-/// use firefly_models::FnoConfig;
-///
-/// let config = FnoConfig::new(vec![12, 7]).with_width(20);
-/// assert!(config.validate().is_ok());
-/// assert!(config.with_points(8).validate().unwrap_err().to_string().contains("`modes` is 12 along dimension 0"));
-/// ```
-#[non_exhaustive]
-#[derive(Config, Debug, PartialEq)]
-pub struct FnoConfig {
+config! {
+    /// Configuration of [`Fno`].
+    ///
+    /// ```
+    /// use firefly_models::FnoConfig;
+    ///
+    /// let config = FnoConfig::new(vec![12, 7]).with_width(20);
+    /// assert!(config.validate().is_ok());
+    /// assert!(config.with_points(8).validate().unwrap_err().to_string().contains("`modes` is 12 along dimension 0"));
+    /// ```
+    FnoConfig;
     /// Modes that are kept along each dimension: the lowest bins along the last one; along any other the lowest
     /// non-negative and negative frequencies together.
-    pub modes: Vec<usize>,
+    modes: Vec<usize>;
     /// Channels of the input.
-    #[config(default = 1)]
-    pub in_channels: usize,
+    in_channels: usize = 1;
     /// Channels of the output.
-    #[config(default = 1)]
-    pub out_channels: usize,
+    out_channels: usize = 1;
     /// Channels of the layers.
-    #[config(default = 32)]
-    pub width: usize,
+    width: usize = 32;
     /// Number of layers.
-    #[config(default = 4)]
-    pub layers: usize,
+    layers: usize = 4;
     /// Kind of the layers.
-    #[config(default = "FnoKind::Dense")]
-    pub kind: FnoKind,
+    kind: FnoKind = "FnoKind::Dense";
     /// Hidden channels between the input and the first layer; a single linear layer if `None`.
-    pub lifting: Option<usize>,
+    lifting: Option<usize>;
     /// Hidden channels between the last layer and the output.
-    #[config(default = 128)]
-    pub projection: usize,
+    projection: usize = 128;
     /// Whether the coordinates of each point, from 0 to 1, are channels of the input too.
-    #[config(default = true)]
-    pub coordinates: bool,
+    coordinates: bool = true;
     /// Whether the last point's coordinate is 1, so that points are k/(n − 1), or else points are k/n.
-    #[config(default = true)]
-    pub endpoint: bool,
+    endpoint: bool = true;
     /// Zeros appended to the field along each dimension, for fields that are not periodic; they are removed from the
     /// output.
-    #[config(default = 0)]
-    pub padding: usize,
+    padding: usize = 0;
     /// Zeros appended to the field, as a share of its domain. The domain ends at the last point with `endpoint`, and
     /// one point after it without. The number of zeros is rounded and depends on the resolution; the padded domain does
     /// not.
-    #[config(default = 0.0)]
-    pub padding_share: f64,
+    padding_share: f64 = 0.0;
     /// Points along each dimension of the declared inputs; fields of other lengths are accepted as well.
-    #[config(default = 64)]
-    pub points: usize,
+    points: usize = 64;
 }
 
 impl FnoConfig {

@@ -14,64 +14,54 @@ const MAX_LOGIT: f64 = 50.0;
 /// Initial gains from a neighbour.
 const NEIGHBOUR_GAINS: RangeInclusive<f64> = 1e-6..=1e6;
 
-/// Configuration of [`LearnedWelchPeaks`](crate::LearnedWelchPeaks).
-///
-/// The untrained model is close to the exact estimate over the segments that start open.
-///
-/// ```
-/// use firefly_models::LearnedWelchPeaksConfig;
-///
-/// let config = LearnedWelchPeaksConfig::new().with_n_fft(256).with_segments(8).with_open_segments(Some(vec![0, 4]));
-/// assert_eq!(config.validate(), Ok(()));
-/// assert!(config.with_segments(2).validate().unwrap_err().to_string().contains("`open_segments` is 4"));
-/// ```
-#[non_exhaustive]
-#[derive(Config, Debug, PartialEq)]
-pub struct LearnedWelchPeaksConfig {
+config! {
+    /// Configuration of [`LearnedWelchPeaks`](crate::LearnedWelchPeaks).
+    ///
+    /// The untrained model is close to the exact estimate over the segments that start open.
+    ///
+    /// ```
+    /// use firefly_models::LearnedWelchPeaksConfig;
+    ///
+    /// let config = LearnedWelchPeaksConfig::new().with_segments(8).with_open_segments(Some(vec![0, 4]));
+    /// assert_eq!(config.validate(), Ok(()));
+    /// assert!(config.with_segments(2).validate().unwrap_err().to_string().contains("`open_segments` is 4"));
+    /// ```
+    LearnedWelchPeaksConfig;
     /// Samples in a segment: even; with a learned transform a power of two from 8 to 65,536.
-    #[config(default = 256)]
-    pub n_fft: usize,
+    n_fft: usize = 256;
     /// Samples between the starts of consecutive candidate segments; `n_fft / 2` if `None`.
-    pub hop: Option<usize>,
+    hop: Option<usize>;
     /// Candidate segments per frame, each with a gate; at most 128.
-    #[config(default = 2)]
-    pub segments: usize,
+    segments: usize = 2;
     /// Indices of the candidates that start open; all of them if `None`.
-    pub open_segments: Option<Vec<usize>>,
+    open_segments: Option<Vec<usize>>;
     /// Peaks per frame: from 1 to the number of bins, `n_fft / 2 + 1` or those of the band.
-    #[config(default = 16)]
-    pub k: usize,
+    k: usize = 16;
     /// Bins among which peaks are searched; all if `None`.
-    pub band: Option<Band>,
+    band: Option<Band>;
     /// Initial shape of the taper.
-    #[config(default = "Window::Hann")]
-    pub window: Window,
+    window: Window = "Window::Hann";
     /// Period of that shape: `n_fft` samples (periodic) or `n_fft − 1` (symmetric).
-    #[config(default = "WindowSymmetry::Periodic")]
-    pub symmetry: WindowSymmetry,
+    symmetry: WindowSymmetry = "WindowSymmetry::Periodic";
     /// Scaling of power.
-    #[config(default = "Scaling::Power")]
-    pub scaling: Scaling,
+    scaling: Scaling = "Scaling::Power";
     /// Trend removed from each segment.
-    #[config(default = "Detrend::None")]
-    pub detrend: Detrend,
+    detrend: Detrend = "Detrend::None";
     /// Initial logit of an open gate, above 0 and at most 50; a closed segment starts at its negative. The larger it
     /// is, the more steps a price takes to close a gate.
-    #[config(default = 3.0)]
-    pub open_logit: f64,
+    open_logit: f64 = 3.0;
     /// Initial gain from each neighbour's power relative to that of the bin itself, from 1e-6 to 1e6; 0.018 if `None`.
-    pub neighbour_gain: Option<f64>,
+    neighbour_gain: Option<f64>;
     /// Initial weight of the products with both neighbours, from −1 to 1, if bins take them; they take power alone if
     /// `None`. The initial gains of a bin then add up to 1, which leaves the power of white noise as it is (except with
     /// the scaling `Spectrum`, whose unit is that of sinusoids). With −1 and a rectangular window, power is the mean power
     /// of two windows: see [`universal`](Self::universal).
-    pub product_weight: Option<f64>,
+    product_weight: Option<f64>;
     /// Number of gains, each for as many neighbouring bins: from 1, for all bins, to one per bin; one per bin if
     /// `None`. The more bins share a gain, the fewer frames it takes to learn it.
-    pub gains: Option<usize>,
+    gains: Option<usize>;
     /// Whether twiddles and gates of butterflies are parameters too, in place of the exact transform.
-    #[config(default = false)]
-    pub learned_transform: bool,
+    learned_transform: bool = false;
 }
 
 impl LearnedWelchPeaksConfig {
