@@ -68,34 +68,21 @@ impl<T: Sections> Default for RunConfig<T> {
     }
 }
 
-/// Metrics, validation and checkpoints, in steps.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ScheduleSection {
-    /// Steps from one line of metrics to the next.
-    pub log_every: usize,
-    /// Steps from one validation to the next.
-    pub validate_every: usize,
-    /// Upper limit of validation frames.
-    pub validation_frames: usize,
-    /// Validations without a lower loss after which training stops; 0 for all steps.
-    pub patience: usize,
-    /// Steps from one checkpoint to the next.
-    pub checkpoint_every: usize,
-    /// Checkpoints kept.
-    pub keep_checkpoints: usize,
-}
-
-impl Default for ScheduleSection {
-    fn default() -> Self {
-        Self {
-            log_every: 20,
-            validate_every: 250,
-            validation_frames: 512,
-            patience: 0,
-            checkpoint_every: 500,
-            keep_checkpoints: 2,
-        }
+section! {
+    /// Metrics, validation and checkpoints, in steps.
+    pub struct ScheduleSection {
+        /// Steps from one line of metrics to the next.
+        pub log_every: usize = 20,
+        /// Steps from one validation to the next.
+        pub validate_every: usize = 250,
+        /// Upper limit of validation frames.
+        pub validation_frames: usize = 512,
+        /// Validations without a lower loss after which training stops; 0 for all steps.
+        pub patience: usize = 0,
+        /// Steps from one checkpoint to the next.
+        pub checkpoint_every: usize = 500,
+        /// Checkpoints kept.
+        pub keep_checkpoints: usize = 2,
     }
 }
 

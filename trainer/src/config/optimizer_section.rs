@@ -5,6 +5,7 @@ use std::fmt::Display;
 use serde::{Deserialize, Serialize};
 
 use super::ConfigError;
+use super::section;
 use super::validate::ensure;
 
 /// Optimizer of the weights.
@@ -45,61 +46,39 @@ impl RateSchedule {
     pub const ALL: [Self; 4] = [Self::Constant, Self::Cosine, Self::Step, Self::Linear];
 }
 
-/// The optimizer. A key that the chosen optimizer or schedule has no use for must keep its default.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct OptimizerSection {
-    /// The optimizer.
-    pub kind: Optimizer,
-    /// Decay of the mean of the gradients in Adam and AdamW.
-    pub beta_1: f64,
-    /// Decay of the mean of their squares.
-    pub beta_2: f64,
-    /// Added to the root of that mean.
-    pub epsilon: f64,
-    /// Momentum of SGD; 0 for none.
-    pub momentum: f64,
-    /// Whether the momentum of SGD is Nesterov's.
-    pub nesterov: bool,
-    /// Weight decay; added to the gradients in Adam and SGD, decoupled from them in AdamW.
-    pub weight_decay: f64,
-    /// Learning rate over the steps.
-    pub schedule: RateSchedule,
-    /// Steps over which the learning rate rises from near zero before.
-    pub warm_up: usize,
-    /// Steps from one fall of the schedule `step` to the next.
-    pub step_every: usize,
-    /// Factor of each fall.
-    pub step_factor: f64,
-    /// Largest Euclidean norm of all gradients together; 0 for any.
-    pub clip_norm: f64,
-    /// Largest magnitude of a gradient's element; 0 for any.
-    pub clip_value: f64,
-    /// Batches whose mean gradient a step takes.
-    pub accumulate: usize,
-    /// Decay of the exponential moving average of the weights, which is validated, evaluated and kept; 0 for none.
-    pub average_decay: f64,
-}
-
-impl Default for OptimizerSection {
-    fn default() -> Self {
-        Self {
-            kind: Optimizer::Adam,
-            beta_1: 0.9,
-            beta_2: 0.999,
-            epsilon: 1e-8,
-            momentum: 0.0,
-            nesterov: false,
-            weight_decay: 0.0,
-            schedule: RateSchedule::Cosine,
-            warm_up: 0,
-            step_every: 1000,
-            step_factor: 0.1,
-            clip_norm: 0.0,
-            clip_value: 0.0,
-            accumulate: 1,
-            average_decay: 0.0,
-        }
+section! {
+    /// The optimizer. A key that the chosen optimizer or schedule has no use for must keep its default.
+    pub struct OptimizerSection {
+        /// The optimizer.
+        pub kind: Optimizer = Optimizer::Adam,
+        /// Decay of the mean of the gradients in Adam and AdamW.
+        pub beta_1: f64 = 0.9,
+        /// Decay of the mean of their squares.
+        pub beta_2: f64 = 0.999,
+        /// Added to the root of that mean.
+        pub epsilon: f64 = 1e-8,
+        /// Momentum of SGD; 0 for none.
+        pub momentum: f64 = 0.0,
+        /// Whether the momentum of SGD is Nesterov's.
+        pub nesterov: bool = false,
+        /// Weight decay; added to the gradients in Adam and SGD, decoupled from them in AdamW.
+        pub weight_decay: f64 = 0.0,
+        /// Learning rate over the steps.
+        pub schedule: RateSchedule = RateSchedule::Cosine,
+        /// Steps over which the learning rate rises from near zero before.
+        pub warm_up: usize = 0,
+        /// Steps from one fall of the schedule `step` to the next.
+        pub step_every: usize = 1000,
+        /// Factor of each fall.
+        pub step_factor: f64 = 0.1,
+        /// Largest Euclidean norm of all gradients together; 0 for any.
+        pub clip_norm: f64 = 0.0,
+        /// Largest magnitude of a gradient's element; 0 for any.
+        pub clip_value: f64 = 0.0,
+        /// Batches whose mean gradient a step takes.
+        pub accumulate: usize = 1,
+        /// Decay of the exponential moving average of the weights, which is validated, evaluated and kept; 0 for none.
+        pub average_decay: f64 = 0.0,
     }
 }
 

@@ -91,25 +91,19 @@ pub trait Training {
     }
 }
 
-/// Section `[training]` of the tasks that have no further keys in it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TrainingSection {
-    /// Steps, unless epochs are given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub steps: Option<usize>,
-    /// Passes over the training data, unless steps are given; 10 if neither is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub epochs: Option<usize>,
-    /// Examples per batch.
-    pub batch: usize,
-    /// Learning rate at the start, or after the warm-up.
-    pub learning_rate: f64,
-}
-
-impl Default for TrainingSection {
-    fn default() -> Self {
-        Self { steps: None, epochs: None, batch: 32, learning_rate: 1e-3 }
+section! {
+    /// Section `[training]` of the tasks that have no further keys in it.
+    pub struct TrainingSection {
+        /// Steps, unless epochs are given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub steps: Option<usize> = None,
+        /// Passes over the training data, unless steps are given; 10 if neither is.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub epochs: Option<usize> = None,
+        /// Examples per batch.
+        pub batch: usize = 32,
+        /// Learning rate at the start, or after the warm-up.
+        pub learning_rate: f64 = 1e-3,
     }
 }
 

@@ -15,9 +15,9 @@ mod source;
 mod split;
 mod synthetic;
 
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::config::section;
 pub use added_noise::{AddedNoise, NoiseKind};
 pub use corpus::Corpus;
 pub(crate) use corpus::is_same_rate;
@@ -34,34 +34,22 @@ pub use synthetic::{SignalFamily, Synthetic, SyntheticConfig, UnknownSignalFamil
 /// Frames of either kind that the fingerprint of recordings is taken of.
 const FINGERPRINT_FRAMES: usize = 256;
 
-/// Signals to train and evaluate on: a mixture if there are sources, recordings if a folder is named, synthetic signals
-/// otherwise.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct DataConfig {
-    /// Folders of recordings.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub recordings: Option<RecordingsConfig>,
-    /// Sampling of training frames from recordings.
-    pub sampling: SamplingConfig,
-    /// Synthetic signals, used without recordings.
-    pub synthetic: SyntheticConfig,
-    /// Number of synthetic frames to validate on, and of those to test on; of a mixture, of all sources together.
-    pub synthetic_frames: usize,
-    /// Sources of a mixture.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub sources: Vec<MixtureSource>,
-}
-
-impl Default for DataConfig {
-    fn default() -> Self {
-        Self {
-            recordings: None,
-            sampling: SamplingConfig::default(),
-            synthetic: SyntheticConfig::default(),
-            synthetic_frames: 1024,
-            sources: Vec::new(),
-        }
+section! {
+    /// Signals to train and evaluate on: a mixture if there are sources, recordings if a folder is named, synthetic
+    /// signals otherwise.
+    pub struct DataConfig {
+        /// Folders of recordings.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub recordings: Option<RecordingsConfig> = None,
+        /// Sampling of training frames from recordings.
+        pub sampling: SamplingConfig = SamplingConfig::default(),
+        /// Synthetic signals, used without recordings.
+        pub synthetic: SyntheticConfig = SyntheticConfig::default(),
+        /// Number of synthetic frames to validate on, and of those to test on; of a mixture, of all sources together.
+        pub synthetic_frames: usize = 1024,
+        /// Sources of a mixture.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub sources: Vec<MixtureSource> = Vec::new(),
     }
 }
 

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use super::draw::{Draw, Part, Purpose};
 use super::error::DataError;
 use super::frames::{FrameSampler, Frames};
 use super::synthetic::Synthetic;
 use super::{DataConfig, DataSets, RecordingsConfig, SamplingConfig, SyntheticConfig};
+use crate::config::section;
 
 /// Largest weight of a source.
 const MAX_WEIGHT: f64 = 1e6;
@@ -77,29 +77,18 @@ impl FrameSource {
     }
 }
 
-/// A source of a mixture: recordings if a folder is named, synthetic signals otherwise.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct MixtureSource {
-    /// Share of the frames, in proportion to the other sources' weights.
-    pub weight: f64,
-    /// Folders of recordings.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub recordings: Option<RecordingsConfig>,
-    /// Sampling of training frames from recordings.
-    pub sampling: SamplingConfig,
-    /// Synthetic signals, used without recordings.
-    pub synthetic: SyntheticConfig,
-}
-
-impl Default for MixtureSource {
-    fn default() -> Self {
-        Self {
-            weight: 1.0,
-            recordings: None,
-            sampling: SamplingConfig::default(),
-            synthetic: SyntheticConfig::default(),
-        }
+section! {
+    /// A source of a mixture: recordings if a folder is named, synthetic signals otherwise.
+    pub struct MixtureSource {
+        /// Share of the frames, in proportion to the other sources' weights.
+        pub weight: f64 = 1.0,
+        /// Folders of recordings.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub recordings: Option<RecordingsConfig> = None,
+        /// Sampling of training frames from recordings.
+        pub sampling: SamplingConfig = SamplingConfig::default(),
+        /// Synthetic signals, used without recordings.
+        pub synthetic: SyntheticConfig = SyntheticConfig::default(),
     }
 }
 
