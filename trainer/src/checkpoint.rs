@@ -103,14 +103,6 @@ pub struct DamagedCheckpoint {
     pub problem: ManifestError,
 }
 
-/// The last checkpoint that can be used, if there is one, and the later ones that can't.
-pub struct LatestCheckpoint {
-    /// The checkpoint.
-    pub checkpoint: Option<Checkpoint>,
-    /// Later checkpoints, which are set aside.
-    pub damaged: Vec<DamagedCheckpoint>,
-}
-
 impl Checkpoints {
     /// Checkpoints in `folder` of the run with the identifier `run`; the last `keep` are kept, at least [`MIN_KEPT`].
     pub fn new(folder: PathBuf, run: String, keep: usize) -> Self {
@@ -157,41 +149,37 @@ impl Checkpoints {
         self.remove_old()
     }
 
-    /// The last checkpoint whose files match its manifest; `None` if the run has no checkpoint yet. Later, damaged
-    /// checkpoints are renamed; partial checkpoints of a killed run are removed.
+    /// The last checkpoint whose files match its manifest, `None` if the run has no checkpoint yet; and later, damaged
+    /// checkpoints, which are renamed. Partial checkpoints of a killed run are removed.
     ///
     /// # Errors
     /// If there are checkpoints and none can be used, or the folder can't be listed or changed.
-    pub fn latest(&self) -> Result<LatestCheckpoint, CheckpointError> {
-        let mut latest = LatestCheckpoint { checkpoint: None, damaged: Vec::new() };
+    pub fn latest(&self) -> Result<(Option<Checkpoint>, Vec<DamagedCheckpoint>), CheckpointError> {
         if !self.folder.exists() {
-            return Ok(latest);
+            return Ok((None, Vec::new()));
         }
         for name in self.names()?.iter().filter(|name| name.starts_with(PARTIAL)) {
             let folder = self.folder.join(name);
             fs::remove_dir_all(&folder).map_err(|source| CheckpointError::Remove(folder, source))?;
         }
-        let steps = self.steps()?;
-        let mut damaged = Vec::new();
-        for step in steps.iter().rev() {
-            match Manifest::verify(&self.complete(*step), &self.subject(*step)) {
+        let (mut latest, mut damaged) = (None, Vec::new());
+        for step in self.steps()?.into_iter().rev() {
+            match Manifest::verify(&self.complete(step), &self.subject(step)) {
                 Ok(()) => {
-                    latest.checkpoint = Some(self.read(*step)?);
+                    latest = Some(self.read(step)?);
                     break;
                 }
-                Err(problem) => damaged.push((*step, problem)),
+                Err(problem) => damaged.push((step, problem)),
             }
         }
-        if latest.checkpoint.is_none()
+        if latest.is_none()
             && let Some((_, source)) = damaged.drain(..).next()
         {
             return Err(CheckpointError::AllDamaged(self.folder.clone(), source));
         }
         // Only now that there is one to continue from: until then nothing is changed.
-        for (step, problem) in damaged {
-            latest.damaged.push(DamagedCheckpoint { folder: self.set_aside(step)?, problem });
-        }
-        Ok(latest)
+        let aside = |(step, problem)| Ok(DamagedCheckpoint { folder: self.set_aside(step)?, problem });
+        Ok((latest, damaged.into_iter().map(aside).collect::<Result<_, CheckpointError>>()?))
     }
 
     /// Subject of the manifest of a step's checkpoint.

@@ -20,7 +20,6 @@
 #[doc = include_str!("../../README.md")]
 struct Readme;
 
-mod adam;
 pub mod average;
 pub mod checkpoint;
 pub mod cli;

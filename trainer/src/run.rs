@@ -136,14 +136,14 @@ pub fn train<T: Task>(
     if started.device != resolved.device {
         progress.on(Event::OtherDevices { started: &started.device, now: &resolved.device });
     }
-    let run = sha256(started.to_toml()?.as_bytes());
+    let run = sha256(toml::to_string(&started)?.as_bytes());
     let checkpoints = Checkpoints::new(folder.checkpoints(), run, config.schedule.keep_checkpoints);
     if resume {
-        let latest = checkpoints.latest()?;
-        for checkpoint in &latest.damaged {
+        let (latest, damaged) = checkpoints.latest()?;
+        for checkpoint in &damaged {
             progress.on(Event::CheckpointDamaged(checkpoint));
         }
-        match latest.checkpoint {
+        match latest {
             Some(checkpoint) => {
                 trainer.restore(checkpoint)?;
                 progress.on(Event::Resumed(trainer.state().step));

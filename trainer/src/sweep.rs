@@ -16,29 +16,8 @@ use crate::task::{OpenRun, Task, TaskError};
 
 /// Error in the key and values of a sweep.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum AxisError {
-    /// The text is not a key and values.
-    #[error("expected section.key=value,value,…")]
-    Malformed,
-    /// There is no value, or one is empty.
-    #[error("a value is empty")]
-    EmptyValue,
-    /// The values are in brackets of their own.
-    #[error("one value, which is a list of lists: write lists side by side, as in {0}=[…],[…]")]
-    ListOfLists(String),
-    /// A value is listed twice.
-    #[error("{0} is there twice")]
-    RepeatedValue(String),
-    /// The runs of two values would have the same folder.
-    #[error("{} and {} would share the folder {folder}: sweep over them one by one", values[0], values[1])]
-    SharedFolder {
-        /// The values.
-        values: [String; 2],
-        /// Name of the folder.
-        folder: String,
-    },
-}
+#[error("{0}")]
+pub struct AxisError(String);
 
 /// A key and its values, as in `loss.price=0,0.1,0.3`.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,7 +30,8 @@ impl FromStr for SweepAxis {
     type Err = AxisError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (key, values) = text.split_once('=').ok_or(AxisError::Malformed)?;
+        let failed = |message: &str| AxisError(message.into());
+        let (key, values) = text.split_once('=').ok_or_else(|| failed("expected section.key=value,value,…"))?;
         // As a TOML array, so that a value may itself be one; words without quotes are strings.
         let parsed: Result<toml::Table, _> = toml::from_str(&format!("values = [{values}]"));
         let key = key.trim().to_string();
@@ -60,25 +40,27 @@ impl FromStr for SweepAxis {
         };
         let values: Vec<String> = match parsed.as_ref().ok().and_then(|table| table.get("values")?.as_array()) {
             Some(values) if values.iter().all(is_list_of_lists) && !values.is_empty() => {
-                return Err(AxisError::ListOfLists(key));
+                let reason = "one value, which is a list of lists: write lists side by side, as in";
+                return Err(failed(&format!("{reason} {key}=[…],[…]")));
             }
             Some(values) => values.iter().map(ToString::to_string).collect(),
             None => values.split(',').map(|value| value.trim().to_string()).collect(),
         };
         if values.is_empty() || values.iter().any(String::is_empty) {
-            return Err(AxisError::EmptyValue);
+            return Err(failed("a value is empty"));
         }
         if let Some((_, twice)) = values.iter().enumerate().find(|(index, value)| values[..*index].contains(value)) {
-            return Err(AxisError::RepeatedValue(twice.clone()));
+            return Err(failed(&format!("{twice} is there twice")));
         }
         let axis = Self { key, values };
         let folders: Vec<String> = (0..axis.values.len()).map(|index| folder_name(&axis.name(index))).collect();
         let shared = |index: &usize| folders[..*index].iter().position(|folder| *folder == folders[*index]);
         match (0..folders.len()).find_map(|index| Some((shared(&index)?, index))) {
-            Some((first, second)) => Err(AxisError::SharedFolder {
-                values: [axis.values[first].clone(), axis.values[second].clone()],
-                folder: folders[second].clone(),
-            }),
+            Some((first, second)) => {
+                let [values, folder] =
+                    [[first, second].map(|index| &*axis.values[index]).join(" and "), folders[second].clone()];
+                Err(failed(&format!("{values} would share the folder {folder}: sweep over them one by one")))
+            }
             None => Ok(axis),
         }
     }

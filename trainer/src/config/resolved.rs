@@ -40,22 +40,6 @@ impl<T: Sections> Resolved<T> {
     pub fn is_same_run(&self, other: &Self) -> bool {
         self.on_devices_of(other) == *other
     }
-
-    /// As TOML.
-    ///
-    /// # Errors
-    /// If a path is not text.
-    pub fn to_toml(&self) -> Result<String, toml::ser::Error> {
-        toml::to_string(self)
-    }
-
-    /// From the TOML of [`to_toml`](Self::to_toml).
-    ///
-    /// # Errors
-    /// If the text is not one.
-    pub fn from_toml(text: &str) -> Result<Self, toml::de::Error> {
-        toml::from_str(text)
-    }
 }
 
 /// The first key in which two configurations differ, with its values, as a part of a sentence.
@@ -98,7 +82,7 @@ mod tests {
     #[test]
     fn a_resolved_configuration_survives_its_file() {
         let resolved = Resolved::new(PeaksConfig::default(), &[DeviceName::CPU]);
-        assert_eq!(Resolved::from_toml(&resolved.to_toml().unwrap()).unwrap(), resolved);
+        assert_eq!(toml::from_str::<Resolved<_>>(&toml::to_string(&resolved).unwrap()).unwrap(), resolved);
     }
 
     #[test]

@@ -52,15 +52,6 @@ pub fn split_by_suffix(corpus: &Corpus, suffixes: &[String]) -> Result<(Corpus, 
     split_by_name(corpus, "test_suffixes", suffixes, |stem, suffix| stem.ends_with(suffix))
 }
 
-/// Splits by file name into (others, matching): a file matches if its name without the extension contains one of
-/// `parts`.
-///
-/// # Errors
-/// If no file matches, or every file does.
-pub fn split_by_part(corpus: &Corpus, parts: &[String]) -> Result<(Corpus, Corpus), DataError> {
-    split_by_name(corpus, "test_contains", parts, |stem, part| stem.contains(part))
-}
-
 /// Splits by file name into (others, matching), by the names in the setting `key`.
 fn split_by_name(
     corpus: &Corpus,
@@ -186,7 +177,10 @@ impl RecordingsConfig {
                 (all, Some(test))
             }
             None if !self.test_suffixes.is_empty() => split_by_suffix(&all, &self.test_suffixes).map(with_test)?,
-            None if !self.test_contains.is_empty() => split_by_part(&all, &self.test_contains).map(with_test)?,
+            None if !self.test_contains.is_empty() => {
+                split_by_name(&all, "test_contains", &self.test_contains, |stem, part| stem.contains(part))
+                    .map(with_test)?
+            }
             None => (all, None),
         };
         let (train, validation) = split(&rest, self.validation_share, seed)?;

@@ -4,8 +4,6 @@
 //! sums them over all devices, and makes the same update on each. Validation and checkpoints use the first device
 //! alone, so that checkpoints do not depend on the number of devices.
 
-#[cfg(feature = "cuda")]
-mod launched;
 mod sum;
 
 use std::sync::Arc;

@@ -6,7 +6,11 @@ use burn::optim::GradientsParams;
 use burn::tensor::distributed::{ReduceOperation, all_reduce};
 use burn::tensor::{Device, Tensor, TensorData};
 #[cfg(feature = "cuda")]
+use burn_cubecl::{Cube, CubeBackend};
+#[cfg(feature = "cuda")]
 use firefly_app::device::{DeviceKind, DeviceName};
+#[cfg(feature = "cuda")]
+use firefly_app::guard::root_cause;
 
 /// Way in which vectors are summed over devices.
 #[derive(Debug, Clone)]
@@ -39,7 +43,7 @@ impl GradientSum {
         match self {
             Self::Host => Ok(vector.clone().into_data().iter().collect()),
             #[cfg(feature = "cuda")]
-            Self::Collective(_) => super::launched::check_launches(vector).map(|()| Vec::new()),
+            Self::Collective(_) => check_launches(vector).map(|()| Vec::new()),
         }
     }
 
@@ -62,6 +66,21 @@ impl GradientSum {
             Self::Collective(devices) => all_reduce(own, ReduceOperation::Sum, devices.clone()).resolve(),
         }
     }
+}
+
+/// Checks that every operation that a vector depends on was launched. Waits for the launches, not for the GPU.
+///
+/// A launch that fails, as for want of memory, leaves its outputs unwritten, and so do those that take these outputs as
+/// inputs; CubeCL says so to whoever asks for the last of them.
+///
+/// # Errors
+/// The message of the launch that failed.
+#[cfg(feature = "cuda")]
+fn check_launches(vector: &Tensor<1>) -> Result<(), String> {
+    let fused = vector.clone().try_into_primitive::<Cube>().map_err(|error| format!("{error:?}"))?;
+    let client = fused.client.clone();
+    let tensor = client.resolve_tensor_float::<CubeBackend>(fused);
+    tensor.client.check([&tensor.handle]).map_err(|error| root_cause(&error.to_string()).to_string())
 }
 
 /// Gradients of a module, concatenated in the order of its parameters, `[values]`; `None` if it has none.
@@ -140,5 +159,18 @@ mod tests {
         assert_eq!(weight.dims(), [3, 2]);
         assert_eq!(weight.into_data().try_to_vec::<f32>().unwrap(), [6.0, 6.0, 1.0, 1.0, 8.0, 8.0]);
         assert!(joined(&layer, &GradientsParams::new()).is_none());
+    }
+
+    #[cfg(feature = "cuda")]
+    #[test]
+    #[ignore = "needs a CUDA device"]
+    fn a_vector_of_values_that_do_not_fit_into_memory_was_not_launched() {
+        let device = Device::cuda(0);
+        let small = Tensor::<1>::ones([4], &device);
+        let large = Tensor::<1>::ones([1_usize << 38], &device);
+        let joined = Tensor::cat(vec![large.slice([3..5]), small.clone()], 0);
+        let error = check_launches(&(joined * 2.0)).unwrap_err();
+        assert!(error.contains(&(4_u64 << 38).to_string()), "{error}");
+        assert_eq!(check_launches(&(small * 2.0)), Ok(()));
     }
 }

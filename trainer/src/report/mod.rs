@@ -56,7 +56,7 @@ impl Report {
             terms: T::TERMS,
             curves: T::CURVES,
             parts,
-            config: resolved.to_toml()?,
+            config: toml::to_string(resolved)?,
         })
     }
 

@@ -109,7 +109,7 @@ impl RunFolder {
         if task != T::NAME {
             return Err(FolderError::OtherTask { folder: self.0.clone(), task, expected: T::NAME });
         }
-        let resolved = Resolved::from_toml(&text).map_err(|error| unreadable(other_version(&table), error))?;
+        let resolved: Resolved<T> = toml::from_str(&text).map_err(|error| unreadable(other_version(&table), error))?;
         resolved.config.validate().map_err(|error| FolderError::Config(path, Box::new(error)))?;
         Ok(resolved)
     }
@@ -160,7 +160,7 @@ impl RunFolder {
     /// If the folder holds anything, or can't be written; a folder that was made for the run is then removed.
     pub fn start<T: Task>(&self, resolved: &Resolved<T>) -> Result<FolderLock, FolderError> {
         // The text first, so that a configuration that has none leaves no folder behind.
-        let text = resolved.to_toml()?;
+        let text = toml::to_string(resolved)?;
         self.ensure_empty()?;
         let (made, left) = (!self.0.exists(), self.0.join(LOCK).exists());
         let lock = self.lock()?;
