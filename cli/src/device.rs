@@ -18,10 +18,8 @@ pub struct DeviceOptions {
 }
 
 impl DeviceOptions {
-    /// Opens the devices: one at least, all of one kind.
-    ///
-    /// # Errors
-    /// For a list that names one twice or mixes kinds, and for a device that this build or this machine lacks.
+    /// Opens the devices: one at least, all of one kind. An error for a list that names one twice or mixes kinds, and
+    /// for a device that this build or this machine lacks.
     pub fn open(&self) -> Result<Vec<OpenDevice>, DeviceListError> {
         let open = |name: DeviceName| Ok(OpenDevice { name, device: name.open()? });
         self.device.names()?.into_iter().map(open).collect()
@@ -43,11 +41,9 @@ pub struct OpenDevice {
 }
 
 impl OpenDevice {
-    /// The result of `work` on the device.
-    ///
-    /// # Errors
-    /// The error of `work`, or the message of its panic, with the device's name and, for a device of a server, what became
-    /// of the server. An [`ArgumentError`] as it is: no device would take those arguments.
+    /// The result of `work` on the device. The error is the one of `work`, or the message of its panic, with the
+    /// device's name and, for a device of a server, what became of the server. An [`ArgumentError`] as it is: no device
+    /// would take those arguments.
     pub fn run<T>(&self, work: impl FnOnce(&Device) -> Result<T>) -> Result<T> {
         let cause = match guarded(|| work(&self.device)) {
             Ok(Ok(result)) => return Ok(result),

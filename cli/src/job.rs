@@ -31,17 +31,11 @@ pub struct Job<'a> {
 }
 
 /// Journal of an output; none if there is no output, or its recordings can only be read once.
-///
-/// # Errors
-/// If it can't be written, or another process has it.
 pub fn journal_of(output: Option<&Path>, sources: &Sources) -> Result<Option<LockedJournal>> {
     output.filter(|_| sources.can_resume()).map(LockedJournal::of).transpose()
 }
 
 /// Completes an output by `commit` if something was computed, and removes its journal either way.
-///
-/// # Errors
-/// If nothing was computed, or files can't be written.
 pub fn complete(journal: Option<Journal>, computed: Result<()>, commit: impl FnOnce() -> io::Result<()>) -> Result<()> {
     if computed.is_ok() {
         commit().context("writing the output")?;
@@ -61,11 +55,8 @@ impl<'a> Job<'a> {
     }
 
     /// Computes all blocks and hands them to `take`: first those of the journal, until `take` returns false for one
-    /// that it can't continue from, then those that are computed: each by the next of `computations`, one
-    /// per device, which take the blocks in turn.
-    ///
-    /// # Errors
-    /// The first error of a computation, `take` or the journal.
+    /// that it can't continue from, then those that are computed: each by the next of `computations`, one per device,
+    /// which take the blocks in turn. The error is the first one of a computation, `take` or the journal.
     pub fn run<T: Payload + Send>(
         &self,
         journal: Option<LockedJournal>,

@@ -55,10 +55,8 @@ pub struct Journal {
 }
 
 impl LockedJournal {
-    /// The journal file of an output; made if there is none.
-    ///
-    /// # Errors
-    /// If the file can't be written, or another process has it.
+    /// The journal file of an output; made if there is none. An error if the file can't be written, or another process
+    /// has it.
     pub fn of(output: &Path) -> Result<Self> {
         // Beside the file itself, so that two links to one output have one lock.
         let mut name = output_path(output)?.into_os_string();
@@ -70,9 +68,6 @@ impl LockedJournal {
 
     /// Hands the entries of the same job to `replay`, in order, until it returns false for one that it can't continue
     /// from; that one, those behind it, and entries of another job are dropped.
-    ///
-    /// # Errors
-    /// If the file can't be read or written, or `replay` fails.
     pub fn replay<T: Payload>(
         mut self,
         job: &str,
@@ -117,9 +112,6 @@ impl LockedJournal {
 
 impl Journal {
     /// Appends an entry.
-    ///
-    /// # Errors
-    /// If it can't be written.
     pub fn append<T: Payload>(&mut self, entry: &JournalEntry<T>) -> io::Result<()> {
         let mut payload = Vec::new();
         encode(entry, &mut payload);
@@ -131,9 +123,6 @@ impl Journal {
     }
 
     /// Removes the journal of a finished job.
-    ///
-    /// # Errors
-    /// If it can't be removed.
     pub fn remove(self) -> io::Result<()> {
         fs::remove_file(&self.path)
     }

@@ -37,10 +37,8 @@ pub struct LocalMaximaArgs {
 
 impl LocalMaximaArgs {
     /// The search that the options ask for, if any; `exact_for_hann`: whether a tone's bins have the shape of the
-    /// transform of a Hann window.
-    ///
-    /// # Errors
-    /// If a level is out of range, and for conditions of local maxima that are not searched.
+    /// transform of a Hann window. An error if a level is out of range, and for conditions of local maxima that are not
+    /// searched.
     pub fn search(&self, exact_for_hann: bool) -> Result<Option<LocalMaximaSearch>> {
         if !self.local_maxima {
             let height = self.height.map(|_| "--height");
@@ -77,9 +75,6 @@ pub struct LocalMaximaSearch {
 
 impl LocalMaximaSearch {
     /// The `k` strongest local maxima of each row of power `[rows, bins]` with its scale, of all bins or of a band.
-    ///
-    /// # Errors
-    /// If the device fails.
     pub fn find(
         &self,
         power: Tensor<2>,

@@ -54,10 +54,7 @@ pub struct ModelOptions {
 }
 
 impl ModelOptions {
-    /// The model.
-    ///
-    /// # Errors
-    /// For segments beside a model that sets its own, and segments that can't be spread.
+    /// The model. An error for segments beside a model that sets its own, and segments that can't be spread.
     fn model(&self) -> Result<ModelName> {
         let model = match (&self.model, self.segments) {
             (Some(model), None) => model.clone(),
@@ -156,10 +153,8 @@ pub struct ModelRequest {
 }
 
 impl ModelRequest {
-    /// Checks the options, and reads the model of a run.
-    ///
-    /// # Errors
-    /// If an option is out of range or contradicts the model, or the run can't be read.
+    /// Checks the options, and reads the model of a run. An error if an option is out of range or contradicts the
+    /// model, or the run can't be read.
     pub fn new(
         model: &ModelOptions,
         options: &EstimateOptions,
@@ -225,9 +220,6 @@ impl ModelRequest {
     }
 
     /// The exact estimate of the power of frames of so many segments.
-    ///
-    /// # Errors
-    /// If an option is out of range.
     pub fn power(options: &EstimateOptions, segments: usize) -> Result<Self> {
         let model = ModelOptions { model: None, segments: Some(FrameSegments::adjacent(segments)), spread: None };
         Self::new(&model, options, &SearchOptions { k: Some(1), ..SearchOptions::default() }, &Device::flex())
@@ -247,10 +239,8 @@ impl ModelRequest {
         }
     }
 
-    /// Peaks per frame of a recording.
-    ///
-    /// # Errors
-    /// If the recording has fewer bins in the band, and for complex samples and a model that takes none.
+    /// Peaks per frame of a recording. An error if the recording has fewer bins in the band, and for complex samples
+    /// and a model that takes none.
     pub fn peaks_per_frame(&self, recording: OpenRecording) -> Result<usize> {
         if recording.centre.is_some() {
             self.exact_segments()?;
@@ -269,9 +259,6 @@ impl ModelRequest {
     }
 
     /// Segments of the exact estimate, the only one of complex samples and in f64.
-    ///
-    /// # Errors
-    /// For another model.
     pub fn exact_segments(&self) -> Result<FrameSegments> {
         match self.model {
             ModelName::Exact(segments) | ModelName::Auto(segments) => Ok(segments),
@@ -438,11 +425,9 @@ impl<'a> DeviceModel<'a> {
         Self { request, open: None }
     }
 
-    /// Peaks of each frame of samples `[rows, frame]`, of complex ones `[rows, 2, frame]`, always on the same device; of
-    /// those that have more digits on the CPU.
-    ///
-    /// # Errors
-    /// If the device fails, and for complex samples and a model that takes none.
+    /// Peaks of each frame of samples `[rows, frame]`, of complex ones `[rows, 2, frame]`, always on the same device;
+    /// of those that have more digits on the CPU. An error if the device fails, and for complex samples and a model
+    /// that takes none.
     pub fn peaks(&mut self, device: &Device, recording: OpenRecording, samples: FrameSamples) -> Result<PeakValues> {
         let FrameSamples { rounded, wide_rows, wide } = samples;
         let mut values = self.rounded_peaks(device, recording, rounded)?;
@@ -470,9 +455,6 @@ impl<'a> DeviceModel<'a> {
     }
 
     /// Power `[rows, bins]` of frames as in [`peaks`](Self::peaks).
-    ///
-    /// # Errors
-    /// As [`peaks`](Self::peaks).
     pub fn power(&mut self, device: &Device, recording: OpenRecording, samples: FrameSamples) -> Result<Vec<f64>> {
         let FrameSamples { rounded, wide_rows, wide } = samples;
         let (frames, scales) = self.request.frames(device, recording, rounded);

@@ -75,10 +75,7 @@ impl InputOptions {
         name.unwrap_or_else(|| self.input.display().to_string())
     }
 
-    /// Finds the recordings, or a shard of them.
-    ///
-    /// # Errors
-    /// If there is none, or one of `outputs` would replace one.
+    /// Finds the recordings, or a shard of them. An error if there is none, or one of `outputs` would replace one.
     pub fn sources(&self, shard: Option<Shard>, outputs: [Option<&PathBuf>; 2]) -> Result<Sources> {
         ensure!(
             self.channels.is_none() || self.format.is_some(),
@@ -307,9 +304,6 @@ fn unknown(kind: &str, text: &str, names: &[&str]) -> String {
 
 /// The format that a path's extension, in upper or lower case, names among `formats`; `kind` and `accepted` describe
 /// them in the error.
-///
-/// # Errors
-/// For an extension that names none.
 pub fn format_of<F: Copy>(path: &Path, kind: &str, accepted: &str, formats: &[(&str, F)]) -> Result<F> {
     let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default();
     let found = formats.iter().find(|(name, _)| name.eq_ignore_ascii_case(extension));

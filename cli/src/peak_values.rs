@@ -91,9 +91,6 @@ pub fn replace_rows<T: Copy>(values: &mut [T], rows: &[usize], others: &[T]) {
 }
 
 /// Values of a tensor, in host memory.
-///
-/// # Errors
-/// If the device fails.
 pub fn read<E: Element, K: Basic>(tensor: Tensor<2, K>) -> Result<Vec<E>> {
     let device = tensor.device();
     let values = tensor.try_into_vec_as();
@@ -101,9 +98,6 @@ pub fn read<E: Element, K: Basic>(tensor: Tensor<2, K>) -> Result<Vec<E>> {
 }
 
 /// Power of rows with their scales, in host memory.
-///
-/// # Errors
-/// As [`read`].
 pub fn read_power(power: Tensor<2>, scales: &RowScales) -> Result<Vec<f64>> {
     match power.dtype() {
         DType::F64 => read(power),

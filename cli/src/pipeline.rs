@@ -79,11 +79,9 @@ pub trait Compute<T>: FnMut(OpenRecording, FrameSamples) -> Result<T> + Send {}
 
 impl<T, F: FnMut(OpenRecording, FrameSamples) -> Result<T> + Send> Compute<T> for F {}
 
-/// Reads every frame of the job's sources from `start` on, computes, and passes the results to `write`, in order. Each of
-/// `computations`, one at least, takes the next block in turn.
-///
-/// # Errors
-/// The first error of a computation or `write`, or the message of a computation's panic; errors of recordings are entries.
+/// Reads every frame of the job's sources from `start` on, computes, and passes the results to `write`, in order. Each
+/// of `computations`, one at least, takes the next block in turn. The error is the first one of a computation or
+/// `write`, or the message of a computation's panic; errors of recordings are entries.
 pub fn run<T: Send>(
     job: &Job<'_>,
     start: Start,
@@ -238,9 +236,6 @@ impl Remarks {
     }
 
     /// Ends a recording.
-    ///
-    /// # Errors
-    /// If samples of it are missing.
     fn losses(&mut self) -> Result<()> {
         let losses = std::mem::take(&mut self.losses);
         ensure!(losses.is_empty(), "{}", losses.join("; "));

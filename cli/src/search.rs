@@ -37,9 +37,6 @@ pub struct FrequencyBand {
 
 impl FrequencyBand {
     /// The bins whose frequencies are in the band, by rising frequency, of segments of `n_fft` samples of a recording.
-    ///
-    /// # Errors
-    /// If there are none.
     pub fn bins(&self, recording: OpenRecording, n_fft: usize) -> Result<Band> {
         let (first_hertz, bins, rate) = (recording.first_hertz(n_fft), recording.bins(n_fft), recording.rate);
         let hertz_per_bin = rate / n_fft as f64;

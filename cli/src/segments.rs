@@ -22,10 +22,8 @@ impl FrameSegments {
         Self { count, placement: None }
     }
 
-    /// The same number of segments, spread evenly over a frame of `frame` segments.
-    ///
-    /// # Errors
-    /// For segments that are listed, and where the frame has no room between them.
+    /// The same number of segments, spread evenly over a frame of `frame` segments. An error for segments that are
+    /// listed, and where the frame has no room between them.
     pub fn spread(self, frame: usize) -> Result<Self> {
         ensure!(self.placement.is_none(), "--spread is for a number of segments, and --segments lists them");
         let (count, most) = (self.count, SegmentSet::MAX_SEGMENTS);

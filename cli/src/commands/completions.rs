@@ -25,9 +25,6 @@ pub struct ManArgs {
 }
 
 /// Prints the completions of a program.
-///
-/// # Errors
-/// If standard output can't be written.
 pub fn completions(arguments: &CompletionsArgs, mut program: Command) -> Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut program, "firefly", &mut script);
@@ -36,9 +33,6 @@ pub fn completions(arguments: &CompletionsArgs, mut program: Command) -> Result<
 }
 
 /// Prints the manual page of a program or of a subcommand.
-///
-/// # Errors
-/// For a subcommand that there is not, or if standard output can't be written.
 pub fn manual(arguments: &ManArgs, program: Command) -> Result<ExitCode> {
     let mut program = program.disable_help_subcommand(true);
     program.build();

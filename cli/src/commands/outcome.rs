@@ -13,10 +13,8 @@ use crate::pipeline::OpenRecording;
 use crate::plot::PlotFormat;
 use crate::table::TableFormat;
 
-/// The formats of the files of `--out` and `--plot`, after the check that both can be written.
-///
-/// # Errors
-/// For an extension that names no format, a file that can't be written, and one file for both.
+/// The formats of the files of `--out` and `--plot`, after the check that both can be written. An error for an
+/// extension that names no format, a file that can't be written, and one file for both.
 pub fn formats(out: Option<&PathBuf>, plot: Option<&PathBuf>) -> Result<(Option<TableFormat>, Option<PlotFormat>)> {
     let table = out.map(|path| TableFormat::of(path)).transpose().context("--out")?;
     let drawing = plot.map(|path| PlotFormat::of(path)).transpose().context("--plot")?;
@@ -59,9 +57,6 @@ impl CommandOutcome {
     }
 
     /// Checks that frames were computed; a frame is described as in "256 samples of a segment".
-    ///
-    /// # Errors
-    /// If there are none.
     pub fn ensure_not_empty(&self, frames: u64, frame: &str) -> Result<()> {
         match (frames, self.failed.len()) {
             (0, 0) => bail!("no recording has the {frame}"),
@@ -91,17 +86,11 @@ impl CommandOutcome {
 }
 
 /// Writes a JSON document to standard output, as [`print`](fn@print).
-///
-/// # Errors
-/// As [`print`](fn@print).
 pub fn print_json(document: &impl Serialize) -> Result<()> {
     print(&(serde_json::to_string_pretty(document)? + "\n"))
 }
 
 /// Writes text to standard output. A reader that is gone is no error.
-///
-/// # Errors
-/// If it can't be written for another reason.
 pub fn print(text: &str) -> Result<()> {
     let mut out = StandardOutput::default();
     out.write_all(text.as_bytes())?;

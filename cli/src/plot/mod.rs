@@ -66,18 +66,12 @@ pub enum PlotFormat {
 
 impl PlotFormat {
     /// The format of a file by its extension.
-    ///
-    /// # Errors
-    /// For an extension that names none.
     pub fn of(path: &Path) -> Result<Self> {
         let formats = [("svg", Self::Svg), ("png", Self::Png), ("html", Self::Html), ("htm", Self::Html)];
         format_of(path, "drawings", "svg, png and html", &formats)
     }
 
     /// Draws figures below each other into a file; a page also has the facts and the lines.
-    ///
-    /// # Errors
-    /// If the file can't be written.
     pub fn write(self, path: &Path, text: &PlotPage<'_>, figures: &[PlotFigure<'_>]) -> io::Result<()> {
         register_font();
         let bytes = match self {

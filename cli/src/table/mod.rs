@@ -99,15 +99,9 @@ pub fn commit(out: BufWriter<AtomicFile>) -> io::Result<()> {
 /// Writer of a table.
 pub trait TableWriter {
     /// Writes rows: columns of one length, the same ones each time.
-    ///
-    /// # Errors
-    /// If the file can't be written.
     fn write(&mut self, rows: &[TableColumn]) -> io::Result<()>;
 
     /// Completes the file and moves it to its place.
-    ///
-    /// # Errors
-    /// If the file can't be written.
     fn finish(self: Box<Self>) -> io::Result<()>;
 }
 
@@ -126,9 +120,6 @@ pub enum TableFormat {
 
 impl TableFormat {
     /// The format of a file by its extension.
-    ///
-    /// # Errors
-    /// For an extension that names none.
     pub fn of(path: &Path) -> Result<Self> {
         let formats = [("parquet", Self::Parquet), ("csv", Self::Csv), ("jsonl", Self::JsonLines), ("npy", Self::Npy)];
         format_of(path, "tables", "parquet, csv, jsonl and npy", &formats)
@@ -136,9 +127,6 @@ impl TableFormat {
 
     /// A writer to a file. `texts` is the length of the longest text of its first column in bytes; `locked`: whether the caller holds a
     /// lock on the output, so that the file that a killed command leaves behind can be replaced.
-    ///
-    /// # Errors
-    /// If the file can't be created.
     pub fn create(self, path: &Path, texts: usize, locked: bool) -> io::Result<Box<dyn TableWriter>> {
         let file = if locked { AtomicFile::create_locked(path)? } else { AtomicFile::create(path)? };
         Ok(match self {

@@ -36,9 +36,6 @@ impl<'a> LiveLines<'a> {
 
     /// Adds the peaks of a block, `k` per frame, and prints the lines of an interval that is over. Ends the program with
     /// success where standard output is closed: a stream may have no end.
-    ///
-    /// # Errors
-    /// If standard output can't be written.
     pub fn add(&mut self, recording: OpenRecording, k: usize, block: &Block<PeakValues>) -> Result<()> {
         self.sums.add(recording, recording.bins(self.request.n_fft), k, &block.values);
         let seconds = |frames: u64| (frames * self.framing.step as u64) as f64 / recording.rate;

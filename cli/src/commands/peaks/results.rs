@@ -63,10 +63,8 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// Adds the peaks of a block, or ends a recording.
-    ///
-    /// # Errors
-    /// If the table can't be written, and for peaks of a recording that the options do not fit.
+    /// Adds the peaks of a block, or ends a recording. An error if the table can't be written, and for peaks of a
+    /// recording that the options do not fit.
     pub fn take(&mut self, entry: JournalEntry<PeakValues>) -> Result<()> {
         match entry {
             JournalEntry::Block(recording, block) => self.add(recording, block),

@@ -13,9 +13,6 @@ use crate::table::commit;
 const HEADER_BYTES: usize = 128;
 
 /// Checks that a path is one of a NumPy array.
-///
-/// # Errors
-/// For another extension.
 pub fn ensure_npy(path: &Path) -> Result<()> {
     let is_npy = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"));
     ensure!(is_npy, "{}: a spectrogram is written as .npy", path.display());
@@ -32,9 +29,6 @@ pub struct NpyMatrix {
 impl NpyMatrix {
     /// The array at a path; with `locked`, which a lock on the output allows, behind the rows that are
     /// [read](Self::read) first.
-    ///
-    /// # Errors
-    /// If the file can't be written.
     pub fn create(path: &Path, columns: usize, locked: bool) -> io::Result<Self> {
         let file = if locked { AtomicFile::continue_locked(path)? } else { AtomicFile::create(path)? };
         let mut matrix = Self { out: BufWriter::with_capacity(1 << 16, file), columns, rows: 0 };
@@ -50,9 +44,6 @@ impl NpyMatrix {
 
     /// The next `rows` rows of the file that a killed command left behind, if they are there and have the checksum.
     /// They are kept.
-    ///
-    /// # Errors
-    /// If the file can't be read.
     pub fn read(&mut self, rows: usize, checksum: u32) -> io::Result<Option<Vec<f32>>> {
         let length = rows.saturating_mul(self.columns).saturating_mul(4);
         let (file, mut bytes) = (self.out.get_mut(), Vec::new());
@@ -65,18 +56,12 @@ impl NpyMatrix {
     }
 
     /// Appends rows.
-    ///
-    /// # Errors
-    /// If the file can't be written.
     pub fn write(&mut self, power: &[f32]) -> io::Result<()> {
         self.rows += (power.len() / self.columns) as u64;
         self.out.write_all(&little_endian(power))
     }
 
     /// Completes the file and moves it to its place.
-    ///
-    /// # Errors
-    /// If the file can't be written.
     pub fn finish(mut self) -> io::Result<()> {
         // What a killed command wrote behind the rows that were kept.
         self.out.flush()?;
