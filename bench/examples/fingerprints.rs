@@ -10,6 +10,8 @@
 //! Without arguments every instruction set of the processor is covered in turn, in f32 and f64;
 //! `--device NAME` covers that device in f32.
 
+use std::hash::{DefaultHasher, Hasher};
+
 use anyhow::{Context, Result};
 use burn::tensor::{DType, Device, FloatDType, Int, Tensor, TensorData};
 use firefly_app::device::DeviceName;
@@ -45,41 +47,30 @@ fn main() -> Result<()> {
     }
 }
 
-/// FNV-1a over the bytes of tensors.
-struct Hash(u64);
+/// Hash of results and gradients.
+#[derive(Default)]
+struct Fingerprint(DefaultHasher);
 
-impl Hash {
-    const fn new() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-
-    fn add(mut self, bytes: impl IntoIterator<Item = u8>) -> Self {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
+impl Fingerprint {
+    /// Adds values to the last bit, but for NaN: compilers are free to choose which NaN an operation gives.
+    fn float<const D: usize>(mut self, tensor: Tensor<D>) -> Self {
+        let values = tensor.into_data();
+        values.iter::<f64>().for_each(|x| self.0.write_u64(if x.is_nan() { f64::NAN } else { x }.to_bits()));
         self
     }
 
-    /// Values to the last bit, but for NaN: compilers are free to choose which NaN an operation gives.
-    fn float<const D: usize>(self, tensor: Tensor<D>) -> Self {
-        let data = tensor.into_data();
-        if data.dtype() == DType::F64 {
-            self.add(data.iter::<f64>().flat_map(|x| if x.is_nan() { f64::NAN } else { x }.to_ne_bytes()))
-        } else {
-            self.add(data.iter::<f32>().flat_map(|x| if x.is_nan() { f32::NAN } else { x }.to_ne_bytes()))
-        }
-    }
-
-    /// A gradient, or a mark where there is none.
-    fn gradient<const D: usize>(self, tensor: Option<Tensor<D>>) -> Self {
+    /// Adds a gradient, or a mark where there is none.
+    fn gradient<const D: usize>(mut self, tensor: Option<Tensor<D>>) -> Self {
+        self.0.write_u8(tensor.is_some().into());
         match tensor {
             Some(tensor) => self.float(tensor),
-            None => Self(self.0.wrapping_add(1)),
+            None => self,
         }
     }
 
-    fn peaks(self, peaks: Peaks<2>) -> Self {
-        self.add(peaks.bins.into_data().iter::<i64>().flat_map(i64::to_ne_bytes)).float(peaks.power)
+    fn peaks(mut self, peaks: Peaks<2>) -> Self {
+        peaks.bins.into_data().iter::<i64>().for_each(|bin| self.0.write_i64(bin));
+        self.float(peaks.power)
     }
 }
 
@@ -115,14 +106,9 @@ fn suite(name: &str, device: &Device, dtype: DType) -> Result<()> {
         for (segments, batch) in [(1, many), (2, many), (3, few), (8, few), (2, one)] {
             suite.welch(WelchOptions::new(n, segments), batch)?;
         }
-        let mut density = WelchOptions::new(n, 3);
-        density.hop = n / 4 + 1;
-        density.scaling = Scaling::Density { sample_rate: 12_000.0 };
-        density.detrend = Detrend::Constant;
-        suite.welch(density, few)?;
-        let mut spectrum = WelchOptions::new(n, 2);
-        spectrum.scaling = Scaling::Spectrum;
-        suite.welch(spectrum, few)?;
+        let density = WelchOptions::new(n, 3).with_hop(n / 4 + 1).with_detrend(Detrend::Constant);
+        suite.welch(density.with_scaling(Scaling::Density { sample_rate: 12_000.0 }), few)?;
+        suite.welch(WelchOptions::new(n, 2).with_scaling(Scaling::Spectrum), few)?;
         for batch in [one, few, many] {
             suite.butterfly(n, batch)?;
         }
@@ -137,8 +123,8 @@ fn suite(name: &str, device: &Device, dtype: DType) -> Result<()> {
 
 impl Suite<'_> {
     #[allow(clippy::print_stdout)]
-    fn print(&self, case: &str, hash: &Hash) {
-        println!("{} {:?} {case} {:016x}", self.name, self.dtype, hash.0);
+    fn print(&self, case: &str, hash: &Fingerprint) {
+        println!("{} {:?} {case} {:016x}", self.name, self.dtype, hash.0.finish());
     }
 
     /// Exact power and peaks, of plain frames and of frames with ties, constant rows and values that are not finite.
@@ -147,26 +133,62 @@ impl Suite<'_> {
         let shape = [batch, options.frame() + 3];
         let mut draws = Draws::new(n * 31 + options.segments * 7 + batch);
         let plain = draws.tensor(shape, self);
-        let weights = [0; 2].map(|_| draws.tensor([batch, options.bins()], self));
         let missing = draws.tensor(shape, self).greater_elem(0.98);
         let constant = Tensor::<1, Int>::arange(0..batch as i64, &self.device).remainder_scalar(3).equal_elem(0);
         let constant = constant.unsqueeze_dim::<2>(1).expand(shape);
         let hostile = (plain.clone() * 4.0).round().mask_fill(missing, f32::NAN).mask_fill(constant, 0.25);
-        for ((label, signal), weights) in [("plain", plain), ("hostile", hostile)].into_iter().zip(weights) {
+        for (label, signal) in [("plain", plain), ("hostile", hostile)] {
             let case =
                 format!("{label} n={n} s={} hop={} b={batch} {}", options.segments, options.hop, options.scaling);
-            let signal = signal.require_grad();
-            let window = Window::Hann.tensor(n, WindowSymmetry::Periodic, self.float, &self.device).require_grad();
-            let power = welch_psd(signal.clone(), window.clone(), &options)?;
-            let gradients = (power.clone() * weights).sum().backward();
-            let hash = Hash::new().float(power).gradient(signal.grad(&gradients)).gradient(window.grad(&gradients));
-            self.print(&format!("welch_psd {case}"), &hash);
-            for k in [1, 4, 5, 16, 17, 33, options.bins()].into_iter().filter(|&k| k <= options.bins()) {
-                let found = welch_peaks(signal.clone(), window.clone(), &options, k)?;
-                let gradients = (found.power.clone().sum() * 0.5).backward();
-                let hash = Hash::new().peaks(found).gradient(signal.grad(&gradients)).gradient(window.grad(&gradients));
-                self.print(&format!("welch_peaks k={k} {case}"), &hash);
+            let ks = [1, 4, 5, 16, 17, 33, options.bins()].into_iter().filter(|&k| k <= options.bins());
+            self.estimate(&case, signal, (Window::Hann, None), &options, ks)?;
+        }
+        Ok(())
+    }
+
+    /// Power and peaks with a gain, of all segments and of every second one.
+    fn gained(&self, options: WelchOptions, batch: usize) -> Result<()> {
+        let (n, bins) = (options.n_fft, options.bins());
+        let mut draws = Draws::new(n * 13 + options.segments + batch);
+        let signal = draws.tensor([batch, options.frame()], self);
+        let every_second = SegmentSet::new((0..options.segments).step_by(2))?;
+        for taps in [3, 5] {
+            let gain = (draws.tensor([bins, taps], self) + 1.5) * 0.5;
+            for (label, chosen) in [("all", None), ("every second", Some(every_second))] {
+                let case = format!("{taps} factors {label} n={n} s={} b={batch}", options.segments);
+                let (options, window) = (options.with_chosen(chosen), (Window::Hamming, Some(gain.clone())));
+                self.estimate(&case, signal.clone(), window, &options, [5])?;
             }
+        }
+        Ok(())
+    }
+
+    /// Power and the peaks of each number `ks`, with their gradients.
+    fn estimate(
+        &self,
+        case: &str,
+        signal: Tensor<2>,
+        (window, gain): (Window, Option<Tensor<2>>),
+        options: &WelchOptions,
+        ks: impl IntoIterator<Item = usize>,
+    ) -> Result<()> {
+        let window = window.tensor(options.n_fft, WindowSymmetry::Periodic, self.float, &self.device).require_grad();
+        let (signal, gain) = (signal.detach().require_grad(), gain.map(|gain| gain.detach().require_grad()));
+        let weights = WelchWeights::new(window.clone()).with_gain(gain.clone());
+        let print = |operation: String, found: Fingerprint, loss: Tensor<1>| {
+            let gradients = loss.backward();
+            let found = found.gradient(signal.grad(&gradients)).gradient(window.grad(&gradients));
+            let found = found.gradient(gain.as_ref().and_then(|gain| gain.grad(&gradients)));
+            self.print(&format!("{operation} {case}"), &found);
+        };
+        let power = welch_psd(signal.clone(), weights.clone(), options)?;
+        let slope = Draws::new(options.n_fft).tensor(power.dims(), self);
+        print("welch_psd".into(), Fingerprint::default().float(power.clone()), (power * slope).sum());
+        for k in ks {
+            let found =
+                welch_peaks(signal.clone(), weights.clone(), options, k).with_context(|| format!("{case} k={k}"))?;
+            let loss = found.power.clone().sum() * 0.5;
+            print(format!("welch_peaks k={k}"), Fingerprint::default().peaks(found), loss);
         }
         Ok(())
     }
@@ -197,7 +219,7 @@ impl Suite<'_> {
             let rows = ComplexTensor::new(re.clone(), im.clone());
             let out = butterfly(rows, twiddles.clone(), gates.clone())?;
             let gradients = (out.re.clone() * parts[1].clone() + out.im.clone() * 0.5).sum().backward();
-            let hash = Hash::new()
+            let hash = Fingerprint::default()
                 .float(out.re)
                 .float(out.im)
                 .gradient(re.grad(&gradients))
@@ -205,41 +227,6 @@ impl Suite<'_> {
                 .gradient(twiddles.grad(&gradients))
                 .gradient(gates.and_then(|gates| gates.grad(&gradients)));
             self.print(&format!("butterfly {label} n={n} b={batch}"), &hash);
-        }
-        Ok(())
-    }
-
-    /// Power and peaks with a gain, of all segments and of every second one.
-    fn gained(&self, options: WelchOptions, batch: usize) -> Result<()> {
-        let (n, bins) = (options.n_fft, options.bins());
-        let mut draws = Draws::new(n * 13 + options.segments + batch);
-        let signal = draws.tensor([batch, options.frame()], self);
-        let window = Window::Hamming.tensor(n, WindowSymmetry::Periodic, self.float, &self.device);
-        let every_second = SegmentSet::new((0..options.segments).step_by(2))?;
-        for taps in [3, 5] {
-            let gain = (draws.tensor([bins, taps], self) + 1.5) * 0.5;
-            for (label, chosen) in [("all", None), ("every second", Some(every_second))] {
-                let options = options.with_chosen(chosen);
-                let case = format!("{taps} factors {label} n={n} s={} b={batch}", options.segments);
-                let signal = signal.clone().require_grad();
-                let (window, gain) = (window.clone().require_grad(), gain.clone().detach().require_grad());
-                let weights = WelchWeights::new(window.clone()).with_gain(Some(gain.clone()));
-                let power = welch_psd(signal.clone(), weights.clone(), &options)?;
-                let slope = (power.clone().detach() * 0.5 + 1.0).recip();
-                let gradients = (power.clone() * slope).sum().backward();
-                let hash = Hash::new()
-                    .float(power)
-                    .gradient(signal.grad(&gradients))
-                    .gradient(window.grad(&gradients))
-                    .gradient(gain.grad(&gradients));
-                self.print(&format!("gained welch_psd {case}"), &hash);
-                let k = 5;
-                let found =
-                    welch_peaks(signal.clone(), weights, &options, k).with_context(|| format!("{case} k={k}"))?;
-                let gradients = found.power.clone().sum().backward();
-                let hash = Hash::new().peaks(found).gradient(signal.grad(&gradients)).gradient(gain.grad(&gradients));
-                self.print(&format!("gained welch_peaks k={k} {case}"), &hash);
-            }
         }
         Ok(())
     }
