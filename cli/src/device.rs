@@ -36,7 +36,6 @@ impl DeviceOptions {
 pub struct OpenDevice {
     /// Its name, also where it is a replica of the processor.
     pub name: DeviceName,
-    /// The device.
     pub device: Device,
 }
 
@@ -55,7 +54,6 @@ impl OpenDevice {
     }
 }
 
-/// Names of devices, with a separator between them.
 pub fn names_of(devices: &[OpenDevice], separator: &str) -> String {
     devices.iter().map(|device| device.name.to_string()).collect::<Vec<_>>().join(separator)
 }

@@ -16,11 +16,9 @@ use crate::pipeline::{self, Compute, OpenRecording, Start};
 
 /// Recordings, and how they are cut into frames.
 pub struct Job<'a> {
-    /// The recordings.
     pub sources: &'a Sources,
     /// What is computed of them.
     pub request: &'a ModelRequest,
-    /// The frames.
     pub framing: Framing,
     /// Everything else that the values depend on: the command, its options, the device.
     pub options: Value,

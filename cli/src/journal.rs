@@ -24,7 +24,6 @@ const HEADER: &str = "firefly journal ";
 
 /// Values that a journal holds.
 pub trait Payload: Sized {
-    /// Appends the values.
     fn encode(&self, out: &mut Vec<u8>);
 
     /// The values; `None` if the bytes are none.

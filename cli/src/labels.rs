@@ -11,10 +11,8 @@ use crate::pipeline::OpenRecording;
 /// Label and unit of a channel; empty where the recording has none, which is null in JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct ChannelLabel {
-    /// Label.
     #[serde(rename = "label", serialize_with = "null_if_empty")]
     pub title: Arc<str>,
-    /// Unit.
     #[serde(serialize_with = "null_if_empty")]
     pub unit: Arc<str>,
 }
@@ -56,7 +54,6 @@ impl ChannelLabel {
 pub struct LabelBook(Mutex<HashMap<usize, Arc<[ChannelLabel]>>>);
 
 impl LabelBook {
-    /// Keeps the labels of a recording that was opened.
     pub fn keep(&self, source: usize, layout: &RecordingLayout) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(source, ChannelLabel::all_of(layout));
     }

@@ -5,14 +5,11 @@ use serde::Serialize;
 use crate::peak_values::PeakValues;
 use crate::pipeline::OpenRecording;
 
-/// A line of a channel's spectrum.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpectralLine {
-    /// Frequency in hertz.
     pub frequency_hz: f64,
     /// Power: the mean over the frames that have the line among their peaks, or over all segments of a spectrum.
     pub power: f64,
-    /// The same in decibels.
     pub power_db: f64,
     /// Share of the frames that have the line among their peaks; none for a spectrum.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,7 +29,6 @@ pub struct PeakSums {
 /// Sums over frames, per bin.
 #[derive(Debug, Clone)]
 struct BinSums {
-    /// Power.
     power: Vec<f64>,
     /// Frames that have the bin among their peaks.
     frames: Vec<u64>,

@@ -64,7 +64,6 @@ impl LocalMaximaArgs {
     }
 }
 
-/// Search of local maxima.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LocalMaximaSearch {
     height: Option<Level>,
@@ -130,14 +129,12 @@ impl fmt::Display for LocalMaximaSearch {
 /// Power, in the unit of the scaling or in decibels.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum Level {
-    /// Power.
     Power(f64),
     /// Decibels relative to 1, or to another power.
     Decibels(f64),
 }
 
 impl Level {
-    /// The level as power.
     fn power(self) -> f64 {
         match self {
             Self::Power(power) => power,
@@ -170,12 +167,9 @@ impl fmt::Display for Level {
     }
 }
 
-/// Distance of frequencies.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum Distance {
-    /// In bins.
     Bins(f64),
-    /// In hertz.
     Hertz(f64),
 }
 

@@ -80,7 +80,6 @@ pub enum ModelName {
     Auto(FrameSegments),
     /// The learned estimate for signals of any kind.
     Universal,
-    /// The model of a finished run.
     Run(PathBuf),
 }
 
@@ -126,7 +125,6 @@ pub struct ModelRequest {
     pub name: String,
     /// Configuration of the estimate; of a run, what its model was fitted to.
     pub estimate: String,
-    /// Samples per segment.
     pub n_fft: usize,
     /// Samples of a frame.
     pub frame: usize,
@@ -225,7 +223,6 @@ impl ModelRequest {
         Self::new(&model, options, &SearchOptions { k: Some(1), ..SearchOptions::default() }, &Device::flex())
     }
 
-    /// Scaling of power.
     pub fn scaling(&self) -> ScalingName {
         self.options.scaling()
     }
@@ -394,7 +391,6 @@ impl Model {
         Ok(Self::Learned(Box::new(learned.try_estimate(&learned.hard_gates())?.with_band(band))))
     }
 
-    /// The strongest bins of frames.
     fn peaks(&self, frames: Tensor<2>) -> Result<Peaks<2>> {
         Ok(match self {
             Self::Exact(model) => model.try_forward(frames)?,
@@ -403,7 +399,6 @@ impl Model {
         })
     }
 
-    /// Power of every bin of frames.
     fn power(&self, frames: Tensor<2>) -> Result<Tensor<2>> {
         match self {
             Self::Exact(model) => Ok(model.try_psd(frames)?),
@@ -420,7 +415,6 @@ pub struct DeviceModel<'a> {
 }
 
 impl<'a> DeviceModel<'a> {
-    /// A model that is not open yet.
     pub fn new(request: &'a ModelRequest) -> Self {
         Self { request, open: None }
     }
@@ -471,7 +465,6 @@ impl<'a> DeviceModel<'a> {
         Ok(power)
     }
 
-    /// The model at the sample rate of a recording.
     fn at(&mut self, device: &Device, recording: OpenRecording) -> Result<&Model> {
         let model = match self.open.take() {
             Some((same, model)) if same == recording.rate => model,

@@ -142,27 +142,22 @@ pub struct EstimateOptions {
 }
 
 impl EstimateOptions {
-    /// Samples per segment.
     pub fn n_fft(&self) -> usize {
         self.n_fft.unwrap_or(256) as usize
     }
 
-    /// Samples between the starts of segments.
     pub fn hop(&self) -> usize {
         self.hop.unwrap_or((self.n_fft() / 2).max(1))
     }
 
-    /// Window of a segment.
     pub fn window(&self) -> Window {
         self.window.unwrap_or(Window::Hann)
     }
 
-    /// Scaling of power.
     pub fn scaling(&self) -> ScalingName {
         self.scaling.unwrap_or_default()
     }
 
-    /// Detrending of a segment.
     pub fn detrend(&self) -> Detrend {
         self.detrend.unwrap_or(Detrend::None)
     }
@@ -212,12 +207,10 @@ pub enum ScalingName {
     Power,
     /// Power of a sinusoid at its bin.
     Spectrum,
-    /// Power spectral density.
     Density,
 }
 
 impl ScalingName {
-    /// The scaling at a sample rate.
     pub fn at(self, sample_rate: f64) -> Scaling {
         match self {
             Self::Power => Scaling::Power,

@@ -17,7 +17,6 @@ pub struct PeakValues {
     pub bins: Vec<i32>,
     /// Power at those bins; NaN where the bin is −1.
     pub power: Vec<f64>,
-    /// Further values of local maxima.
     pub maxima: Option<MaximumValues>,
 }
 
@@ -26,9 +25,7 @@ pub struct PeakValues {
 pub struct LeastPower {
     /// Least ratio of the power to its base.
     pub ratio: f64,
-    /// Least power.
     pub height: f64,
-    /// Least prominence.
     pub prominence: f64,
 }
 

@@ -62,7 +62,6 @@ impl OpenRecording {
         bins
     }
 
-    /// Lowest frequency in hertz.
     pub fn first_hertz(&self, n_fft: usize) -> f64 {
         match self.centre {
             Some(_) => self.hertz(n_fft.div_ceil(2) % n_fft, 0.0, n_fft),
@@ -211,13 +210,11 @@ fn read(
     }
 }
 
-/// Notes about the recordings.
 #[derive(Default)]
 struct Remarks {
     is_quiet: bool,
     /// Remarks that were shown.
     shown: HashSet<String>,
-    /// Losses of the current recording.
     losses: Vec<String>,
 }
 

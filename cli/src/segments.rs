@@ -10,14 +10,12 @@ use firefly_ops::options::{SegmentPlacement, SegmentSet};
 /// Number of segments, and where they lie in a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameSegments {
-    /// Number of segments that are averaged.
     pub count: usize,
     /// Their placement; adjacent if `None`.
     pub placement: Option<SegmentPlacement>,
 }
 
 impl FrameSegments {
-    /// So many adjacent segments.
     pub const fn adjacent(count: usize) -> Self {
         Self { count, placement: None }
     }

@@ -33,14 +33,11 @@ const MARKS: &str = "123456789abcdefghijklmnopqrstuvwxyz";
 /// Results of one channel of a recording.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChannelReport {
-    /// Name of the recording.
     pub recording: String,
     /// Number of the channel, from 0.
     pub channel: usize,
-    /// Its label and unit.
     #[serde(flatten)]
     pub label: ChannelLabel,
-    /// Samples per second.
     pub rate_hz: f64,
     /// Frames, or segments of a spectrum.
     pub frames: u64,
@@ -65,15 +62,12 @@ pub struct ChannelReport {
 /// Mean power of a channel.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpectrumReport {
-    /// Frequency of the first bin in hertz.
     pub first_hz: f64,
-    /// Distance of the bins in hertz.
     pub bin_hz: f64,
     /// Power by rising frequency.
     pub power: Vec<f64>,
 }
 
-/// Summary of all recordings.
 pub struct Summary {
     n_fft: usize,
     scaling: ScalingName,
@@ -238,7 +232,6 @@ pub fn significant(frequency: f64, centre: f64) -> f64 {
     format!("{distance:.4e}").parse().unwrap_or(distance) + centre
 }
 
-/// The character that marks a line.
 fn mark(place: usize) -> Option<char> {
     MARKS.chars().nth(place)
 }

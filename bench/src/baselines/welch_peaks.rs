@@ -30,12 +30,10 @@ pub enum SegmentTransform {
 }
 
 impl SegmentTransform {
-    /// rustfft's of `n` points.
     pub fn paired(n: usize) -> Self {
         Self::Paired(f32::plan(n, FftDirection::Forward))
     }
 
-    /// realfft's of `n` points.
     pub fn single(n: usize) -> Self {
         Self::Single(f32::real_plan(n))
     }

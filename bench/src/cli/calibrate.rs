@@ -33,7 +33,6 @@ use crate::suites::picker::catalogue;
 /// Problems after which the load of the machine is probed again.
 const PROBED: usize = 16;
 
-/// Options of `calibrate`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct CalibrateArgs {
     /// Device: auto (the first GPU that is built in and present, or else the CPU), cpu, ndarray, wgpu, vulkan,
@@ -60,7 +59,6 @@ pub struct CalibrateArgs {
     pub quiet: bool,
 }
 
-/// Measures a device and writes its profile.
 pub fn run(arguments: &CalibrateArgs, out: &mut dyn Write) -> Result<ExitStatus> {
     let id = arguments.device.name();
     let device = id.open()?;

@@ -16,7 +16,6 @@ use super::ExitStatus;
 use crate::harness::{NumberRange, distinct, numbers};
 use crate::suites::options::{presets, target_profile};
 
-/// Options of `gate`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct GateArgs {
     /// Devices whose presets and calibrated profiles are compared; none of them needs to be there
@@ -39,7 +38,6 @@ pub struct GateArgs {
 /// What the tables say of times in parentheses.
 const NO_CANDIDATE: &str = "in parentheses: no candidate for the pick";
 
-/// Prints a table per problem to `out`.
 pub fn run(arguments: &GateArgs, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
     if let Some(open) = arguments.open {
         ensure!(open > 0.0 && open <= 1.0, "--open is {open}, but must be above 0 and up to 1");

@@ -30,7 +30,6 @@ use crate::suites::models::PeaksModel;
 use crate::suites::options::{presets, target_profile};
 use crate::suites::peaks::PeaksProblem;
 
-/// Options of `profile`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ProfileArgs {
     /// Model to profile: welch-peaks, welch-psd, learned-welch-peaks, stock-loop, stock-unfold, stock-reshape,
@@ -68,7 +67,6 @@ pub struct ProfileArgs {
     pub svg: Option<PathBuf>,
 }
 
-/// Prints the data movement of a model to `out`.
 pub fn run(arguments: &ProfileArgs, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
     let outputs = [("--json", &arguments.json), ("--dot", &arguments.dot), ("--svg", &arguments.svg)];
     let mut written: Vec<(&str, &PathBuf)> = Vec::new();
@@ -160,7 +158,6 @@ fn check_operations<'a>(operations: &[String], graphs: impl Iterator<Item = &'a 
     Ok(())
 }
 
-/// Name of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProfiledModel(&'static str);
 

@@ -15,7 +15,6 @@ use crate::report::changes::{ReportChanges, differences};
 use crate::report::page;
 use crate::report::schema::{AnyReport, BenchReport};
 
-/// Options of `compare`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct CompareArgs {
     /// Report before the change
@@ -66,7 +65,6 @@ pub fn compare(arguments: &CompareArgs, out: &mut dyn Write) -> Result<ExitStatu
     Ok(if changes.is_regression() { ExitStatus::Failed } else { ExitStatus::Passed })
 }
 
-/// Options of `report`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ReportArgs {
     /// JSON reports of any command, each a section of the page

@@ -13,7 +13,6 @@ use super::failed;
 /// Approximate time of the calls before a synchronisation. It is long because waking up after a long wait takes up to
 /// half a millisecond.
 const IN_FLIGHT: Duration = Duration::from_millis(40);
-/// Number of calls that may be in flight.
 const CALLS_IN_FLIGHT: RangeInclusive<usize> = 16..=512;
 
 /// Summary of a strategy whose calls are in flight, after that of one whose calls are waited for.
@@ -22,7 +21,6 @@ pub const QUEUED: &str = "the same, calls of 40 ms before a synchronisation: the
 /// Summary of a strategy whose calls the device times, after that of one whose calls are waited for.
 pub const BY_DEVICE_CLOCK: &str = "the same by the device's clock, queued behind other work: the time of its kernels";
 
-/// Calls of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Calls {
     /// One call, followed by a synchronisation.

@@ -36,16 +36,16 @@ pub enum Fill {
     /// Rows of one to six tones of any frequency and phase and an amplitude from 0.05 to 5, in white noise (uniform,
     /// standard deviation 1).
     Tones,
-    /// Uniform noise from −1 to 1.
     Noise,
     /// Noise as the imaginary parts of half spectra of `n` points: 0 at the bins that are real.
-    HalfSpectrum { n: usize },
+    HalfSpectrum {
+        n: usize,
+    },
     /// Ranks of the values of each row of noise, spread from −1 to 1. No two are equal: to which of equal values a
     /// gradient goes is not defined.
     Ranks,
 }
 
-/// Shape and values of an input tensor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TensorSpec {
     pub dims: Vec<usize>,
@@ -125,7 +125,6 @@ fn add_tones(samples: &mut [f32], random: &mut ChaCha8Rng) {
 pub struct Inputs {
     specs: Vec<TensorSpec>,
     rows: usize,
-    /// Seed that they were made from.
     pub seed: u64,
     sets: Vec<Vec<Vec<f32>>>,
     /// The tensors that are the same in every set, in host memory.
@@ -134,7 +133,6 @@ pub struct Inputs {
     tensors: OnceLock<Vec<Vec<Tensor<2>>>>,
     shared_tensors: OnceLock<Vec<AnyTensor>>,
     interleaved: OnceLock<Vec<Vec<Complex<f32>>>>,
-    /// Expected values of a problem by name.
     expected: Mutex<HashMap<String, Arc<Vec<ExpectedRow>>>>,
 }
 
@@ -288,7 +286,6 @@ impl Inputs {
     }
 }
 
-/// Values in float64.
 pub fn widened(values: &[f32]) -> Vec<f64> {
     values.iter().map(|&value| value.into()).collect()
 }

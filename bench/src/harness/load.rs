@@ -60,14 +60,12 @@ fn timed(steps: u64) -> f64 {
 /// Slowdowns of the parts of a measurement by other load.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LoadRecord {
-    /// Slowdown of each part that counts.
     pub slowdowns: Vec<f64>,
     /// Number of parts that were measured again because the machine was busy.
     pub repeated: usize,
 }
 
 impl LoadRecord {
-    /// Whether a slowdown is that of a busy machine.
     pub fn is_busy(slowdown: f64) -> bool {
         slowdown > BUSY
     }

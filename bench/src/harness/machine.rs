@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 pub struct MachineInfo {
     /// The processor's name; none where the system doesn't say.
     pub cpu: Option<String>,
-    /// Cores this process may use.
     pub cores: usize,
     /// Instruction sets of the processor that matter to numeric kernels.
     pub instruction_sets: Vec<String>,

@@ -17,23 +17,18 @@ pub const MEMORY_SHARE: f64 = 0.8;
 /// One operation at one size. What is expected of a strategy is an [`Expectation`](super::verification::Expectation), which
 /// the strategy gives with its routine.
 pub trait Problem: Clone + Send + Sync + 'static {
-    /// Its parameters, inputs and sizes.
     fn spec(&self) -> ProblemSpec;
 }
 
-/// Parameters, inputs and sizes of a problem.
 pub struct ProblemSpec {
     /// The parameters that fix the problem.
     pub parameters: ParameterMap,
-    /// Rows per call.
     pub rows: usize,
     /// The input tensors: those that differ from set to set first, then parameters, which do not.
     pub inputs: Vec<TensorSpec>,
-    /// Bytes of the result of a call.
     pub output_bytes: usize,
     /// Bytes per call that any strategy has to move: of every input and the result, unless it is said.
     pub useful_bytes: usize,
-    /// Input sets at most.
     pub max_sets: usize,
     /// The reason why no strategy could solve the problem, if there is one.
     pub refused: Option<CaseError>,
@@ -46,12 +41,10 @@ impl ProblemSpec {
         Self { useful_bytes: spec.bytes(), ..spec }
     }
 
-    /// Bytes of all inputs of a call.
     pub fn input_bytes(&self) -> usize {
         self.inputs.iter().map(TensorSpec::bytes).fold(0, usize::saturating_add)
     }
 
-    /// Bytes of all inputs of a call and its result.
     pub fn bytes(&self) -> usize {
         self.input_bytes().saturating_add(self.output_bytes)
     }
@@ -112,7 +105,6 @@ pub fn too_large(batch: usize, row_bytes: usize) -> Option<CaseError> {
     (batch > most).then(refuse)
 }
 
-/// Checks that `needed` bytes fit in memory.
 pub fn check_memory(needed: usize) -> Result<(), CaseError> {
     match available_memory() {
         Some(free) if needed as f64 > MEMORY_SHARE * free as f64 => Err(CaseError::Unsupported(format!(

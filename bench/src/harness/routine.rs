@@ -120,7 +120,6 @@ fn checksum(bytes: &[u8]) -> u64 {
     rest.iter().fold(whole, |sum, &byte| sum.rotate_left(8).wrapping_add(u64::from(byte)))
 }
 
-/// A tensor as floats of `D` dimensions.
 pub fn floats<const D: usize>(tensor: AnyTensor) -> Result<Tensor<D>, ArgumentError> {
     tensor.try_float("firefly-bench", "tensor")
 }
@@ -234,7 +233,6 @@ impl<const D: usize> From<Vec<Tensor<D>>> for Computed {
     }
 }
 
-/// Tensors of a result in host memory.
 pub fn read(computed: impl Into<Computed>) -> Result<Vec<TensorData>> {
     computed.into().read()
 }

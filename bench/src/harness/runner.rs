@@ -19,7 +19,6 @@ const PREVIOUS: &str = "the one before";
 
 /// Device, execution configurations and iterations of a measurement.
 pub struct MeasurementSetup {
-    /// Device that tensors are on.
     pub device: Device,
     pub device_name: DeviceName,
     /// Execution configurations, those with the same threads next to each other.
@@ -69,7 +68,6 @@ impl<'a, P: Problem> Runner<'a, P> {
         Self { strategies, baseline, configurations, setup }
     }
 
-    /// Steps of progress per problem.
     pub fn steps(&self) -> usize {
         let Iterations { warmup, timed } = self.setup.iterations;
         self.configurations.len() + warmup + timed
@@ -245,7 +243,6 @@ fn verified<'a, P: Problem>(
     (strategy.verify)(problem, inputs)
 }
 
-/// The set that a strategy is forced to use.
 fn forced_set<P: Problem>(strategy: &BenchStrategy<P>, execution: &ExecutionConfig) -> Option<InstructionSet> {
     execution.forced.filter(|_| strategy.takes_instruction_sets)
 }

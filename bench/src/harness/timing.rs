@@ -36,7 +36,6 @@ pub fn listen() {
     });
 }
 
-/// Whether the process was told to end.
 pub fn is_interrupted() -> bool {
     IS_INTERRUPTED.load(Ordering::Relaxed)
 }
@@ -129,7 +128,6 @@ fn interleave_by(
     outcomes
 }
 
-/// Turns of one case.
 struct Turn<'a, 'b> {
     case: &'a mut VerifiedCase<'b>,
     /// Number of runs so far: each is on the next input set.

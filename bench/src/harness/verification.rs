@@ -93,7 +93,6 @@ pub fn whole_tensors(set: usize, tensors: Vec<Vec<f64>>) -> impl Iterator<Item =
     })
 }
 
-/// What is expected of a routine.
 pub struct Expectation {
     pub rows: Arc<Vec<ExpectedRow>>,
     /// Values of every tensor of the output.
@@ -244,7 +243,6 @@ struct RankedRow<'a> {
     pub orders_ties: bool,
 }
 
-/// Agreement of a row that passed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Agreement {
     /// Greatest error of a power, relative to the row's maximum.
@@ -256,7 +254,6 @@ struct Agreement {
 }
 
 impl RankedRow<'_> {
-    /// Checks power, order and choice.
     fn check(&self, tolerance: f64) -> Result<Agreement> {
         let finite = || self.expected.iter().copied().filter(|power| power.is_finite());
         let largest = finite().fold(0.0, f64::max);

@@ -16,7 +16,6 @@ use super::schema::{AnyReport, BenchReport, Tool};
 use super::{decision, terminal, traffic};
 use crate::harness::{CaseRecord, DERIVED, Measured, date, day, distinct, grouped, shown};
 
-/// A report, as every page shows it.
 struct Section {
     /// What was measured, and the day if it was.
     title: String,

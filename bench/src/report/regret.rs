@@ -10,9 +10,7 @@ use crate::suites::picker::AUTO;
 /// Regret of a choice that is as good as the best.
 const LOW_REGRET: f64 = 0.03;
 
-/// Choice for a problem.
 struct Choice<'a> {
-    /// The picker's case.
     case: &'a CaseRecord,
     /// Every strategy that competes, with its times.
     times: Vec<(&'a str, Percentiles)>,

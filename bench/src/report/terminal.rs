@@ -70,7 +70,6 @@ pub fn of<'a>(shown: impl Fn(&Measured) -> Option<String> + 'a) -> impl Fn(&Case
 
 type Cell<'a, T> = Box<dyn Fn(&T) -> String + 'a>;
 
-/// Columns of tables with a row per `T`.
 pub(crate) struct Columns<'a, T: ?Sized> {
     table: TextTable,
     cells: Vec<Cell<'a, T>>,
@@ -102,7 +101,6 @@ impl<'a, T: ?Sized> Columns<'a, T> {
         self.with(|table| table.optional(title, Align::Left, rank), cell)
     }
 
-    /// Numbers where they fit.
     pub fn optional(self, title: &str, rank: u8, cell: impl Fn(&T) -> String + 'a) -> Self {
         self.with(|table| table.optional(title, Align::Right, rank), cell)
     }
@@ -123,7 +121,6 @@ impl<'a, T: ?Sized> Columns<'a, T> {
         if is_there { more(self) } else { self }
     }
 
-    /// Number of columns so far.
     pub fn count(&self) -> usize {
         self.cells.len()
     }
@@ -148,7 +145,6 @@ impl<'a, T: ?Sized> Columns<'a, T> {
         table
     }
 
-    /// The table of `rows`.
     pub fn table<'b>(self, rows: impl IntoIterator<Item = &'b T>) -> TextTable
     where
         T: 'b,

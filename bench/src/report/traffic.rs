@@ -50,7 +50,6 @@ pub fn sweeps(cases: &[CaseRecord], columns: &[&str], layout: TableLayout) -> St
     )
 }
 
-/// The table of one sweep over batches.
 fn sweep(cases: &[&CaseRecord]) -> Option<TextTable> {
     let batches = distinct(cases.iter().map(|case| case.problem.shown("batch")));
     let improves = |case: &&&CaseRecord| case.measured().and_then(|found| found.traffic.as_ref()?.saved).is_some();

@@ -27,7 +27,6 @@ use crate::harness::{
     whole_tensors, widened,
 };
 
-/// Options of `butterfly`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ButterflyArgs {
     /// Complex values per row: powers of two from 8 to 65536
@@ -104,7 +103,6 @@ impl ButterflyProblem {
         (learned, Some(gates))
     }
 
-    /// The same in float64.
     fn wide_coefficients(&self, form: Coefficients, seed: u64) -> (Vec<f64>, Option<Vec<f64>>) {
         let (twiddles, gates) = self.coefficients(form, seed);
         (widened(&twiddles), gates.map(|gates| widened(&gates)))
@@ -273,7 +271,6 @@ fn from_host() -> BenchStrategy<ButterflyProblem> {
     .on_accelerators()
 }
 
-/// A library's Fourier transform.
 fn of_library(
     name: &'static str,
     summary: &'static str,

@@ -99,7 +99,6 @@ impl MeasureOptions {
         Ok(MeasurementSetup { device, device_name: name, executions, iterations, seed: self.seed })
     }
 
-    /// Whether the device is the host itself.
     pub fn is_on_host(&self) -> bool {
         self.device.name().kind().is_host()
     }
@@ -132,18 +131,15 @@ impl MeasureOptions {
 /// Least time between two records of a measurement that is not finished.
 const RECORD_EVERY: Duration = Duration::from_secs(1);
 
-/// Problems and strategies of a command.
 pub struct Comparison<'a, P: Problem> {
     pub command: &'static str,
     /// Lines that are printed before the cases.
     pub heading: Vec<String>,
     /// Properties that all cases have in common.
     pub facts: ParameterMap,
-    /// The command's own options.
     pub options: ParameterMap,
     /// Problems, those that share inputs next to each other.
     pub problems: Vec<P>,
-    /// Parameters of a problem that the table shows.
     pub columns: &'static [&'static str],
     pub catalogue: &'a [BenchStrategy<P>],
     /// Strategies that run by name only, and that the command's options ask for.

@@ -27,7 +27,6 @@ use crate::harness::{
     too_large, whole, widened,
 };
 
-/// Options of `fft`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct FftArgs {
     /// Points of a transform, or of each of its dimensions as in 128x128
@@ -105,7 +104,6 @@ const MAX_POINTS: usize = 1 << 30;
 pub struct FftShape(Vec<usize>);
 
 impl FftShape {
-    /// A row of `n` points.
     pub fn row(n: usize) -> Self {
         Self(vec![n])
     }
@@ -169,7 +167,6 @@ impl FromStr for Shapes {
     }
 }
 
-/// Values that are transformed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FftValues {
     /// Complex values to complex values.
@@ -183,10 +180,8 @@ impl FftValues {
     pub const NAMED: [(&str, Self); 2] = [("complex", Self::Complex), ("real", Self::Real)];
 }
 
-/// Directions, by the names that users type.
 pub const DIRECTIONS: [(&str, Direction); 2] = [("forward", Direction::Forward), ("inverse", Direction::Inverse)];
 
-/// The transform of each of `batch` rows of a shape.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FftProblem {
     pub values: FftValues,
@@ -209,12 +204,10 @@ impl RowSize {
 }
 
 impl FftProblem {
-    /// The row that one transform reads.
     pub fn input(&self) -> RowSize {
         self.row(self.direction == Direction::Forward)
     }
 
-    /// The row that one transform writes.
     pub fn output(&self) -> RowSize {
         self.row(self.direction == Direction::Inverse)
     }
@@ -234,7 +227,6 @@ impl FftProblem {
         FftnDefinition { dims: self.shape.dims().to_vec(), real, forward }
     }
 
-    /// Shape of the tensors that are read.
     pub fn input_dims(&self) -> Vec<usize> {
         let last = self.input().len / self.shape.outer();
         let outer = &self.shape.dims()[..self.shape.dims().len() - 1];

@@ -22,12 +22,10 @@ pub type Function = Box<dyn Fn(Vec<AnyTensor>) -> Result<Vec<AnyTensor>> + Send>
 pub struct TensorKind {
     pub device: Device,
     pub dtype: FloatDType,
-    /// Whether its operands are tracked.
     pub is_tracked: bool,
 }
 
 impl TensorKind {
-    /// Float32 on `device`.
     pub fn of_floats(device: &Device, is_tracked: bool) -> Self {
         Self { device: device.clone(), dtype: FloatDType::F32, is_tracked }
     }
@@ -38,7 +36,6 @@ pub trait Operation: Problem {
     /// Way to compute the result.
     type Form: Copy + Debug + Send + Sync + 'static;
 
-    /// The function in a form.
     fn function(&self, form: Self::Form, kind: &TensorKind) -> Function;
 
     /// Operands that a form has besides the tensors of an input set, on the device of these.
@@ -46,7 +43,6 @@ pub trait Operation: Problem {
         Vec::new()
     }
 
-    /// What is expected of the result.
     fn expected(&self, form: Self::Form, inputs: &Inputs) -> Result<Expectation, CaseError>;
 
     /// What is expected of the gradients of Σ `weights` · result in all operands of the first set.
@@ -102,7 +98,6 @@ pub fn calls<P: Operation>(
     }
 }
 
-/// Weights of the results in the loss.
 fn weights(results: &[AnyTensor], seed: u64) -> Vec<Vec<f32>> {
     let mut random = ChaCha8Rng::seed_from_u64(!seed);
     let mut of =

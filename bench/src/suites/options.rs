@@ -118,7 +118,6 @@ pub struct TrainOptions {
 }
 
 impl TrainOptions {
-    /// Steps that learned models are trained for.
     pub fn steps(&self) -> usize {
         self.train_steps.map_or(DEFAULT_STEPS, |steps| steps as usize)
     }
@@ -175,7 +174,6 @@ fn own_profile(device: DeviceName) -> DeviceProfile {
     profile
 }
 
-/// Parser of a preset by one of its names.
 pub fn presets() -> impl TypedValueParser<Value = Preset> {
     let value = |preset: Preset| PossibleValue::new(preset.name()).aliases(preset.aliases());
     PossibleValuesParser::new(Preset::ALL.map(value)).try_map(|name| Preset::named(&name))

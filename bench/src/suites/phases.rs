@@ -29,7 +29,6 @@ use crate::baselines::welch_peaks::strongest;
 use crate::harness::{BenchStrategy, CaseError, CaseRecord, PhaseTraffic, Selected, Verified, failed, read};
 use crate::report::{decision, traffic};
 
-/// Options of `fusion-phases`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct FusionPhasesArgs {
     #[command(flatten)]
@@ -127,7 +126,6 @@ impl Phase {
         }
     }
 
-    /// Whether the host finds the peaks.
     pub const fn has_host_tail(self) -> bool {
         matches!(self, Self::Baseline | Self::Blocks)
     }
@@ -185,15 +183,12 @@ impl Phase {
     }
 }
 
-/// Function from frames on a device to tensors there.
 type PhaseFunction = Box<dyn Fn(Tensor<2>) -> Result<Vec<AnyTensor>, ArgumentError> + Send>;
 
 /// Phase of a problem with the decision on it.
 pub struct PhasePlan {
     pub graph: Graph,
-    /// Whether it is one native operation.
     pub is_native: bool,
-    /// Data movement per run.
     pub traffic: PhaseTraffic,
 }
 

@@ -23,10 +23,8 @@ use super::peaks::{PeaksProblem, SPECTRA, check_peaks, expected, facts, kernel_s
 use crate::harness::{BenchStrategy, CaseRecord, Percentiles, Problem, Selected, Verified, whole};
 use crate::report::regret::Choices;
 
-/// Number of repeated decisions per problem.
 const DECISIONS: usize = 20;
 
-/// Options of `picker`.
 #[derive(Debug, Clone, clap::Args)]
 #[command(mut_arg("n_fft", |arg| arg.default_value("64,256,1024,4096")))]
 #[command(mut_arg("batch", |arg| arg.default_value("1,8,64,512,4096,32768")))]
@@ -107,7 +105,6 @@ fn deciding_times(
     Ok([first, again].map(Percentiles::of))
 }
 
-/// Name of the picker's own choice.
 pub const AUTO: &str = "auto";
 
 /// Every strategy, forced, and then the picker, which decides by `profile`.

@@ -21,7 +21,6 @@ use crate::harness::{
     ProblemSpec, TensorRoutine, Verified, check, distinct, name_of, tolerance, whole,
 };
 
-/// Options of `e2e`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct E2eArgs {
     /// Results to compute
@@ -75,10 +74,8 @@ pub fn run(arguments: &E2eArgs, out: &mut dyn Write) -> Result<Vec<CaseRecord>> 
     Ok(cases)
 }
 
-/// Result of a pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pipeline {
-    /// Power of every bin.
     Psd,
     /// Power in triangular filters on the mel scale.
     Mel,
@@ -90,13 +87,10 @@ impl Pipeline {
     pub const NAMED: [(&str, Self); 3] = [("psd", Self::Psd), ("mel", Self::Mel), ("peaks", Self::Peaks)];
 }
 
-/// Pipeline on a batch of frames.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PipelineProblem {
     pub pipeline: Pipeline,
-    /// The frames, the estimate, and K.
     pub peaks: PeaksProblem,
-    /// Filters of the mel pipeline.
     pub mels: usize,
     pub sample_rate: f64,
 }

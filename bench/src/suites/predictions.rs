@@ -27,7 +27,6 @@ use crate::harness::{
 };
 use crate::report::traffic;
 
-/// Options of `predictions`.
 #[derive(Debug, Clone, clap::Args)]
 #[command(mut_arg("iters", |arg| arg.default_value("15")), mut_arg("warmup", |arg| arg.default_value("2")))]
 pub struct PredictionsArgs {

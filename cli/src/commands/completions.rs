@@ -10,21 +10,18 @@ use firefly_app::suggest::hint;
 
 use super::outcome::print;
 
-/// Arguments of `firefly completions`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct CompletionsArgs {
     /// Shell: bash, zsh, fish, elvish or powershell
     shell: Shell,
 }
 
-/// Arguments of `firefly man`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ManArgs {
     /// Subcommand of the page [default: the program]
     command: Option<String>,
 }
 
-/// Prints the completions of a program.
 pub fn completions(arguments: &CompletionsArgs, mut program: Command) -> Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut program, "firefly", &mut script);

@@ -19,12 +19,10 @@ Example:
 /// Devices of a kind that are listed at most.
 const MOST_DEVICES: usize = 16;
 
-/// Arguments of `firefly devices`.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = NOTES)]
 pub struct DevicesArgs {}
 
-/// Lists the devices.
 pub fn run(_: &DevicesArgs) -> Result<ExitCode> {
     let mut rows = Vec::new();
     let mut ignored = Vec::new();

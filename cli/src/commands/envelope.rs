@@ -28,7 +28,6 @@ Example:
 /// Samples that a segment is filtered with, per sample of it.
 pub const MARGINS: usize = 2;
 
-/// Arguments of `firefly envelope`.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = NOTES, mut_arg("n_fft", |n_fft| n_fft.help("Samples per segment, to 16777216 [default: 4096]")))]
 pub struct EnvelopeArgs {
@@ -39,7 +38,6 @@ pub struct EnvelopeArgs {
     spectrum: SpectrumArgs,
 }
 
-/// Computes the spectra.
 pub fn run(mut arguments: EnvelopeArgs) -> Result<ExitCode> {
     let estimate = &mut arguments.spectrum.estimate;
     estimate.n_fft.get_or_insert(4096);

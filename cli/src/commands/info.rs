@@ -19,7 +19,6 @@ Example:
 /// Channels that are listed as text at most.
 const MAX_CHANNELS: usize = 64;
 
-/// Arguments of `firefly info`.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = NOTES)]
 pub struct InfoArgs {
@@ -39,7 +38,6 @@ struct InfoReport<'a> {
     outcome: &'a CommandOutcome,
 }
 
-/// Description of a recording.
 #[derive(Serialize)]
 struct Description {
     recording: String,
@@ -56,7 +54,6 @@ struct Description {
     losses: Vec<String>,
 }
 
-/// Describes the recordings.
 pub fn run(arguments: &InfoArgs) -> Result<ExitCode> {
     let sources = arguments.input.sources(None, [None, None])?;
     ensure!(sources.can_resume(), "samples on standard input have no description");

@@ -43,7 +43,6 @@ Examples:
   firefly peaks recordings --segments 3 --n-fft 1000 -k 16 --band 500..5000 --out peaks.parquet
   firefly peaks recording.wav --local-maxima --prominence 10dB --distance 100Hz --out lines.csv";
 
-/// Arguments of `firefly peaks`.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct PeaksArgs {
@@ -77,7 +76,6 @@ pub struct PeaksArgs {
     json: bool,
 }
 
-/// Computes the peaks.
 pub fn run(arguments: &PeaksArgs) -> Result<ExitCode> {
     let PeaksArgs { model, estimate, search, out, plot, .. } = arguments;
     let devices = arguments.device.open()?;

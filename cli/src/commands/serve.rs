@@ -20,7 +20,6 @@ Examples:
   firefly serve --device cuda:* --listen 0.0.0.0:7700 --token-file token
   firefly peaks recording.wav --device remote:gpu:7700";
 
-/// Arguments of `firefly serve`.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = NOTES)]
 pub struct ServeArgs {

@@ -30,7 +30,6 @@ columns. Samples at the end that do not fill a spectrum are left out.
 Example:
   firefly spectrogram recording.wav --n-fft 512 --hop 128 --plot spectrogram.html";
 
-/// Arguments of `firefly spectrogram`.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = NOTES)]
 pub struct SpectrogramArgs {
@@ -61,7 +60,6 @@ fn segments(text: &str) -> Result<usize, String> {
     segments_named(text).map_err(|error| error.to_string())
 }
 
-/// Computes the spectrogram.
 pub fn run(arguments: &SpectrogramArgs) -> Result<ExitCode> {
     let SpectrogramArgs { input, estimate, segments, out, plot, .. } = arguments;
     ensure!(plot.is_some() || out.is_some(), "give --plot FILE (.svg, .png or .html), --out FILE (.npy), or both");

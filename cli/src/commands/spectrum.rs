@@ -36,7 +36,6 @@ const MAX_CURVES: usize = 32;
 /// Lines of a channel at most.
 const MAX_LINES: usize = 8;
 
-/// Arguments of `firefly spectrum`.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = NOTES)]
 pub struct SpectrumArgs {
@@ -157,7 +156,6 @@ pub fn run(arguments: &SpectrumArgs, band: Option<FrequencyBand>) -> Result<Exit
 /// Sums of power over segments of each channel, and how many of them have samples that are finite.
 #[derive(Debug, Clone, PartialEq)]
 struct PowerSums {
-    /// Segments per channel.
     counts: Vec<u64>,
     /// Sums `[channels, bins]`.
     sums: Vec<f64>,

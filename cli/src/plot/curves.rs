@@ -34,13 +34,9 @@ const MARK_AREA: u16 = 10;
 /// A curve: power at equally spaced frequencies.
 #[derive(Debug, Clone)]
 pub struct Curve {
-    /// Its name.
     pub name: String,
-    /// Least frequency in hertz.
     pub first_hertz: f64,
-    /// Distance of its frequencies in hertz.
     pub hertz_per_bin: f64,
-    /// Power in decibels.
     pub decibels: Vec<f64>,
     /// Frequencies in hertz of its lines, which have a mark.
     pub marks: Vec<f64>,
@@ -48,11 +44,9 @@ pub struct Curve {
 
 /// Curves over a common axis.
 pub struct Curves<'a> {
-    /// Title of the figure.
     pub title: String,
     /// Name and unit of the power.
     pub power: String,
-    /// The curves.
     pub curves: &'a [Curve],
 }
 
@@ -73,7 +67,6 @@ impl Curve {
         self.first_hertz + self.decibels.len().saturating_sub(1) as f64 * self.hertz_per_bin
     }
 
-    /// Bin nearest to a frequency in hertz.
     fn nearest(&self, hertz: f64) -> usize {
         let last = self.decibels.len().saturating_sub(1);
         ((hertz - self.first_hertz) / self.hertz_per_bin).round().clamp(0.0, last as f64) as usize
@@ -114,7 +107,6 @@ impl Curve {
 }
 
 impl Curves<'_> {
-    /// Draws the figure.
     pub(super) fn draw<DB: DrawingBackend<ErrorType: 'static>>(&self, figure: Figure<DB>) -> Result<(), DrawError<DB>> {
         let finite = || self.curves.iter().flat_map(|curve| &curve.decibels).copied().filter(|value| value.is_finite());
         let high = finite().fold(f64::NEG_INFINITY, f64::max);

@@ -20,7 +20,6 @@ const GRID: RGBColor = RGBColor(226, 226, 226);
 /// Ticks of an axis, about.
 const TICKS: usize = 6;
 
-/// Errors of a surface.
 pub type DrawError<DB> = DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>;
 
 /// Chart of two linear axes.
@@ -35,7 +34,6 @@ pub fn register_font() {
     });
 }
 
-/// Destination of images.
 pub enum Images<'a> {
     /// Pixels of the surface.
     Drawn,
@@ -47,11 +45,9 @@ pub enum Images<'a> {
 pub struct PlacedImage {
     /// Left and top of the rectangle.
     pub at: (i32, i32),
-    /// Width and height of the rectangle.
     pub size: (u32, u32),
     /// Steps of the pixels, row-major.
     pub levels: Vec<u8>,
-    /// Width and height in pixels.
     pub pixel_size: (u32, u32),
 }
 
@@ -59,21 +55,16 @@ pub struct PlacedImage {
 pub struct TitledArea {
     /// Left and top.
     pub at: (i32, i32),
-    /// Width and height.
     pub size: (u32, u32),
-    /// The text.
     pub title: String,
 }
 
 /// Surface of one figure.
 pub struct Figure<'a, DB: DrawingBackend> {
-    /// Its area.
     pub area: DrawingArea<DB, Shift>,
     /// Pixels per unit of length.
     pub scale: f64,
-    /// Destination of images.
     pub images: Images<'a>,
-    /// Destination of titled areas, on a page.
     pub titled: Option<&'a mut Vec<TitledArea>>,
 }
 
@@ -82,14 +73,12 @@ pub struct Figure<'a, DB: DrawingBackend> {
 pub struct Axis {
     /// Name and unit.
     pub label: String,
-    /// Values at the ends.
     pub range: Range<f64>,
     /// Size of the unit in the base unit: hertz or seconds.
     pub unit: f64,
 }
 
 impl Axis {
-    /// An axis of decibels.
     pub fn decibels(label: &str, range: Range<f64>) -> Self {
         Self { label: label.to_owned(), range, unit: 1.0 }
     }
@@ -122,17 +111,14 @@ impl Axis {
 }
 
 impl<DB: DrawingBackend> Figure<'_, DB> {
-    /// A length in pixels.
     pub fn pixels(&self, length: f64) -> i32 {
         (length * self.scale).round() as i32
     }
 
-    /// A line of a width in a colour.
     pub fn line(&self, colour: RGBColor, width: f64) -> ShapeStyle {
         colour.stroke_width(self.pixels(width).max(1) as u32)
     }
 
-    /// The style of text of a size.
     pub fn text(&self, size: f64) -> TextStyle<'static> {
         TextStyle::from((FONT, size * self.scale)).color(&INK)
     }

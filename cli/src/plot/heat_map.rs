@@ -20,26 +20,18 @@ const BAR_WIDTH: f64 = 112.0;
 /// Columns of the shortest track that is drawn.
 const MIN_TRACK: usize = 4;
 
-/// Plot of a spectrogram.
 pub struct SpectrogramPlot {
-    /// Title of the figure.
     pub title: String,
-    /// Name and unit of the power.
     pub power: String,
-    /// Frequency of the first bin in hertz.
     pub first_hertz: f64,
-    /// Distance of the bins in hertz.
     pub hertz_per_bin: f64,
-    /// Duration in seconds.
     pub seconds: f64,
     /// Peaks per column that tracks join; 0 for none.
     pub tracks: usize,
-    /// The power.
     pub picture: Picture,
 }
 
 impl SpectrogramPlot {
-    /// Draws the figure.
     pub(super) fn draw<DB: DrawingBackend<ErrorType: 'static>>(
         &self,
         mut figure: Figure<DB>,

@@ -35,9 +35,7 @@ const SUPERSAMPLING: u32 = 2;
 /// Bytes of a pixel.
 const PIXEL: usize = 3;
 
-/// One figure of a drawing.
 pub enum PlotFigure<'a> {
-    /// Power over frequency.
     Curves(Curves<'a>),
     /// Power over time and frequency.
     HeatMap(&'a SpectrogramPlot),
@@ -45,27 +43,20 @@ pub enum PlotFigure<'a> {
 
 /// Text of a page around its figures.
 pub struct PlotPage<'a> {
-    /// Title of the page.
     pub title: String,
-    /// Names and values.
     pub facts: &'a [(&'a str, String)],
-    /// Table of lines.
     pub lines: Option<HtmlTable>,
 }
 
 /// Format of a drawing's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlotFormat {
-    /// Vector graphics.
     Svg,
-    /// Pixels.
     Png,
-    /// A self-contained page.
     Html,
 }
 
 impl PlotFormat {
-    /// The format of a file by its extension.
     pub fn of(path: &Path) -> Result<Self> {
         let formats = [("svg", Self::Svg), ("png", Self::Png), ("html", Self::Html), ("htm", Self::Html)];
         format_of(path, "drawings", "svg, png and html", &formats)

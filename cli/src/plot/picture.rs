@@ -21,7 +21,6 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// An empty picture of spectra of `bins` bins.
     pub fn new(bins: usize) -> Self {
         let rows = bins.min(MAX_ROWS);
         Self { bins, rows, columns: Vec::new(), last: vec![0.0; rows], last_frames: 0, frames_per_column: 1 }
@@ -49,7 +48,6 @@ impl Picture {
         }
     }
 
-    /// Joins each two neighbouring columns.
     fn halve(&mut self) {
         let rows = self.rows;
         let joined = self.columns.chunks(2 * rows).flat_map(|pair| (0..rows).map(|row| pair[row] + pair[rows + row]));

@@ -14,27 +14,21 @@ use firefly_app::files::AtomicFile;
 
 use crate::options::format_of;
 
-/// A column of a part of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableColumn {
     /// Its title, with the unit.
     pub name: &'static str,
-    /// Its values.
     pub values: ColumnValues,
 }
 
-/// Values of a column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ColumnValues {
     /// Texts, each with the number of rows that have it. An empty one stands for none.
     Text(Vec<(Arc<str>, usize)>),
-    /// 32-bit integers.
     Int32(Vec<i32>),
-    /// 64-bit integers.
     Int64(Vec<i64>),
     /// Power in single precision, with the range of double precision.
     Power(Vec<f64>),
-    /// Double precision.
     Double(Vec<f64>),
 }
 
@@ -44,7 +38,6 @@ impl ColumnValues {
         Self::Text(vec![(text.clone(), rows)])
     }
 
-    /// Number of values.
     pub fn len(&self) -> usize {
         match self {
             Self::Text(runs) => runs.iter().map(|(_, rows)| rows).sum(),
@@ -86,7 +79,6 @@ fn each_cell(rows: &[TableColumn], mut write: impl FnMut(usize, Cell<'_>) -> io:
     Ok(())
 }
 
-/// Number of rows of a part of a table.
 fn row_count(rows: &[TableColumn]) -> usize {
     rows.first().map_or(0, |column| column.values.len())
 }
@@ -96,7 +88,6 @@ pub fn commit(out: BufWriter<AtomicFile>) -> io::Result<()> {
     out.into_inner().map_err(io::IntoInnerError::into_error)?.commit()
 }
 
-/// Writer of a table.
 pub trait TableWriter {
     /// Writes rows: columns of one length, the same ones each time.
     fn write(&mut self, rows: &[TableColumn]) -> io::Result<()>;
@@ -108,18 +99,15 @@ pub trait TableWriter {
 /// Format of a table's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableFormat {
-    /// Apache Parquet, compressed with Snappy.
     Parquet,
     /// Text with a line of titles.
     Csv,
     /// One JSON object per line; numbers that are not finite are null.
     JsonLines,
-    /// Structured NumPy array.
     Npy,
 }
 
 impl TableFormat {
-    /// The format of a file by its extension.
     pub fn of(path: &Path) -> Result<Self> {
         let formats = [("parquet", Self::Parquet), ("csv", Self::Csv), ("jsonl", Self::JsonLines), ("npy", Self::Npy)];
         format_of(path, "tables", "parquet, csv, jsonl and npy", &formats)

@@ -31,7 +31,6 @@ const TERM_PRODUCTS: usize = 32;
 /// Difference allowed between a definition and separate operations in float64, relative to the largest value.
 const TOLERANCE: f64 = 1e-9;
 
-/// Formulation of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Formulation {
     Fused,
@@ -58,7 +57,6 @@ impl LayerProblem {
         }
     }
 
-    /// The result of operands in a formulation.
     pub fn apply(&self, form: Formulation, factors: Option<AnyTensor>, operands: Vec<AnyTensor>) -> Result<AnyTensor> {
         let (is_fused, operands) = (form == Formulation::Fused, &mut operands.into_iter());
         let factors = || factors.context("the layer has no factors");

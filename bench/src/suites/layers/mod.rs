@@ -22,7 +22,6 @@ use crate::harness::{
     QUEUED, distinct, gradients, numbers, read_wide, tolerance, whole_tensors, with_values,
 };
 
-/// Options of `layers`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct LayersArgs {
     /// Layers
@@ -84,7 +83,6 @@ pub fn run(arguments: &LayersArgs, out: &mut dyn Write) -> Result<Vec<CaseRecord
     comparison.run(&arguments.measure, out)
 }
 
-/// Sets a size of a layer.
 type SetSize = fn(&mut LayerProblem, usize);
 
 impl LayersArgs {
@@ -101,7 +99,6 @@ impl LayersArgs {
         ]
     }
 
-    /// The options that the layers have, by their names.
     fn options(&self) -> ParameterMap {
         let has = |option: &str| self.layer.iter().any(|kind| kind.sizes().contains(&option));
         let kinds = LayerKind::NAMED.into_iter().filter(|(_, kind)| self.layer.contains(kind));
@@ -135,7 +132,6 @@ impl LayersArgs {
     }
 }
 
-/// Every problem with each of the values.
 fn each<T>(problems: &[LayerProblem], values: &[T], set: impl Fn(&mut LayerProblem, &T)) -> Vec<LayerProblem> {
     let with = |problem: &LayerProblem, value: &T| {
         let mut problem = problem.clone();

@@ -8,10 +8,8 @@ use crate::harness::{CaseError, Fill, MAX_BYTES, ParameterMap, Problem, ProblemS
 use crate::suites::fft::FftShape;
 
 pub const MAX_MELS: usize = 4096;
-/// Sample rate of mel spectra, in hertz.
 pub const SAMPLE_RATE: f64 = 16_000.0;
 
-/// Kinds of layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayerKind {
     /// Transform, product with complex weights at few modes, inverse transform; as many output channels as input
@@ -25,7 +23,6 @@ pub enum LayerKind {
     PowerSpectrum,
     /// All segments, window, mean power.
     WelchPsd,
-    /// The largest values of a row.
     TopK,
 }
 
@@ -71,19 +68,16 @@ pub struct LayerProblem {
     /// Samples from one frame or segment to the next.
     pub hop: usize,
     pub mels: usize,
-    /// Values that are selected.
     pub k: usize,
 }
 
 impl LayerProblem {
-    /// A layer of size 1.
     pub fn new(kind: LayerKind, batch: usize) -> Self {
         let shape = FftShape::row(1);
         let [channels, modes, samples, n_fft, hop, mels, k] = [1; 7];
         Self { kind, batch, channels, shape, modes, gated: false, samples, n_fft, hop, mels, k }
     }
 
-    /// Points of a row.
     pub fn n(&self) -> usize {
         self.shape.points()
     }

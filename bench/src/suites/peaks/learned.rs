@@ -56,7 +56,6 @@ pub fn learned(models: Arc<TrainedModels>, prepared: bool) -> BenchStrategy<Peak
 /// eight segments.
 pub struct TrainedModels {
     options: TrainOptions,
-    /// Seed of the frames.
     seed: u64,
     trained: Mutex<HashMap<ModelKey, (LearnedWelchPeaks, Accuracy)>>,
 }

@@ -90,7 +90,6 @@ pub fn run(
     Ok(cases)
 }
 
-/// Name of the strategy that calls the fused operation.
 const FIREFLY: &str = "firefly";
 
 /// Memory that spectra of power take, which the host or Burn searches, in input sets with their results: a sort has

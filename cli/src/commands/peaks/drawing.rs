@@ -23,7 +23,6 @@ pub struct Drawing<'a> {
 }
 
 impl<'a> Drawing<'a> {
-    /// An empty drawing of a request's peaks.
     pub fn new(request: &'a ModelRequest) -> Self {
         Self { request, pictures: Vec::new(), curves: Vec::new(), maps: Vec::new() }
     }

@@ -28,7 +28,6 @@ pub struct LiveLines<'a> {
 }
 
 impl<'a> LiveLines<'a> {
-    /// Lines of a request's peaks of frames.
     pub fn new(request: &'a ModelRequest, framing: Framing) -> Self {
         let width = TableLayout::of_stdout(false).width;
         Self { request, framing, sums: PeakSums::default(), out: StandardOutput::default(), width }

@@ -34,13 +34,10 @@ pub struct Results<'a> {
     /// Table of the peaks, and its rows.
     pub table: Option<Box<dyn TableWriter>>,
     rows: u64,
-    /// Summary on the terminal.
     pub summary: Summary,
-    /// Drawing of the peaks.
     pub drawing: Option<Drawing<'a>>,
     /// Lines of a stream, printed as they come.
     pub live: Option<LiveLines<'a>>,
-    /// Recordings that failed.
     pub outcome: CommandOutcome,
 }
 
@@ -141,7 +138,6 @@ impl<'a> Results<'a> {
         text
     }
 
-    /// The summary as a JSON document.
     pub fn json(&self, device: &str) -> impl Serialize {
         PeaksReport {
             command: "peaks",

@@ -55,7 +55,6 @@ impl NpyMatrix {
         Ok(is_whole.then(values))
     }
 
-    /// Appends rows.
     pub fn write(&mut self, power: &[f32]) -> io::Result<()> {
         self.rows += (power.len() / self.columns) as u64;
         self.out.write_all(&little_endian(power))
