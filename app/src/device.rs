@@ -33,49 +33,24 @@ pub struct DeviceName(DeviceId);
 /// Error of naming or opening a device.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages describe the variants")]
 pub enum DeviceError {
-    /// The name is not a device's.
     #[error(
         "unknown device `{name}`{hint}; devices are auto, cpu, ndarray, wgpu, vulkan, metal, cuda and rocm, with an \
          index as in cuda:1, and remote:HOST:PORT"
     )]
-    Unknown {
-        /// The name as typed.
-        name: String,
-        /// A suggestion, or nothing.
-        hint: String,
-    },
-    /// The part after the colon is not a number, or the kind has a single device.
+    Unknown { name: String, hint: String },
     #[error("device `{name}`: {reason}")]
-    Index {
-        /// The name as typed.
-        name: String,
-        /// The reason.
-        reason: &'static str,
-    },
-    /// The address of a server is malformed.
+    Index { name: String, reason: &'static str },
     #[error("device `{name}`: {reason}")]
-    Address {
-        /// The name as typed.
-        name: String,
-        /// The reason.
-        reason: AddressError,
-    },
-    /// The server can't be used.
+    Address { name: String, reason: AddressError },
     #[cfg(feature = "remote")]
     #[error(transparent)]
     Remote(#[from] remote::RemoteError),
-    /// This build lacks the device's feature.
     #[error("device `{0}` is not in this build: build again with `--features {0}`")]
     NotBuilt(&'static str),
-    /// The machine lacks the device, or its driver.
     #[error("device `{name}` is not on this machine: its driver offers {found} of the kind")]
-    Absent {
-        /// The device as the user named it.
-        name: String,
-        /// Number of devices of the kind.
-        found: usize,
-    },
+    Absent { name: String, found: usize },
 }
 
 /// Device as an option takes it: by its name, or `auto`, which is a GPU where there is one.

@@ -16,20 +16,16 @@ const MAX_DEVICES: usize = 64;
 /// Error of a list of devices.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages describe the variants")]
 pub enum DeviceListError {
-    /// A device of the list can't be named or opened.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// The list is empty.
     #[error("no device is named")]
     Empty,
-    /// A device is named twice.
     #[error("device `{0}` is named twice")]
     Repeated(DeviceName),
-    /// Devices of the list are of different kinds, which round differently.
     #[error("devices `{0}` and `{1}` are of different kinds: a run takes devices of one kind")]
     Mixed(DeviceName, DeviceName),
-    /// The index of a replica on the processor is not a number.
     #[error("device `{0}`: the index must be a whole number, or * for every device of the kind")]
     Index(String),
 }

@@ -13,11 +13,10 @@ const THREADS_VARIABLE: &str = "RAYON_NUM_THREADS";
 /// Failure to start threads.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages describe the variants")]
 pub enum ThreadError {
-    /// The variable has no number from 1 to [`MAX_THREADS`].
     #[error("{THREADS_VARIABLE} is {0}, but must be a number from 1 to {MAX_THREADS}")]
     Number(String),
-    /// The system refuses a thread.
     #[error("starting the threads of operations on the CPU; {THREADS_VARIABLE} sets their number")]
     Start(#[source] rayon::ThreadPoolBuildError),
 }

@@ -11,17 +11,14 @@ const SECURE: &str = "wss";
 /// Reason why the address of a server is malformed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages describe the variants")]
 pub enum AddressError {
-    /// The scheme is not one of WebSocket.
     #[error("the scheme of an address is ws or wss, as in remote:wss://gpu.example.com:443")]
     Scheme,
-    /// There is no host.
     #[error("the host is missing: the name is remote:HOST:PORT, with an IPv6 address in brackets")]
     Host,
-    /// There is no port, or it is not a number.
     #[error("the port must be a number from 1 to 65535, as in remote:gpu:7700")]
     Port,
-    /// The index is not a number.
     #[error("the index must be a whole number, as in remote:gpu:7700:1")]
     Index,
 }

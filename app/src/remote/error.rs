@@ -10,68 +10,26 @@ use super::token::{FILE, TOKEN, TokenError};
 /// Reason why a server's device can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages describe the variants")]
 pub enum RemoteError {
-    /// The token can't be read.
     #[error(transparent)]
     Token(#[from] TokenError),
-    /// Nothing answers at the address.
     #[error("server {server} can't be reached: {reason}")]
-    Unreachable {
-        /// Address of the server.
-        server: String,
-        /// The system's reason.
-        reason: String,
-    },
-    /// Another service than a server of devices answers at the address.
+    Unreachable { server: String, reason: String },
     #[error("{server} is no server of devices: {reason}")]
-    OtherService {
-        /// The address.
-        server: String,
-        /// Difference from the answer of a server of devices.
-        reason: String,
-    },
-    /// The server requires a token, and none is set.
+    OtherService { server: String, reason: String },
     #[error("server {0} wants a token, and none is given: set {TOKEN} or {FILE} to the server's token")]
     TokenMissing(String),
-    /// The server has another token.
     #[error("server {0} refused the token: set {TOKEN} or {FILE} to the server's token")]
     TokenRefused(String),
-    /// The server has fewer devices.
     #[error("server {server} has no device {index}: it has {count}, numbered from 0")]
-    NoSuchDevice {
-        /// Address of the server.
-        server: String,
-        /// The index.
-        index: usize,
-        /// Number of devices.
-        count: usize,
-    },
-    /// The server is of another version.
+    NoSuchDevice { server: String, index: usize, count: usize },
     #[error("server {server} runs {theirs}, and this program {ours}: run the same version on both sides")]
-    Version {
-        /// Address of the server.
-        server: String,
-        /// The server's version.
-        theirs: String,
-        /// This program's version.
-        ours: String,
-    },
-    /// The server does not answer in time.
+    Version { server: String, theirs: String, ours: String },
     #[error("server {server} did not answer within {} s", limit.as_secs())]
-    Timeout {
-        /// Address of the server.
-        server: String,
-        /// The time.
-        limit: Duration,
-    },
-    /// The server ended the session.
+    Timeout { server: String, limit: Duration },
     #[error("server {server} ended the session: {reason}")]
-    Ended {
-        /// Address of the server.
-        server: String,
-        /// Cause, if it is known.
-        reason: String,
-    },
+    Ended { server: String, reason: String },
 }
 
 impl RemoteError {

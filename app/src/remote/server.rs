@@ -22,25 +22,17 @@ const VERSION_LENGTH: usize = 32;
 /// Failure of a server.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages describe the variants")]
 pub enum ServeError {
-    /// The address can be reached from other machines, and there is no token.
     #[error(
         "{0} can be reached from other machines, and there is no token: give one by {TOKEN}, {FILE} or --token-file, \
          or listen on 127.0.0.1"
     )]
     Open(SocketAddr),
-    /// The address can't be listened on.
     #[error("{address} can't be listened on: {source}")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// The system's reason.
-        source: std::io::Error,
-    },
-    /// The devices can't be served.
+    Listen { address: SocketAddr, source: std::io::Error },
     #[error(transparent)]
     Burn(#[from] burn::server::ServeError),
-    /// The token is empty.
     #[error(transparent)]
     Token(#[from] EmptyToken),
 }

@@ -18,24 +18,12 @@ pub const MIN_LENGTH: usize = 16;
 /// Reason why there is no token.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages describe the variants")]
 pub enum TokenError {
-    /// The file can't be read.
     #[error("the file of the token, {}: {reason}", path.display())]
-    File {
-        /// Path of the file.
-        path: PathBuf,
-        /// The system's reason.
-        reason: String,
-    },
-    /// The token is too short to be a secret.
+    File { path: PathBuf, reason: String },
     #[error("the token in {origin} has {length} characters, but must have at least {MIN_LENGTH}: openssl rand -hex 32")]
-    TooShort {
-        /// The variable or the file.
-        origin: String,
-        /// Its length.
-        length: usize,
-    },
-    /// The token is not text of one line.
+    TooShort { origin: String, length: usize },
     #[error("the token in {0} is not one line of printable ASCII characters")]
     Characters(String),
 }
