@@ -11,21 +11,14 @@ pub const DERIVED: [&str; 2] = ["hop", "frame"];
 
 /// Record of a case. Problem, strategy, device, instruction set and threads are its key, unique in a report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "bench/SCHEMA.md describes the fields")]
 pub struct CaseRecord {
-    /// Parameters of the problem, such as `n_fft`, `segments`, `batch` and `k`.
     pub problem: ParameterMap,
-    /// Name of the strategy.
     pub strategy: String,
-    /// Name of the device. Strategies of the host run beside it.
     pub device: String,
-    /// Instruction set of the kernels that ran; none where it is not known.
     pub instruction_set: Option<String>,
-    /// Host threads that the strategy may use.
     pub threads: usize,
-    /// Whether the strategy takes part in the search for the fastest: not a lower bound such as a copy of the input,
-    /// and not what computes another result.
     pub competes: bool,
-    /// Its outcome.
     pub outcome: CaseOutcome,
 }
 
@@ -51,32 +44,21 @@ pub enum CaseOutcome {
 
 /// Figures of a case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "bench/SCHEMA.md describes the fields")]
 pub struct Measured {
-    /// Result of the comparison with the float64 reference.
     pub verification: Verification,
-    /// Accuracy of a trained model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<Accuracy>,
-    /// Data movement, counted and predicted.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "movement")]
     pub traffic: Option<Box<PhaseTraffic>>,
-    /// Selection of a strategy that has a choice, such as the picker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selected: Option<Selected>,
-    /// Input sets that the iterations used in turn.
     pub input_sets: usize,
-    /// Nanoseconds per iteration after the warm-up, in order.
     pub samples_ns: Vec<u64>,
-    /// Percentiles of the samples.
     pub time_ns: Percentiles,
-    /// Median nanoseconds per row.
     pub ns_per_row: f64,
-    /// Rows per second at the median.
     pub rows_per_second: f64,
-    /// 10⁹ bytes per second at the median, counting only bytes that any strategy has to move which reads as much of the
-    /// input.
     pub useful_gb_per_second: f64,
-    /// Speed relative to other cases of the same problem, measured in the same loop.
     pub speed: Vec<SpeedRatio>,
 }
 
@@ -127,32 +109,23 @@ impl std::fmt::Display for LimitedBy {
 
 /// Speed relative to another case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "bench/SCHEMA.md describes the fields")]
 pub struct SpeedRatio {
-    /// The other case: the name of its strategy, or such as `1 thread` for the same strategy on fewer threads.
     #[serde(rename = "than")]
     pub baseline: String,
-    /// The other case's time divided by this case's, iteration by iteration.
     pub ratio: Percentiles,
 }
 
 /// Data movement per run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "bench/SCHEMA.md describes the fields")]
 pub struct PhaseTraffic {
-    /// Launches, synchronisations and bytes, counted from the graph that runs on the device.
     pub io: DataMovement,
-    /// Bytes read back to the host, as observed.
     pub bytes_read: u64,
-    /// Peak bytes of device memory in use, by the graph.
     pub peak_bytes: u64,
-    /// Predicted nanoseconds of data movement, term by term.
     pub prediction: Prediction,
-    /// Predicted nanoseconds per run: data movement, and the host's search for peaks where there is one; of the native
-    /// operation on a calibrated device, the time that calibration measured.
     pub predicted_ns: f64,
-    /// Savings over the baseline; none of the baseline itself.
     pub saved: Option<Benefit>,
-    /// Fusion gate's decision with every term: on replacing the baseline by this phase or, where a graph was rewritten,
-    /// on the rewrite.
     pub decision: Option<FusionDecision>,
 }
 
@@ -238,16 +211,12 @@ impl Measured {
 
 /// Percentiles of samples, with the extremes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "bench/SCHEMA.md describes the fields")]
 pub struct Percentiles {
-    /// Half of the samples are at most this.
     pub median: f64,
-    /// A tenth of the samples are at most this.
     pub p10: f64,
-    /// Nine tenths of the samples are at most this.
     pub p90: f64,
-    /// The least sample.
     pub min: f64,
-    /// The greatest sample.
     pub max: f64,
 }
 

@@ -10,14 +10,11 @@ use super::{CaseError, Inputs, Output, PhaseTraffic, Routine};
 
 /// Result of a verification. Errors are relative to the greatest reference value of their row.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "bench/SCHEMA.md describes the fields")]
 pub struct Verification {
-    /// Rows compared with the float64 reference.
     pub rows: usize,
-    /// Greatest error allowed.
     pub tolerance: f64,
-    /// Greatest error found.
     pub error: f64,
-    /// Agreement in the choice of peaks; none where nothing is chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranking: Option<Ranking>,
 }
@@ -34,21 +31,18 @@ pub struct Ranking {
 
 /// Accuracy of a trained model on frames it was not trained on.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "bench/SCHEMA.md describes the fields")]
 pub struct Accuracy {
-    /// Training steps.
     pub train_steps: usize,
-    /// Share of the peaks of eight segments that the model finds at their bin.
     pub recall: f64,
-    /// The same share of the exact estimate from as many segments as the model uses.
     pub exact_recall: f64,
 }
 
 /// Selection of a strategy that chooses among several ways to compute the result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "bench/SCHEMA.md describes the fields")]
 pub struct Selected {
-    /// The selection, such as `fast fused`.
     pub choice: String,
-    /// Name of the strategy that makes the same calls, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_as: Option<String>,
 }

@@ -16,22 +16,15 @@ pub const PROFILE_FORMAT: u32 = 3;
 
 /// Data movement of one model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "bench/SCHEMA.md describes the fields")]
 pub struct ProfileReport {
-    /// [`PROFILE_FORMAT`].
     pub format: u32,
-    /// The program.
     pub tool: Tool,
-    /// Name of the model.
     pub model: String,
-    /// Parameters that the model was made with, by the options that give them.
     pub parameters: ParameterMap,
-    /// Costs that times are predicted and decisions made with.
     pub target: DeviceProfile,
-    /// Data movement, node by node.
     pub profile: GraphMovement,
-    /// Predicted nanoseconds of data movement.
     pub prediction: Prediction,
-    /// The fusion gate's decision on each rewrite that was found.
     pub decisions: Vec<FusionDecision>,
 }
 
