@@ -1,17 +1,4 @@
 //! Code shared by Firefly's programs, `firefly`, `firefly-train` and `firefly-bench`.
-//!
-//! - [`device`]: devices by the names that users type.
-//! - [`device_list`]: lists of devices.
-//! - [`files`]: atomic output files, and cells of CSV.
-//! - [`guard`]: panics as errors.
-//! - [`host`]: facts about the machine and its limits.
-//! - [`number`]: numbers as text.
-//! - [`page`]: self-contained HTML pages with charts.
-//! - [`remote`]: devices of servers.
-//! - [`progress`]: progress of a command on the error stream.
-//! - [`streams`]: standard output and error that may be closed or full.
-//! - [`suggest`]: suggestions for misspelled names.
-//! - [`table`]: tables for terminals.
 
 #![warn(clippy::print_stderr)]
 

@@ -6,12 +6,6 @@
 //! float64 reference and only then timed: strategies on the same problem take turns within one loop,
 //! so that what disturbs the machine disturbs them alike. A case that fails is a row of the [table](report::terminal)
 //! and of the [JSON report](report::schema::BenchReport) that says so, never a time.
-//!
-//! - [`harness`]: problems, strategies, verification, timing.
-//! - [`suites`]: what is measured: the commands that compare strategies.
-//! - `baselines`: what Firefly's operations are compared with.
-//! - [`report`]: results as JSON, tables and pages.
-//! - [`cli`]: the subcommands.
 
 #![warn(clippy::print_stderr)]
 

@@ -7,7 +7,6 @@
 
 mod commands;
 mod device;
-
 mod job;
 mod journal;
 mod labels;
@@ -21,7 +20,6 @@ mod plot;
 mod row_scales;
 mod search;
 mod segments;
-
 mod summary;
 mod table;
 
@@ -34,31 +32,19 @@ use firefly_app::streams::{COULD_NOT_RUN, log_to_stderr, note_error, parse_argum
 use firefly_models::auto::traces_selections;
 use tracing::Level;
 
-/// Examples of the programs that the build has as subcommands.
-#[cfg(all(feature = "train", feature = "bench"))]
-macro_rules! help_of_programs {
-    () => {
-        "\n  firefly train run.toml --steps 20\n  firefly bench fft --n 64 --batch 8 --iters 3 --warmup 1"
-    };
-}
-#[cfg(not(all(feature = "train", feature = "bench")))]
-macro_rules! help_of_programs {
-    () => {
-        ""
-    };
+/// End of the help: the exit status, and examples of the programs that the build has.
+fn after_help() -> String {
+    let programs = "\n  firefly train run.toml --steps 20\n  firefly bench fft --n 64 --batch 8 --iters 3 --warmup 1";
+    format!(
+        "Exit status: 0 if everything was done, 1 if a recording or a case failed, 2 if the command could not be carried \
+         out.\n\nExamples:\n  firefly peaks recording.wav{}",
+        if cfg!(all(feature = "train", feature = "bench")) { programs } else { "" }
+    )
 }
 
 /// Strongest spectral lines, spectra and spectrograms of recordings.
 #[derive(Parser)]
-#[command(
-    name = "firefly",
-    version,
-    after_help = concat!(
-        "Exit status: 0 if everything was done, 1 if a recording or a case failed, 2 if the command could not be carried \
-         out.\n\nExamples:\n  firefly peaks recording.wav",
-        help_of_programs!()
-    )
-)]
+#[command(name = "firefly", version, after_help = after_help())]
 struct Cli {
     #[command(subcommand)]
     command: Command,

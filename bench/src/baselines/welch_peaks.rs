@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use firefly_ops::WelchOptions;
-use firefly_ops::rustfft_plans::Planned;
 use rayon::prelude::*;
 use realfft::RealToComplex;
 use realfft::num_complex::Complex;
-use rustfft::{Fft, FftDirection};
+use rustfft::Fft;
 
 use crate::harness::{HostRoutine, Inputs, Output, Routine};
 
@@ -27,16 +26,6 @@ pub enum SegmentTransform {
     Paired(Arc<dyn Fft<f32>>),
     /// One real-input transform of realfft per segment.
     Single(Arc<dyn RealToComplex<f32>>),
-}
-
-impl SegmentTransform {
-    pub fn paired(n: usize) -> Self {
-        Self::Paired(f32::plan(n, FftDirection::Forward))
-    }
-
-    pub fn single(n: usize) -> Self {
-        Self::Single(f32::real_plan(n))
-    }
 }
 
 /// Peaks of every frame of an input set, `k` of each, with a window of `n_fft` weights.

@@ -186,7 +186,7 @@ impl<DB: DrawingBackend> Figure<'_, DB> {
                 let palette = palette();
                 let pixels = image(size.0, size.1).into_iter().flat_map(|level| palette[usize::from(level)]).collect();
                 let element: BitMapElement<_> =
-                    BitMapElement::with_owned_buffer((0, 0), size, pixels).ok_or_else(bad_size)?;
+                    BitMapElement::with_owned_buffer((0, 0), size, pixels).ok_or(DrawError::<DB>::LayoutError)?;
                 area.strip_coord_spec().draw(&element)
             }
             Images::Placed(images) => {
@@ -196,10 +196,6 @@ impl<DB: DrawingBackend> Figure<'_, DB> {
             }
         }
     }
-}
-
-fn bad_size<E: std::error::Error + Send + Sync>() -> DrawingAreaErrorKind<E> {
-    DrawingAreaErrorKind::LayoutError
 }
 
 /// A tick's value, without the digits that rounding errors make.

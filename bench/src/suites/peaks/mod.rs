@@ -15,6 +15,8 @@ use firefly_models::{AutoWelchPeaksConfig, Peaks, WelchPeaks};
 use firefly_ops::ArgumentError;
 use firefly_ops::from_host::{HostPeaks, host_chunks};
 use firefly_ops::instruction_sets::{InstructionSet, welch_instruction_set};
+use firefly_ops::rustfft_plans::Planned;
+use rustfft::FftDirection;
 
 use self::learned::learned;
 pub use self::learned::{TrainedModels, learned_rows};
@@ -116,16 +118,12 @@ pub fn catalogue(train: &TrainOptions, seed: u64) -> Vec<BenchStrategy<PeaksProb
         of_16_bits(true),
         psd_top_k(),
         burn_stock(),
-        on_library(
-            "rustfft",
-            "host: rustfft, planned, two segments in one transform, select_nth top-K",
-            SegmentTransform::paired,
-        ),
-        on_library(
-            "realfft",
-            "host: realfft, planned, one transform per segment, select_nth top-K",
-            SegmentTransform::single,
-        ),
+        on_library("rustfft", "host: rustfft, planned, two segments in one transform, select_nth top-K", |n| {
+            SegmentTransform::Paired(f32::plan(n, FftDirection::Forward))
+        }),
+        on_library("realfft", "host: realfft, planned, one transform per segment, select_nth top-K", |n| {
+            SegmentTransform::Single(f32::real_plan(n))
+        }),
         copy::strategy(),
         learned(models.clone(), false),
         learned(models.clone(), true),
