@@ -118,9 +118,6 @@ pub enum BenchCommand {
 
 impl Cli {
     /// Carries the command out; results go to `out`.
-    ///
-    /// # Errors
-    /// If it could not be carried out.
     pub fn run(self, out: &mut dyn Write) -> Result<ExitStatus> {
         let of = |cases: Result<Vec<CaseRecord>>| Ok(ExitStatus::of(&cases?));
         let status = match self.command {

@@ -33,10 +33,8 @@ pub struct CompareArgs {
 }
 
 /// Compares two reports and prints the table to `out`. A case is a regression if its median is slower by more than the
-/// threshold and the spreads, from p10 to p90, do not overlap; or if it is no longer measured, or gone.
-///
-/// # Errors For files that are not reports of the same command or share no case, and output that can't be written. A
-/// regression is no error but a [`ExitStatus`].
+/// threshold and the spreads, from p10 to p90, do not overlap; or if it is no longer measured, or gone. A regression is no
+/// error but an [`ExitStatus`].
 pub fn compare(arguments: &CompareArgs, out: &mut dyn Write) -> Result<ExitStatus> {
     let threshold = arguments.threshold;
     ensure!(threshold >= 0.0, "--threshold is {threshold}, but must not be negative");

@@ -25,21 +25,12 @@ pub struct CaseRecord {
 /// Outcome of a case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
+#[allow(missing_docs, reason = "bench/SCHEMA.md describes the fields")]
 pub enum CaseOutcome {
-    /// Verified and timed.
     Measured(Box<Measured>),
-    /// The largest batch was computed, and proven as far as it says.
     Bounded(BatchLimit),
-    /// The result is wrong, or there is none.
-    Failed {
-        /// The error.
-        error: String,
-    },
-    /// The case can't be run here.
-    Unsupported {
-        /// The reason.
-        reason: String,
-    },
+    Failed { error: String },
+    Unsupported { reason: String },
 }
 
 /// Figures of a case.
@@ -73,18 +64,13 @@ pub struct WorkSize {
 
 /// Largest batch that is safe in one call.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "bench/SCHEMA.md describes the fields")]
 pub struct BatchLimit {
-    /// Rows.
     pub batch: u64,
-    /// The limit that a larger batch would exceed.
     pub limited_by: LimitedBy,
-    /// Bytes of input and output per row.
     pub bytes_per_row: u64,
-    /// Free bytes of memory; none where that is not known.
     pub free_bytes: Option<u64>,
-    /// Rows that were run and checked; 0 if none.
     pub proven_batch: u64,
-    /// Result of the comparison of those rows with the float64 reference.
     pub verification: Option<Verification>,
 }
 

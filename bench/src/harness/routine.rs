@@ -18,9 +18,6 @@ pub trait Routine: Send {
 
     /// Computes one input set to the end: the device is done, and the result is where the caller of such a computation
     /// needs it. Timed.
-    ///
-    /// # Errors
-    /// If there is no result.
     fn run(&mut self, set: usize) -> Result<()>;
 
     /// Calls of a run: a sample is the time of one of them.
@@ -34,9 +31,6 @@ pub trait Routine: Send {
     }
 
     /// The last run's result. Not timed.
-    ///
-    /// # Errors
-    /// If there is none, or it is not of a known type.
     fn output(&self) -> Result<Output>;
 
     /// The checksum of the last run's result. Not timed.

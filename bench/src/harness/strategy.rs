@@ -127,9 +127,6 @@ pub struct ExecutionConfig {
 impl ExecutionConfig {
     /// Every combination of `threads` and `sets`, those with the same threads next to each other. Without sets, kernels
     /// choose their own.
-    ///
-    /// # Errors
-    /// [`ThreadPoolBuildError`] if threads can't be started.
     pub fn all(threads: &[usize], sets: Option<&[InstructionSet]>) -> Result<Vec<Self>, ThreadPoolBuildError> {
         let sets: Vec<Option<InstructionSet>> =
             sets.map_or_else(|| vec![None], |sets| sets.iter().copied().map(Some).collect());

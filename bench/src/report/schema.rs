@@ -73,9 +73,6 @@ impl Tool {
 }
 
 /// Writes a report to `path`, whole or not at all.
-///
-/// # Errors
-/// If the file can't be written.
 pub fn write(report: &impl Serialize, path: &Path) -> Result<()> {
     let text = serde_json::to_string_pretty(report)? + "\n";
     write_atomically(path, text.as_bytes()).with_context(|| format!("writing {}", path.display()))
@@ -88,10 +85,8 @@ impl BenchReport {
         Self { format: FORMAT, tool: Tool::this(), date, host, command, facts, complete: true, cases }
     }
 
-    /// Reads a report with cases.
-    ///
-    /// # Errors
-    /// If the file can't be read, is not a report, or one of another format or without cases.
+    /// Reads a report with cases. An error if the file can't be read, is not a report, or one of another format or
+    /// without cases.
     pub fn read(path: &Path) -> Result<Self> {
         match AnyReport::read(path)? {
             AnyReport::Bench(report) => Ok(*report),
@@ -125,10 +120,7 @@ pub enum AnyReport {
 }
 
 impl AnyReport {
-    /// Reads a report.
-    ///
-    /// # Errors
-    /// If the file can't be read, is not a report, or one of another format.
+    /// Reads a report. An error if the file can't be read, is not a report, or one of another format.
     pub fn read(path: &Path) -> Result<Self> {
         let read = || {
             let file = File::open(path)?;
@@ -141,10 +133,8 @@ impl AnyReport {
         Self::parse(path, &read().with_context(|| format!("reading {}", path.display()))?)
     }
 
-    /// The report in the bytes of a file; `path` is named in errors.
-    ///
-    /// # Errors
-    /// If the bytes are not a report, or one of another format.
+    /// The report in the bytes of a file; `path` is named in errors. An error if the bytes are not a report, or one of
+    /// another format.
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self> {
         // Reports of strategies have a command; those of `profile` are known by fields of their own.
         let content: Option<Value> = serde_json::from_slice(bytes).ok();
