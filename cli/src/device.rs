@@ -8,7 +8,6 @@ use firefly_app::guard::guarded;
 use firefly_app::remote::explained_failure;
 use firefly_ops::ArgumentError;
 
-/// The devices of a command.
 #[derive(Debug, Clone, clap::Args)]
 pub struct DeviceOptions {
     /// Device: auto (a GPU where there is one, or else the CPU), cpu, ndarray, wgpu, vulkan, metal, cuda or rocm, with an index as

@@ -19,7 +19,6 @@ use crate::pipeline::OpenRecording;
 
 /// Largest entry that is read: a block's values are smaller than its samples, or one spectrum per channel.
 const MAX_ENTRY_BYTES: usize = 1 << 30;
-/// Beginning of a journal.
 const HEADER: &str = "firefly journal ";
 
 /// Values that a journal holds.

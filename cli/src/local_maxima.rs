@@ -15,7 +15,6 @@ use crate::row_scales::RowScales;
 /// Greatest prominence in decibels that a difference of two powers in single precision shows to a quarter of a decibel.
 const MOST_DECIBELS: f64 = 60.0;
 
-/// Options of local maxima.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct LocalMaximaArgs {
     /// Peaks are local maxima of a frame's power, at most -k of them, with frequencies between bins; conditions as in

@@ -30,12 +30,9 @@ use crate::row_scales::RowScales;
 use crate::search::{FrequencyBand, SearchOptions};
 use crate::segments::FrameSegments;
 
-/// Segments per frame, unless something else is said.
 const DEFAULT_SEGMENTS: FrameSegments = FrameSegments::adjacent(2);
-/// Peaks per frame at most, unless something else is said.
 const DEFAULT_K: usize = 16;
 
-/// The model of a command.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ModelOptions {
     /// Model: ultra, fast or reference (the exact estimate of 1, 2 or 8 segments per frame), auto (the exact estimate, by the

@@ -14,7 +14,6 @@ use firefly_recordings::{NumberFormat, RATES, ReadOptions, Shard, Sources, unit_
 
 use crate::segments::FrameSegments;
 
-/// The recordings of a command.
 #[derive(Debug, Clone, clap::Args)]
 pub struct InputOptions {
     /// Recording, folder of recordings, or - for samples on standard input (with --rate and --format).
@@ -117,7 +116,6 @@ impl InputOptions {
     }
 }
 
-/// The Welch estimate of a command.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct EstimateOptions {
     /// Samples per segment, 1 to 16777216 [default: 256]

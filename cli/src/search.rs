@@ -12,7 +12,6 @@ use crate::pipeline::OpenRecording;
 /// Part of a bin that a frequency at an edge of a band may differ by from the bin's.
 const EDGE_TOLERANCE: f64 = 1e-6;
 
-/// The peaks of a command.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct SearchOptions {
     /// Peaks per frame, 1 to n_fft / 2 + 1, or to the number of bins of --band [default: 16, or all if there are fewer]

@@ -30,7 +30,6 @@ const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 /// Marks of lines, strongest first; further lines have none.
 const MARKS: &str = "123456789abcdefghijklmnopqrstuvwxyz";
 
-/// Results of one channel of a recording.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChannelReport {
     pub recording: String,
@@ -59,7 +58,6 @@ pub struct ChannelReport {
     centre: f64,
 }
 
-/// Mean power of a channel.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpectrumReport {
     pub first_hz: f64,
@@ -149,7 +147,6 @@ impl Summary {
         }
     }
 
-    /// Line above a channel's table.
     fn heading(&self, report: &ChannelReport, width: usize) -> String {
         let ChannelReport { title, rate_hz, frames, .. } = report;
         let bin = significant(rate_hz / self.n_fft as f64, 0.0);

@@ -50,7 +50,6 @@ pub enum Fill {
 pub struct TensorSpec {
     pub dims: Vec<usize>,
     pub fill: Fill,
-    /// Whether it is the same in every set.
     pub is_shared: bool,
 }
 
@@ -166,7 +165,6 @@ impl Inputs {
         copies * set_count(specs, rows, most) * specs.iter().map(TensorSpec::bytes).sum::<usize>()
     }
 
-    /// Whether these are inputs of tensors of `specs`.
     pub fn fit(&self, specs: &[TensorSpec], rows: usize) -> bool {
         self.specs == specs && self.rows == rows
     }

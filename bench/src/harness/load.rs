@@ -19,7 +19,6 @@ const BUSY: f64 = 1.25;
 /// Probe of other load: the same work on several cores at once, whose time is compared with that of undisturbed work.
 pub struct LoadProbe {
     cores: usize,
-    /// Steps of a unit of work.
     steps: u64,
     /// Nanoseconds of the fastest unit so far.
     fastest: f64,

@@ -91,7 +91,6 @@ impl<'de> Deserialize<'de> for ParameterMap {
     }
 }
 
-/// Name of a value that has one.
 pub fn name_of<T: PartialEq>(named: &[(&'static str, T)], value: &T) -> &'static str {
     named.iter().find(|(_, other)| other == value).map_or("", |(name, _)| name)
 }

@@ -61,14 +61,12 @@ pub enum CaseError {
     Failed(anyhow::Error),
 }
 
-/// An argument out of an operation's range.
 impl From<ArgumentError> for CaseError {
     fn from(error: ArgumentError) -> Self {
         Self::unsupported(error)
     }
 }
 
-/// A problem without a graph.
 impl From<GraphError> for CaseError {
     fn from(error: GraphError) -> Self {
         Self::unsupported(error)
@@ -87,7 +85,6 @@ impl CaseError {
         Self::Unsupported(reason.to_string())
     }
 
-    /// A library without a transform.
     pub(crate) fn no_transform(library: &str) -> Self {
         Self::Unsupported(format!("{library} has no such transform"))
     }

@@ -176,9 +176,7 @@ fn add_weighted<const D: usize>(loss: Option<AnyTensor>, output: Tensor<D>, weig
 /// Result of operations, in the memory where they leave it.
 #[derive(Debug, Clone)]
 pub enum Computed {
-    /// Device memory.
     OnDevice(Vec<AnyTensor>),
-    /// Host memory.
     OnHost(Vec<TensorData>),
 }
 

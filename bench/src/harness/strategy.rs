@@ -12,24 +12,17 @@ use super::{CaseError, Inputs, Problem, ProblemSpec, Verified};
 pub type Verify<P> = dyn for<'a> Fn(&P, &'a Inputs) -> Result<Verified<'a>, CaseError> + Send + Sync;
 
 /// Way to solve the problems of a suite, and what a comparison has to take into account.
+#[allow(missing_docs, reason = "the methods that set them describe the fields")]
 pub struct BenchStrategy<P: Problem> {
-    /// Name that users select it by.
     pub name: &'static str,
-    /// Other names that users may type.
     pub aliases: &'static [&'static str],
-    /// Description in one line.
     pub summary: &'static str,
-    /// Whether its kernels are Firefly's for host processors, which can be forced to use an instruction set.
     pub takes_instruction_sets: bool,
-    /// Whether it measures transfers to a device with memory of its own and back; on the host it runs only by name.
     pub needs_accelerator: bool,
-    /// Whether it runs only by name, because preparing it takes longer than measuring it.
     pub is_by_name: bool,
-    /// Whether it takes part in the search for the fastest. Lower bounds and strategies with other results do not.
     pub competes: bool,
     /// Name of the strategy that it improves on: its speed is also given relative to that one.
     pub previous: Option<&'static str>,
-    /// The instruction set of its kernels on the calling thread; none where it is not known.
     pub instruction_set: fn(&P) -> Option<&'static str>,
     /// A verified routine for a problem; an error if that is not supported, or the result is wrong.
     pub verify: Box<Verify<P>>,
@@ -80,7 +73,7 @@ impl<P: Problem> BenchStrategy<P> {
         self
     }
 
-    /// A strategy that runs on the host only if it is named.
+    /// A strategy that measures transfers to a device with memory of its own: it runs on the host only if it is named.
     pub const fn on_accelerators(mut self) -> Self {
         self.needs_accelerator = true;
         self
@@ -92,7 +85,7 @@ impl<P: Problem> BenchStrategy<P> {
         self
     }
 
-    /// A strategy that runs only if it is named, or an option asks for it.
+    /// A strategy that takes longer to prepare than to measure: it runs only if it is named, or an option asks for it.
     pub const fn by_name(mut self) -> Self {
         self.is_by_name = true;
         self

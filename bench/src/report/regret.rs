@@ -37,7 +37,6 @@ impl<'a> Choice<'a> {
     }
 }
 
-/// Mean and worst regret of choices, in percent.
 fn mean_and_worst(choices: &[Choice<'_>]) -> [f64; 2] {
     let regrets = || choices.iter().map(|choice| 100.0 * choice.regret);
     [regrets().sum::<f64>() / choices.len() as f64, regrets().fold(0.0, f64::max)]

@@ -130,7 +130,6 @@ impl Problem for ButterflyProblem {
     }
 }
 
-/// Kind of twiddles and gates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coefficients {
     /// Exact twiddles, no gates: the Fourier transform.

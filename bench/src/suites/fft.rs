@@ -169,14 +169,12 @@ impl FromStr for Shapes {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FftValues {
-    /// Complex values to complex values.
     Complex,
     /// Real values to the lower half of their spectrum along the last dimension, or back.
     Real,
 }
 
 impl FftValues {
-    /// Every kind, by the name that users type.
     pub const NAMED: [(&str, Self); 2] = [("complex", Self::Complex), ("real", Self::Real)];
 }
 
@@ -221,7 +219,6 @@ impl FftProblem {
         }
     }
 
-    /// The transform of a row in float64.
     pub fn definition(&self) -> FftnDefinition {
         let (real, forward) = (self.values == FftValues::Real, self.direction == Direction::Forward);
         FftnDefinition { dims: self.shape.dims().to_vec(), real, forward }

@@ -54,7 +54,6 @@ pub trait Operation: Problem {
     ) -> Result<Expectation, CaseError>;
 }
 
-/// Computation that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pass {
     Forward,
@@ -105,7 +104,6 @@ fn weights(results: &[AnyTensor], seed: u64) -> Vec<Vec<f32>> {
     results.iter().map(&mut of).collect()
 }
 
-/// The next operand, of a rank.
 pub fn next<const D: usize>(operands: &mut impl Iterator<Item = AnyTensor>) -> Result<Tensor<D>> {
     Ok(floats(operands.next().context("an operand is missing")?)?)
 }

@@ -72,7 +72,6 @@ impl PeaksSizes {
         problems
     }
 
-    /// The options as a report has them.
     pub fn parameters(&self) -> ParameterMap {
         let Self { n_fft, k, segments } = self;
         let with = |all: ParameterMap, (name, list): (&str, &Vec<NumberRange>)| all.with(name, numbers(list));
@@ -91,14 +90,12 @@ pub struct PeaksGrid {
 }
 
 impl PeaksGrid {
-    /// Parameters of a problem that tables show.
     pub const COLUMNS: &'static [&'static str] = &["n_fft", "segments", "batch", "k"];
 
     pub fn problems(&self) -> Vec<PeaksProblem> {
         self.sizes.problems(&numbers(&self.batch))
     }
 
-    /// The options as a report has them.
     pub fn parameters(&self) -> ParameterMap {
         self.sizes.parameters().with("batch", numbers(&self.batch))
     }
@@ -122,7 +119,6 @@ impl TrainOptions {
         self.train_steps.map_or(DEFAULT_STEPS, |steps| steps as usize)
     }
 
-    /// The options as a report has them.
     pub fn parameters(&self, own: ParameterMap) -> ParameterMap {
         let run = self.run.as_ref().map(|folder| folder.display().to_string());
         own.with("train_steps", self.train_steps).with("run", run)

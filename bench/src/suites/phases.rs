@@ -185,7 +185,6 @@ impl Phase {
 
 type PhaseFunction = Box<dyn Fn(Tensor<2>) -> Result<Vec<AnyTensor>, ArgumentError> + Send>;
 
-/// Phase of a problem with the decision on it.
 pub struct PhasePlan {
     pub graph: Graph,
     pub is_native: bool,

@@ -83,7 +83,6 @@ pub enum Pipeline {
 }
 
 impl Pipeline {
-    /// Every pipeline, by the name that users type.
     pub const NAMED: [(&str, Self); 3] = [("psd", Self::Psd), ("mel", Self::Mel), ("peaks", Self::Peaks)];
 }
 
@@ -96,7 +95,6 @@ pub struct PipelineProblem {
 }
 
 impl PipelineProblem {
-    /// Values of the result per frame.
     pub const fn width(&self) -> usize {
         match self.pipeline {
             Pipeline::Psd => self.peaks.options.bins(),

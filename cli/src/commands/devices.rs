@@ -16,7 +16,6 @@ on fusion follow it. Without one they follow the preset of its kind.
 
 Example:
   firefly devices";
-/// Devices of a kind that are listed at most.
 const MOST_DEVICES: usize = 16;
 
 #[derive(Debug, Clone, clap::Args)]

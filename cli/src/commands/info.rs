@@ -16,7 +16,6 @@ parts.
 
 Example:
   firefly info recording.wav";
-/// Channels that are listed as text at most.
 const MAX_CHANNELS: usize = 64;
 
 #[derive(Debug, Clone, clap::Args)]
@@ -29,7 +28,6 @@ pub struct InfoArgs {
     json: bool,
 }
 
-/// Document of `--json`.
 #[derive(Serialize)]
 struct InfoReport<'a> {
     command: &'static str,

@@ -36,7 +36,6 @@ pub struct CommandOutcome {
     too_short: u64,
 }
 
-/// A recording that failed, and the reason.
 #[derive(Debug, Serialize)]
 struct Failure {
     recording: String,
@@ -79,7 +78,6 @@ impl CommandOutcome {
         text
     }
 
-    /// Exit status: 1 if a recording failed.
     pub fn status(&self) -> ExitCode {
         if !self.failed.is_empty() { ExitCode::from(1) } else { ExitCode::SUCCESS }
     }

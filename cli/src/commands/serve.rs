@@ -49,7 +49,6 @@ pub fn run(arguments: &ServeArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The address of a host and port.
 fn address(listen: &str) -> Result<SocketAddr> {
     let context = || format!("--listen {listen}: an address is HOST:PORT, as in 127.0.0.1:7700");
     listen.to_socket_addrs().with_context(context)?.next().with_context(context)

@@ -153,7 +153,6 @@ pub fn run(arguments: &SpectrogramArgs) -> Result<ExitCode> {
 
 /// Power of the spectra of a block, `[spectra, bins]`.
 enum PowerRows {
-    /// Rows that were just computed.
     Computed(Vec<f32>),
     /// Rows in the file that a killed command left behind, by their checksum: the journal has no copy of them.
     InFile(u32),

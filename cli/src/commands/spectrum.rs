@@ -31,9 +31,7 @@ Columns of the output: file, channel (from 0), bin, frequency_hz, power (in the 
 
 Example:
   firefly spectrum recording.wav --n-fft 1024 --scaling density --plot spectrum.svg";
-/// Curves of a drawing at most.
 const MAX_CURVES: usize = 32;
-/// Lines of a channel at most.
 const MAX_LINES: usize = 8;
 
 #[derive(Debug, Clone, clap::Args)]
@@ -175,7 +173,6 @@ impl PowerSums {
         }
     }
 
-    /// Adds other sums of the same channels.
     fn merge(&mut self, other: &Self) {
         self.counts.iter_mut().zip(&other.counts).for_each(|(count, more)| *count += more);
         self.sums.iter_mut().zip(&other.sums).for_each(|(sum, more)| *sum += more);
@@ -199,7 +196,6 @@ impl Payload for PowerSums {
     }
 }
 
-/// Document of `--json`.
 #[derive(Serialize)]
 struct SpectraReport<'a> {
     command: &'static str,

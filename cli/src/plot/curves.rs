@@ -42,7 +42,6 @@ pub struct Curve {
     pub marks: Vec<f64>,
 }
 
-/// Curves over a common axis.
 pub struct Curves<'a> {
     pub title: String,
     /// Name and unit of the power.

@@ -15,14 +15,11 @@ use super::heat_map::palette;
 const FONT: &str = "sans-serif";
 /// Colour of text and axes.
 pub const INK: RGBColor = RGBColor(34, 34, 34);
-/// Colour of the lines of a grid.
 const GRID: RGBColor = RGBColor(226, 226, 226);
-/// Ticks of an axis, about.
 const TICKS: usize = 6;
 
 pub type DrawError<DB> = DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>;
 
-/// Chart of two linear axes.
 pub type Chart<'a, DB> = ChartContext<'a, DB, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
 /// Makes the embedded font known: its metrics place the text of every format, and its glyphs are those of pixels.
@@ -59,7 +56,6 @@ pub struct TitledArea {
     pub title: String,
 }
 
-/// Surface of one figure.
 pub struct Figure<'a, DB: DrawingBackend> {
     pub area: DrawingArea<DB, Shift>,
     /// Pixels per unit of length.

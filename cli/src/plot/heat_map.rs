@@ -13,9 +13,7 @@ const COLOURS: [[u8; 3]; 6] =
 const RANGE: f64 = 72.0;
 /// Steps of the colour scale: images of so few compress well, and the eye tells no more apart.
 const LEVELS: u8 = 73;
-/// Columns of an embedded image.
 const COLUMNS: u32 = 1024;
-/// Width of the colour bar with its labels.
 const BAR_WIDTH: f64 = 112.0;
 /// Columns of the shortest track that is drawn.
 const MIN_TRACK: usize = 4;

@@ -37,18 +37,15 @@ const PIXEL: usize = 3;
 
 pub enum PlotFigure<'a> {
     Curves(Curves<'a>),
-    /// Power over time and frequency.
     HeatMap(&'a SpectrogramPlot),
 }
 
-/// Text of a page around its figures.
 pub struct PlotPage<'a> {
     pub title: String,
     pub facts: &'a [(&'a str, String)],
     pub lines: Option<HtmlTable>,
 }
 
-/// Format of a drawing's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlotFormat {
     Svg,
@@ -130,7 +127,6 @@ fn svg(title: &str, figures: &[PlotFigure<'_>], shows_values: bool) -> io::Resul
     Ok(text.replacen("<svg ", "<svg role=\"img\" ", 1))
 }
 
-/// The drawing as the bytes of a PNG file.
 fn png(figures: &[PlotFigure<'_>]) -> io::Result<Vec<u8>> {
     let scale = PNG_SCALE * SUPERSAMPLING;
     let size = (SIZE.0 * scale, SIZE.1 * scale);

@@ -33,7 +33,6 @@ pub enum ColumnValues {
 }
 
 impl ColumnValues {
-    /// The same text in so many rows.
     pub fn text(text: &Arc<str>, rows: usize) -> Self {
         Self::Text(vec![(text.clone(), rows)])
     }
@@ -48,7 +47,6 @@ impl ColumnValues {
     }
 }
 
-/// Value of a column in one row.
 enum Cell<'a> {
     Text(&'a str),
     Int32(i32),
@@ -96,11 +94,9 @@ pub trait TableWriter {
     fn finish(self: Box<Self>) -> io::Result<()>;
 }
 
-/// Format of a table's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableFormat {
     Parquet,
-    /// Text with a line of titles.
     Csv,
     /// One JSON object per line; numbers that are not finite are null.
     JsonLines,

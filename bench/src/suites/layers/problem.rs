@@ -27,7 +27,6 @@ pub enum LayerKind {
 }
 
 impl LayerKind {
-    /// Every kind, by the name that users type.
     pub const NAMED: [(&str, Self); 6] = [
         ("spectral-conv", Self::SpectralConv),
         ("long-conv", Self::LongConv),
@@ -63,7 +62,6 @@ pub struct LayerProblem {
     /// Whether the result of a long convolution is multiplied by a second input.
     pub gated: bool,
     pub samples: usize,
-    /// Samples of a frame or segment.
     pub n_fft: usize,
     /// Samples from one frame or segment to the next.
     pub hop: usize,

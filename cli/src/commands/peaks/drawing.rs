@@ -9,10 +9,8 @@ use crate::peak_values::PeakValues;
 use crate::pipeline::OpenRecording;
 use crate::plot::{Curve, Curves, Picture, PlotFigure, SpectrogramPlot};
 
-/// Channels of a drawing at most.
 const MAX_FIGURES: usize = 12;
 
-/// Figures of the channels so far.
 pub struct Drawing<'a> {
     request: &'a ModelRequest,
     /// Picture per channel of the current recording.

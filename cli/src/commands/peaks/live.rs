@@ -15,7 +15,6 @@ use crate::summary::significant;
 
 /// Seconds of the stream that one row is about, unless a frame is longer.
 const INTERVAL: f64 = 1.0;
-/// Channels that are printed.
 const MAX_CHANNELS: usize = 8;
 
 /// Lines of the channels of a stream, a row per channel and second.

@@ -21,7 +21,6 @@ use crate::pipeline::OpenRecording;
 use crate::summary::{ChannelReport, Summary};
 use crate::table::{ColumnValues, TableColumn, TableWriter};
 
-/// Results of the recordings so far.
 pub struct Results<'a> {
     request: &'a ModelRequest,
     job: &'a Job<'a>,
@@ -156,7 +155,6 @@ impl<'a> Results<'a> {
     }
 }
 
-/// Document of `--json`.
 #[derive(Serialize)]
 struct PeaksReport<'a> {
     command: &'static str,
@@ -247,7 +245,6 @@ fn filled<T: Copy>(k: usize, counts: &[usize], values: Vec<T>) -> Vec<T> {
     counts.iter().zip(values.chunks(k)).flat_map(|(count, values)| values[..*count].iter().copied()).collect()
 }
 
-/// Adds so many rows of a text to its runs.
 fn add_run(runs: &mut Vec<(Arc<str>, usize)>, text: &Arc<str>, rows: usize) {
     match runs.last_mut().filter(|(last, _)| last == text) {
         Some((_, count)) => *count += rows,

@@ -12,7 +12,6 @@ use crate::table::commit;
 /// Bytes of the header, which is as long however many rows there are.
 const HEADER_BYTES: usize = 128;
 
-/// Checks that a path is one of a NumPy array.
 pub fn ensure_npy(path: &Path) -> Result<()> {
     let is_npy = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"));
     ensure!(is_npy, "{}: a spectrogram is written as .npy", path.display());
