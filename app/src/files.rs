@@ -20,9 +20,6 @@ pub fn fail_at_size_limit() {
 }
 
 /// Checks that writing `output` would replace none of `inputs`.
-///
-/// # Errors
-/// If it would.
 pub fn ensure_no_input<'a>(output: &Path, inputs: impl IntoIterator<Item = &'a Path>) -> io::Result<()> {
     // What is not there yet replaces nothing.
     let Ok(output) = output.canonicalize() else { return Ok(()) };
@@ -48,9 +45,6 @@ pub fn is_same_output(a: &Path, b: &Path) -> io::Result<bool> {
 }
 
 /// Syncs every file in `folder`, then the folder.
-///
-/// # Errors
-/// If one of them can't be opened or synced.
 pub fn sync_folder_and_files(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         File::open(entry?.path())?.sync_all()?;

@@ -10,11 +10,9 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The result of `work`, or the message of its panic. Burn's backends panic when a device is lost or out of memory, and
-/// parsers of files at some damaged ones. Nothing is printed, unless `RUST_BACKTRACE` is set.
-///
-/// # Errors
-/// With the message of a panic, of a device its [`root_cause`].
+/// The result of `work`, or the message of its panic, of a device its [`root_cause`]. Burn's backends panic when a device
+/// is lost or out of memory, and parsers of files at some damaged ones. Nothing is printed, unless `RUST_BACKTRACE` is
+/// set.
 pub fn guarded<R>(work: impl FnOnce() -> R) -> Result<R, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

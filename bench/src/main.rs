@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use firefly_app::files::fail_at_size_limit;
 use firefly_app::host::start_threads;
 use firefly_app::streams::{COULD_NOT_RUN, StandardOutput, log_to_stderr, note_error, parse_arguments};
-use firefly_bench::cli::{Cli, ExitStatus};
+use firefly_bench::cli::Cli;
 use firefly_models::auto::traces_selections;
 use tracing::Level;
 
@@ -19,20 +19,17 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(status) => return status,
     };
-    match run(cli) {
-        Ok(status) => ExitCode::from(status.code()),
-        Err(error) => {
-            note_error(error.as_ref());
-            ExitCode::from(COULD_NOT_RUN)
-        }
-    }
+    run(cli).unwrap_or_else(|error| {
+        note_error(error.as_ref());
+        ExitCode::from(COULD_NOT_RUN)
+    })
 }
 
-fn run(cli: Cli) -> anyhow::Result<ExitStatus> {
+fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     fail_at_size_limit();
     start_threads()?;
     let mut out = StandardOutput::default();
     let status = cli.run(&mut out)?;
     out.flush()?;
-    Ok(status)
+    Ok(ExitCode::from(status.code()))
 }

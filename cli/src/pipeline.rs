@@ -4,7 +4,7 @@
 //! the blocks whatever the number of devices. What is between two blocks goes the way of the second.
 
 use std::collections::HashSet;
-use std::sync::mpsc::{Receiver, SendError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use anyhow::{Context, Result, anyhow, ensure};
@@ -135,12 +135,6 @@ impl<E> Turns<E> {
     }
 }
 
-impl<T> Turns<SyncSender<JournalEntry<T>>> {
-    fn send(&mut self, entry: JournalEntry<T>) -> Result<(), SendError<JournalEntry<T>>> {
-        self.of_entry(&entry).send(entry)
-    }
-}
-
 impl<T> Turns<Receiver<JournalEntry<T>>> {
     /// Takes all entries; ends early when the device whose turn it is has failed.
     fn receive_all(mut self, write: &mut impl FnMut(JournalEntry<T>) -> Result<()>) -> Result<()> {
@@ -189,7 +183,8 @@ fn read(
                 let Some(frames) = frames? else { break };
                 let share = reader.share_read().unwrap_or(0.0);
                 progress.set_position(bytes + (share * source.bytes as f64) as u64);
-                if out.send(JournalEntry::Block(recording, frames)).is_err() {
+                let entry = JournalEntry::Block(recording, frames);
+                if out.of_entry(&entry).send(entry).is_err() {
                     return Ok(false);
                 }
             }
@@ -202,7 +197,8 @@ fn read(
             Ok(false) => return,
             Err(error) => Some(format!("{error:#}")),
         };
-        if out.send(JournalEntry::End(recording, failure)).is_err() {
+        let entry = JournalEntry::End(recording, failure);
+        if out.of_entry(&entry).send(entry).is_err() {
             return;
         }
         bytes += source.bytes;

@@ -36,11 +36,10 @@ pub enum Fill {
     /// Rows of one to six tones of any frequency and phase and an amplitude from 0.05 to 5, in white noise (uniform,
     /// standard deviation 1).
     Tones,
+    /// Uniform noise from −1 to 1.
     Noise,
     /// Noise as the imaginary parts of half spectra of `n` points: 0 at the bins that are real.
-    HalfSpectrum {
-        n: usize,
-    },
+    HalfSpectrum { n: usize },
     /// Ranks of the values of each row of noise, spread from −1 to 1. No two are equal: to which of equal values a
     /// gradient goes is not defined.
     Ranks,

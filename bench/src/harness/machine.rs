@@ -11,7 +11,6 @@ pub struct MachineInfo {
     /// The processor's name; none where the system doesn't say.
     pub cpu: Option<String>,
     pub cores: usize,
-    /// Instruction sets of the processor that matter to numeric kernels.
     pub instruction_sets: Vec<String>,
     pub os: String,
     pub arch: String,

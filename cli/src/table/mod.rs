@@ -113,11 +113,12 @@ impl TableFormat {
     /// lock on the output, so that the file that a killed command leaves behind can be replaced.
     pub fn create(self, path: &Path, texts: usize, locked: bool) -> io::Result<Box<dyn TableWriter>> {
         let file = if locked { AtomicFile::create_locked(path)? } else { AtomicFile::create(path)? };
+        let buffered = |file: AtomicFile| BufWriter::with_capacity(1 << 16, file);
         Ok(match self {
             Self::Parquet => Box::new(parquet::ParquetTable::new(file)),
-            Self::Csv => Box::new(text::CsvTable::new(file)),
-            Self::JsonLines => Box::new(text::JsonLines::new(file)),
-            Self::Npy => Box::new(npy::NpyTable::new(file, texts)),
+            Self::Csv => Box::new(text::CsvTable { out: buffered(file), has_titles: false }),
+            Self::JsonLines => Box::new(text::JsonLines { out: buffered(file) }),
+            Self::Npy => Box::new(npy::NpyTable::new(buffered(file), texts)),
         })
     }
 }

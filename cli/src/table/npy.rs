@@ -24,14 +24,8 @@ pub(super) struct NpyTable {
 }
 
 impl NpyTable {
-    pub(super) fn new(file: AtomicFile, texts: usize) -> Self {
-        Self {
-            out: BufWriter::with_capacity(1 << 16, file),
-            texts: texts.max(1),
-            widths: Vec::new(),
-            rows: 0,
-            types: Vec::new(),
-        }
+    pub(super) fn new(out: BufWriter<AtomicFile>, texts: usize) -> Self {
+        Self { out, texts: texts.max(1), widths: Vec::new(), rows: 0, types: Vec::new() }
     }
 
     fn header(&self) -> Vec<u8> {

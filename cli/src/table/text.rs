@@ -10,14 +10,8 @@ use super::{Cell, TableColumn, TableWriter, commit, each_cell};
 
 /// Writer of CSV after RFC 4180, with line feeds. Numbers that are not finite are empty.
 pub(super) struct CsvTable {
-    out: BufWriter<AtomicFile>,
-    has_titles: bool,
-}
-
-impl CsvTable {
-    pub(super) fn new(file: AtomicFile) -> Self {
-        Self { out: BufWriter::with_capacity(1 << 16, file), has_titles: false }
-    }
+    pub(super) out: BufWriter<AtomicFile>,
+    pub(super) has_titles: bool,
 }
 
 impl TableWriter for CsvTable {
@@ -58,14 +52,10 @@ impl fmt::Display for PowerText {
 
 /// Writer of JSON lines. Numbers that are not finite, and texts that are empty, are null.
 pub(super) struct JsonLines {
-    out: BufWriter<AtomicFile>,
+    pub(super) out: BufWriter<AtomicFile>,
 }
 
 impl JsonLines {
-    pub(super) fn new(file: AtomicFile) -> Self {
-        Self { out: BufWriter::with_capacity(1 << 16, file) }
-    }
-
     fn value(&mut self, value: impl Serialize) -> io::Result<()> {
         serde_json::to_writer(&mut self.out, &value).map_err(io::Error::from)
     }
