@@ -207,7 +207,8 @@ impl Family for LogMel {
         results: &[Measurement {
             model: "log_mel_learned",
             what: "accuracy of the 200 recordings of the official test part of the spoken digits, by a linear layer on \
-                   mean and deviation of 40 bands of 8 kHz (with fixed filters: 94.0 %; the most frequent class: 10 %)",
+                   mean and deviation of 40 bands of 8 kHz (with fixed filters: 94.0 %, which is more; by ridge \
+                   regression 89.5 %; the most frequent class: 10 %)",
             value: "91.5 %",
             command: "firefly train configs/classification-digits-log-mel.toml --data DATA",
             machine: MACHINE,

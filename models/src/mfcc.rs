@@ -123,8 +123,8 @@ impl Family for Mfcc {
         results: &[Measurement {
             model: "mfcc_8khz",
             what: "accuracy of the 200 recordings of the official test part of the spoken digits, by a linear layer on \
-                   mean and deviation of 20 coefficients (of the 40 log-mel bands: 94.0 %; the most frequent class: \
-                   10 %)",
+                   mean and deviation of 20 coefficients (of the 40 log-mel bands: 94.0 %, by ridge regression \
+                   89.5 %; the most frequent class: 10 %)",
             value: "94.0 %",
             command: "firefly train configs/classification-digits-mfcc.toml --data DATA",
             machine: MACHINE,

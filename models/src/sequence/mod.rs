@@ -324,7 +324,7 @@ sequence_family!(
     &[Measurement {
         model: "long_conv",
         what: "test accuracy of spoken digits from waveforms, official split, in percent, after 25 epochs on steps of \
-               16 samples (most frequent class: 10.0)",
+               16 samples (linear, log-mel bands: 89.5; most frequent class: 10.0)",
         value: "84.0",
         command: "firefly train configs/classification-digits-long-conv.toml --data DATA --device cuda",
         machine: MACHINE,
@@ -352,7 +352,7 @@ sequence_family!(
     &[Measurement {
         model: "s4d",
         what: "test accuracy of spoken digits from waveforms, official split, in percent: width 64, 4 layers, 16 pairs \
-               of states on steps of 16 samples (most frequent class: 10.0)",
+               of states on steps of 16 samples (linear, log-mel bands: 89.5; most frequent class: 10.0)",
         value: "96.5",
         command: "firefly train configs/classification-digits-s4d.toml --data DATA --device cuda",
         machine: MACHINE,
@@ -382,7 +382,7 @@ sequence_family!(
     &[Measurement {
         model: "hyena",
         what: "test accuracy of spoken digits from waveforms, official split, in percent, after 25 epochs: width 64, 3 \
-               layers, on steps of 16 samples (most frequent class: 10.0)",
+               layers, on steps of 16 samples (linear, log-mel bands: 89.5; most frequent class: 10.0)",
         value: "80.5",
         command: "firefly train configs/classification-digits-hyena.toml --data DATA --device cuda",
         machine: MACHINE,
