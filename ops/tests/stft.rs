@@ -328,6 +328,9 @@ fn wrong_arguments_are_refused_by_name() {
     let spectra = |bins: usize, frames: usize| Tensor::<3>::ones([2, bins, frames], &device).into();
     let expected = "istft: `spectra` is [2, 8, 3], but must be 9 bins and at least 1 frame in the last two dimensions";
     refused(istft::<3, 2>(spectra(8, 3), None, &options, None), expected);
+    let expected = "istft: `length` is 0, but must be at least 1 sample: one frame that is centred has none without a length \
+                    if n_fft is even";
+    refused(istft::<3, 2>(spectra(9, 1), Some(hann(16)), &options, None), expected);
     let error = istft::<3, 2>(spectra(9, 3), Some(hann(16)), &options.with_center(false), None).err().unwrap();
     assert_eq!((error.operation, error.argument), ("istft", "window"));
     let expected = "istft: `hop` is 17, but must be at most n_fft, 16, where there are several frames";

@@ -297,6 +297,8 @@ impl<'a, const E: usize> FrameSum<'a, E> {
         let total = total.ok_or_else(too_long)?;
         let length = length.unwrap_or(total.saturating_sub(2 * start));
         let kept = start..start + length.min(total - start);
+        let expected = "at least 1 sample: one frame that is centred has none without a length if n_fft is even";
+        ensure(!kept.is_empty(), operation, "length", length, expected)?;
         // Samples between frames that do not touch are in no frame.
         let is_covered = count == 1 || hop <= n_fft || kept.end <= n_fft;
         let expected = format_args!("at most n_fft, {n_fft}, where there are several frames");
