@@ -546,7 +546,7 @@ mod tests {
         let complex = of("cf64", 2, false);
         assert_eq!(complex.wide_rows, [5, 6, 7]);
         assert_eq!(complex.wide[100..200], real.wide[..100]);
-        // What is left of a frame without its mean has digits enough.
+        // Centred frames fit the digits of f32; only the frame with missing samples is given in f64.
         assert_eq!(of("f64", 4, true).wide_rows, [13]);
     }
 
