@@ -264,7 +264,7 @@ fn cube_device(device: &Device) -> Option<&CubeDevice> {
 }
 
 /// Whether the kernels for a device compute in f32 alone.
-fn has_only_f32(device: &Device) -> bool {
+pub(super) fn has_only_f32(device: &Device) -> bool {
     #[cfg(feature = "cube")]
     return cube_device(device).is_some();
     #[cfg(not(feature = "cube"))]

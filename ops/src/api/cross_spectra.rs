@@ -2,9 +2,9 @@
 //!
 //! Signals are real, `[.., frame]` or `[.., channels, frame]`; windows are `[n_fft]`. Results are differentiable in
 //! both. All are compositions of Burn's operations and [`rfft`](crate::fft::rfft): each segment's spectrum is in memory
-//! once, and those of pairs are matrix products per bin, which Burn rounds to TF32 on CUDA: matrices and pairs have
-//! errors of up to 10⁻³ of the channels' power there. Errors are [`ArgumentError`]s for options out of range, a frame
-//! that is too short, inputs of other shapes or on other devices, and, but for [`csd`], another average than the mean.
+//! once, and those of pairs are matrix products per bin, whose gradients Burn rounds to TF32 on CUDA. Errors are
+//! [`ArgumentError`]s for options out of range, a frame that is too short, inputs of other shapes or on other devices,
+//! and, but for [`csd`], another average than the mean.
 //!
 //! ```
 //! use burn::tensor::{Device, Distribution, Tensor};
@@ -37,6 +37,7 @@ use burn::tensor::{Bool, Int, Shape, Tensor, TensorData};
 use super::check::{self, InputCheck};
 use super::fft::ComplexTensor;
 use super::peaks::top_k;
+use super::product::product;
 use super::segments::{averaged, one_sided, scale, spectra};
 use crate::error::{ArgumentError, ensure};
 use crate::options::{MAX_TOP_K_LENGTH, WelchOptions};
@@ -274,7 +275,7 @@ impl<const D: usize> ChannelSpectra<D> {
     /// conj(Xᵢ) Xⱼ of some channels i and all j, summed over segments: `[batch, bins, rows, channels]`.
     fn products(&self, rows: Range<usize>) -> ComplexTensor<4> {
         let rows = self.factors[0].clone().narrow(2, rows.start, rows.len());
-        let [re, im] = self.factors.each_ref().map(|factor| rows.clone().matmul(factor.clone().transpose()));
+        let [re, im] = self.factors.each_ref().map(|factor| product(rows.clone(), factor.clone().transpose()));
         ComplexTensor { re, im }
     }
 

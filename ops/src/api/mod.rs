@@ -12,6 +12,7 @@ mod local_maxima;
 mod mel;
 pub mod multitaper;
 mod peaks;
+mod product;
 mod psd;
 pub mod resampling;
 mod rows;

@@ -7,6 +7,7 @@ use burn::tensor::{Tensor, TensorData};
 use crate::api::check::InputCheck;
 use crate::api::fft::{ComplexTensor, istft, peak, root, stft};
 use crate::api::mel_filters;
+use crate::api::product::product;
 use crate::error::{ArgumentError, Result, ensure};
 use crate::options::{MelBands, StftOptions};
 
@@ -16,7 +17,7 @@ use crate::options::{MelBands, StftOptions};
 /// - `bands`: `[.., bands, frames]`, as of [`mel`](crate::mel) with these `n_fft` and `mel_bands`.
 /// - returns `[.., n_fft / 2 + 1, frames]`, power or amplitude as the bands are. [The module](super) has an example.
 ///
-/// It is a matrix product, which Burn rounds to TF32 on CUDA. Errors are of an `n_fft` of 0, bands out of range or of
+/// Errors are of an `n_fft` of 0, bands out of range or of
 /// another number, or a device without kernels.
 pub fn inverse_mel<const D: usize>(bands: Tensor<D>, n_fft: usize, mel_bands: &MelBands) -> Result<Tensor<D>> {
     const NAME: &str = "inverse_mel";
@@ -28,7 +29,7 @@ pub fn inverse_mel<const D: usize>(bands: Tensor<D>, n_fft: usize, mel_bands: &M
     let bands = InputCheck::of(NAME, "bands", &bands)?.first(bands);
     let inverse = TensorData::new(pseudo_inverse(filters), [count, n_fft / 2 + 1]);
     let inverse = Tensor::<2>::from_data(inverse, (&bands.device(), bands.dtype())).transpose();
-    Ok(inverse.unsqueeze::<D>().matmul(bands).clamp_min(0.0))
+    Ok(product(inverse.unsqueeze::<D>(), bands).clamp_min(0.0))
 }
 
 /// (FFᵀ + εI)⁻¹F of the filters F, `[bands, bins]`, by Gauss–Jordan elimination. The ridge ε is for filters without bins
