@@ -175,6 +175,37 @@ wheel:
     "$project/../docs/tutorials/run" --without-program
     "$project/../docs/notebooks/run"
 
+# What a user installs, by name and version from local registries: the lines of releasing.md, and the wheel of `wheel` with its examples.
+registries:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    project="$(mktemp -d)"
+    trap 'rm -rf "$project"' EXIT
+    published=(firefly-reference firefly-ops firefly-framework firefly-models)
+    rm -f "$CARGO_TARGET_DIR"/package/*.crate
+    cargo package --no-verify --offline --allow-dirty --exclude-lockfile --quiet "${published[@]/#/--package=}"
+
+    # A directory in the place of crates.io, of the workspace's dependencies and of the packages with their checksums.
+    mkdir "$project/src" "$project/.cargo"
+    cargo vendor --locked --quiet "$project/vendor"
+    printf '[source]\ncrates-io.replace-with = "local"\nlocal.directory = "vendor"\n' > "$project/.cargo/config.toml"
+    for package in "$CARGO_TARGET_DIR"/package/*.crate; do
+      tar -xzf "$package" -C "$project/vendor"
+      printf '{"files":{},"package":"%s"}' "$(sha256sum < "$package" | cut -d ' ' -f 1)" \
+        > "$project/vendor/$(basename "$package" .crate)/.cargo-checksum.json"
+    done
+    printf '[package]\nname = "user"\nedition = "2024"\n\n' > "$project/Cargo.toml"
+    sed -n '/^```toml$/,/^```$/{//!p}' docs/releasing.md >> "$project/Cargo.toml"
+    sed -n '/^```rust$/,/^```$/{//!p}' README.md > "$project/src/main.rs"
+    (cd "$project" && cargo generate-lockfile --offline && cargo tree --offline --locked --edges normal --depth 1)
+
+    version="$({{ python }} -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
+    {{ python }} -m venv "$project/venv"
+    "$project/venv/bin/pip" download --quiet --dest "$project/wheels" "$CARGO_TARGET_DIR/python/$version"/wheels/*.whl pytest
+    time "$project/venv/bin/pip" install --quiet --no-index --find-links "$project/wheels" firefly-fft pytest
+    package="$(cd "$project" && venv/bin/python -c 'import firefly_fft, os; print(os.path.dirname(firefly_fft.__file__))')"
+    time "$project/venv/bin/python" -m pytest --quiet -p no:cacheprovider -c python/pyproject.toml "$package"
+
 # The module for browsers and its page, in Node and Chromium (CHROMIUM). Needs Rust's target wasm32-unknown-unknown, Node 20, npm.
 web:
     #!/usr/bin/env bash
