@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use burn::tensor::{DType, Device, Tensor, TensorData};
+use burn::tensor::{DType, Device, Tensor};
 use firefly_models::learned_welch_peaks::LearnedEstimate;
 use firefly_models::segments::{SEGMENT_NAMES, segments_named};
 use firefly_models::zoo::{self, ZooModel};
@@ -24,9 +24,9 @@ use serde::Serialize;
 
 use crate::local_maxima::LocalMaximaSearch;
 use crate::options::{EstimateOptions, ScalingName};
-use crate::peak_values::{PeakValues, read, read_power, replace_rows};
+use crate::peak_values::{PeakValues, read, read_power};
 use crate::pipeline::OpenRecording;
-use crate::row_scales::RowScales;
+use crate::row_scales::{RowScales, of_frames};
 use crate::search::{FrequencyBand, SearchOptions};
 use crate::segments::FrameSegments;
 
@@ -260,20 +260,6 @@ impl ModelRequest {
         }
     }
 
-    /// Samples as frames `[rows, parts, frame]` on a device, and the scales of the rows.
-    fn frames(&self, device: &Device, recording: OpenRecording, mut samples: Vec<f32>) -> (Tensor<3>, RowScales) {
-        let parts = if recording.centre.is_some() { 2 } else { 1 };
-        let shape = [samples.len() / (parts * self.frame), parts, self.frame];
-        let scales = RowScales::of(&mut samples, parts * self.frame);
-        (Tensor::from_data(TensorData::new(samples, shape), device), scales)
-    }
-
-    /// Samples of so many rows as such frames in f64, on the CPU.
-    fn wide_frames(&self, samples: Vec<f64>, rows: usize) -> Tensor<3> {
-        let shape = [rows, samples.len() / (rows * self.frame), self.frame];
-        Tensor::from_data(TensorData::new(samples, shape), (&Device::flex(), DType::F64))
-    }
-
     /// The exact estimate, with a window of the type of its frames.
     fn exact(&self, rate: f64, frames: &Tensor<3>) -> Result<(WelchOptions, Tensor<1>)> {
         let options = self.options.config(self.exact_segments()?, 1, rate).options();
@@ -335,6 +321,11 @@ impl ModelRequest {
             (ModelName::Run(folder), None) => bail!("{}: its model was not read", folder.display()),
         })
     }
+}
+
+/// Whether frames take the exact estimate, the only one of complex samples and in f64.
+fn is_exact(recording: OpenRecording, frames: &Tensor<3>) -> bool {
+    recording.centre.is_some() || frames.dtype() == DType::F64
 }
 
 /// Frames `[rows, parts, frame]` as their real, and of complex ones their imaginary part.
@@ -420,46 +411,31 @@ impl<'a> DeviceModel<'a> {
     /// of those that have more digits on the CPU. An error if the device fails, and for complex samples and a model
     /// that takes none.
     pub fn peaks(&mut self, device: &Device, recording: OpenRecording, samples: FrameSamples) -> Result<PeakValues> {
-        let FrameSamples { rounded, wide_rows, wide } = samples;
-        let mut values = self.rounded_peaks(device, recording, rounded)?;
-        if !wide_rows.is_empty() {
-            let frames = self.request.wide_frames(wide, wide_rows.len());
-            values.replace_rows(&wide_rows, &self.request.exact_peaks(recording, frames, &RowScales::default())?);
-        }
-        Ok(values)
-    }
-
-    fn rounded_peaks(&mut self, device: &Device, recording: OpenRecording, samples: Vec<f32>) -> Result<PeakValues> {
         let request = self.request;
-        let (frames, scales) = request.frames(device, recording, samples);
-        if recording.centre.is_some() {
-            return request.exact_peaks(recording, frames, &scales);
-        }
-        let (frames, _) = parts(frames);
-        let model = self.at(device, recording)?;
-        if let Some(search) = &request.search {
-            let (band, hertz_per_bin) = (request.band(recording)?, recording.rate / request.n_fft as f64);
-            return search.find(model.power(frames)?, &scales, band, request.k, hertz_per_bin);
-        }
-        let Peaks { bins, power } = model.peaks(frames)?;
-        Ok(PeakValues { bins: read(bins)?, power: read_power(power, &scales)?, maxima: None })
+        of_frames(device, [recording.parts(), request.frame], samples, |frames, scales| {
+            if is_exact(recording, &frames) {
+                return request.exact_peaks(recording, frames, scales);
+            }
+            let (frames, model) = (parts(frames).0, self.at(device, recording)?);
+            if let Some(search) = &request.search {
+                let (band, hertz_per_bin) = (request.band(recording)?, recording.rate / request.n_fft as f64);
+                return search.find(model.power(frames)?, scales, band, request.k, hertz_per_bin);
+            }
+            let Peaks { bins, power } = model.peaks(frames)?;
+            Ok(PeakValues { bins: read(bins)?, power: read_power(power, scales)?, maxima: None })
+        })
     }
 
     /// Power `[rows, bins]` of frames as in [`peaks`](Self::peaks).
     pub fn power(&mut self, device: &Device, recording: OpenRecording, samples: FrameSamples) -> Result<Vec<f64>> {
-        let FrameSamples { rounded, wide_rows, wide } = samples;
-        let (frames, scales) = self.request.frames(device, recording, rounded);
-        let power = match recording.centre {
-            Some(_) => self.request.exact_power(recording.rate, frames)?,
-            None => self.at(device, recording)?.power(parts(frames).0)?,
-        };
-        let mut power = read_power(power, &scales)?;
-        if !wide_rows.is_empty() {
-            let frames = self.request.wide_frames(wide, wide_rows.len());
-            let wide = read(self.request.exact_power(recording.rate, frames)?)?;
-            replace_rows(&mut power, &wide_rows, &wide);
-        }
-        Ok(power)
+        let request = self.request;
+        of_frames(device, [recording.parts(), request.frame], samples, |frames, scales| {
+            let power = match is_exact(recording, &frames) {
+                true => request.exact_power(recording.rate, frames)?,
+                false => self.at(device, recording)?.power(parts(frames).0)?,
+            };
+            read_power(power, scales)
+        })
     }
 
     fn at(&mut self, device: &Device, recording: OpenRecording) -> Result<&Model> {

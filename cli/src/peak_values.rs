@@ -8,7 +8,7 @@ use firefly_app::remote::explained_failure;
 use firefly_ops::Band;
 
 use crate::journal::Payload;
-use crate::row_scales::RowScales;
+use crate::row_scales::{RowScales, RowValues};
 
 /// Peaks of frames, each value `[frames, channels, k]`, strongest first.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,17 +38,28 @@ pub struct MaximumValues {
     pub offset: Vec<f32>,
 }
 
-impl PeakValues {
-    /// Puts those of other frames at these rows.
-    pub fn replace_rows(&mut self, rows: &[usize], others: &Self) {
-        replace_rows(&mut self.bins, rows, &others.bins);
-        replace_rows(&mut self.power, rows, &others.power);
+impl RowValues for PeakValues {
+    fn replace_rows(&mut self, rows: &[usize], others: &Self) {
+        self.bins.replace_rows(rows, &others.bins);
+        self.power.replace_rows(rows, &others.power);
         if let (Some(maxima), Some(others)) = (&mut self.maxima, &others.maxima) {
-            replace_rows(&mut maxima.prominence, rows, &others.prominence);
-            replace_rows(&mut maxima.offset, rows, &others.offset);
+            maxima.prominence.replace_rows(rows, &others.prominence);
+            maxima.offset.replace_rows(rows, &others.offset);
         }
     }
+}
 
+/// Values of rows of equal length.
+impl<T: Copy> RowValues for Vec<T> {
+    fn replace_rows(&mut self, rows: &[usize], others: &Self) {
+        let length = others.len() / rows.len().max(1);
+        for (row, other) in rows.iter().zip(others.chunks(length.max(1))) {
+            self[row * length..][..length].copy_from_slice(other);
+        }
+    }
+}
+
+impl PeakValues {
     /// Of the `searched` maxima of each row, the `k` strongest that are in the band, if there is one, and fulfil the
     /// conditions.
     pub fn strongest_of(&self, searched: usize, band: Option<Band>, least: LeastPower, k: usize) -> Self {
@@ -76,14 +87,6 @@ impl PeakValues {
         }
         kept.maxima = Some(MaximumValues { prominence, offset });
         kept
-    }
-}
-
-/// Puts rows of other values at these places among the rows of `values`; at one at least.
-pub fn replace_rows<T: Copy>(values: &mut [T], rows: &[usize], others: &[T]) {
-    let length = others.len() / rows.len();
-    for (row, other) in rows.iter().zip(others.chunks(length)) {
-        values[row * length..][..length].copy_from_slice(other);
     }
 }
 

@@ -39,6 +39,11 @@ pub struct OpenRecording {
 }
 
 impl OpenRecording {
+    /// Parts of a sample: two of a complex one.
+    pub fn parts(&self) -> usize {
+        if self.centre.is_some() { 2 } else { 1 }
+    }
+
     /// Bins of the spectrum of a segment: both sides of complex samples, in the order of `fftfreq`.
     pub fn bins(&self, n_fft: usize) -> usize {
         if self.centre.is_some() { n_fft } else { n_fft / 2 + 1 }

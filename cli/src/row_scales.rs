@@ -1,4 +1,8 @@
-//! Powers of two that frames are scaled by, so that their power is within the range of f32.
+//! Frames as tensors, and powers of two that they are scaled by, so that their power is within the range of f32.
+
+use anyhow::Result;
+use burn::tensor::{DType, Device, Tensor, TensorData};
+use firefly_recordings::FrameSamples;
 
 /// Exponents of the largest magnitude of a frame between which it is not scaled.
 const EXPONENTS: std::ops::RangeInclusive<i32> = -30..=30;
@@ -41,6 +45,32 @@ impl RowScales {
         };
         power.chunks(length).zip(&self.exponents).flat_map(row).collect()
     }
+}
+
+/// Values that rows of frames have.
+pub trait RowValues {
+    /// Puts the values of other frames at these rows.
+    fn replace_rows(&mut self, rows: &[usize], others: &Self);
+}
+
+/// Values by `estimate`, which takes frames `[rows, parts, frame]` and the scales of their rows: of all frames in f32 on
+/// the device, and again in f64 on the CPU of those that have more digits.
+pub fn of_frames<T: RowValues>(
+    device: &Device,
+    [parts, frame]: [usize; 2],
+    samples: FrameSamples,
+    mut estimate: impl FnMut(Tensor<3>, &RowScales) -> Result<T>,
+) -> Result<T> {
+    let FrameSamples { mut rounded, wide_rows, wide } = samples;
+    let scales = RowScales::of(&mut rounded, parts * frame);
+    let shape = [rounded.len() / (parts * frame), parts, frame];
+    let mut values = estimate(Tensor::from_data(TensorData::new(rounded, shape), device), &scales)?;
+    if !wide_rows.is_empty() {
+        let wide = TensorData::new(wide, [wide_rows.len(), parts, frame]);
+        let wide = estimate(Tensor::from_data(wide, (&Device::flex(), DType::F64)), &RowScales::default())?;
+        values.replace_rows(&wide_rows, &wide);
+    }
+    Ok(values)
 }
 
 /// Exponent that a frame is scaled by; 0 for one whose power is within range.

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
-use burn::tensor::{DType, Device, Tensor, TensorData};
+use burn::tensor::{Device, Tensor};
 use firefly_models::Detrend;
 use firefly_ops::fft::{ComplexTensor, ifft, rfft};
 use firefly_ops::{WindowSymmetry, welch_psd};
@@ -11,9 +11,9 @@ use firefly_recordings::FrameSamples;
 
 use super::spectrum::{self, SpectrumArgs};
 use crate::options::EstimateOptions;
-use crate::peak_values::{read, read_power, replace_rows};
+use crate::peak_values::read_power;
 use crate::pipeline::OpenRecording;
-use crate::row_scales::RowScales;
+use crate::row_scales::of_frames;
 use crate::search::FrequencyBand;
 use crate::segments::FrameSegments;
 
@@ -54,28 +54,17 @@ pub fn envelope_power(
     samples: FrameSamples,
 ) -> Result<Vec<f64>> {
     ensure!(recording.centre.is_none(), "an envelope is that of real samples, and these are complex");
-    let FrameSamples { mut rounded, wide_rows, wide } = samples;
     let (n_fft, frame) = (estimate.n_fft(), MARGINS * estimate.n_fft());
     let passed = band.bins(recording, frame)?;
     let (first, end) = (passed.first.max(1), passed.end.min(frame.div_ceil(2)));
     ensure!(first < end, "--band {band} has no frequency between 0 and half the sample rate");
     let options = estimate.config(FrameSegments::adjacent(1), 1, recording.rate).options();
-    let power_of = |frames: Tensor<2>| -> Result<Tensor<2>> {
+    of_frames(device, [1, frame], samples, |frames, scales| {
         let (dtype, device) = (frames.dtype().into(), frames.device());
         let window = estimate.window().tensor(n_fft, WindowSymmetry::Periodic, dtype, &device);
-        let envelope = envelope(frames, first, end)?.narrow(1, (frame - n_fft) / 2, n_fft);
-        Ok(welch_psd(envelope, window, &options)?)
-    };
-    let shape = [rounded.len() / frame, frame];
-    let scales = RowScales::of(&mut rounded, frame);
-    let frames = Tensor::from_data(TensorData::new(rounded, shape), device);
-    let mut power = read_power(power_of(frames)?, &scales)?;
-    if !wide_rows.is_empty() {
-        let wide = TensorData::new(wide, [wide_rows.len(), frame]);
-        let wide = power_of(Tensor::from_data(wide, (&Device::flex(), DType::F64)))?;
-        replace_rows(&mut power, &wide_rows, &read(wide)?);
-    }
-    Ok(power)
+        let envelope = envelope(frames.squeeze_dim(1), first, end)?.narrow(1, (frame - n_fft) / 2, n_fft);
+        read_power(welch_psd(envelope, window, &options)?, scales)
+    })
 }
 
 /// Magnitude of the analytic signal of the bins from `first` to `end` of rows.
