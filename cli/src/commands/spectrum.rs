@@ -119,8 +119,9 @@ pub fn run(arguments: &SpectrumArgs, band: Option<FrequencyBand>) -> Result<Exit
         let facts = [("estimate", described.clone()), ("spectra", spectra.summary.channels.to_string())];
         let curves = Curves {
             title: described.clone(),
-            power: estimate.scaling().label(&spectra.unit),
+            label: estimate.scaling().label(&spectra.unit),
             curves: &spectra.curves,
+            range: None,
         };
         let page = PlotPage { title: input.title(), facts: &facts, lines: Some(spectra.summary.html_table()) };
         format.write(path, &page, &[PlotFigure::Curves(curves)]).context("--plot")?;

@@ -1,4 +1,4 @@
-//! Power over frequency as curves.
+//! Power and other values over frequency as curves.
 
 use std::ops::Range;
 
@@ -31,22 +31,24 @@ const COLUMN: usize = 4;
 /// Side in pixels of the titled area around a mark.
 const MARK_AREA: u16 = 10;
 
-/// A curve: power at equally spaced frequencies.
+/// A curve: values at equally spaced frequencies.
 #[derive(Debug, Clone)]
 pub struct Curve {
     pub name: String,
     pub first_hertz: f64,
     pub hertz_per_bin: f64,
-    pub decibels: Vec<f64>,
+    pub values: Vec<f64>,
     /// Frequencies in hertz of its lines, which have a mark.
     pub marks: Vec<f64>,
 }
 
 pub struct Curves<'a> {
     pub title: String,
-    /// Name and unit of the power.
-    pub power: String,
+    /// Name and unit of the values.
+    pub label: String,
     pub curves: &'a [Curve],
+    /// Values at the ends of their axis; of power in decibels, up to 120 of them, if `None`.
+    pub range: Option<Range<f64>>,
 }
 
 impl Curve {
@@ -56,18 +58,18 @@ impl Curve {
             name,
             first_hertz: recording.first_hertz(n_fft),
             hertz_per_bin: recording.rate / n_fft as f64,
-            decibels: recording.by_frequency(power).iter().map(|power| 10.0 * power.log10()).collect(),
+            values: recording.by_frequency(power).iter().map(|power| 10.0 * power.log10()).collect(),
             marks: lines.iter().map(|line| line.frequency_hz).collect(),
         }
     }
 
     /// Greatest frequency in hertz.
     fn end(&self) -> f64 {
-        self.first_hertz + self.decibels.len().saturating_sub(1) as f64 * self.hertz_per_bin
+        self.first_hertz + self.values.len().saturating_sub(1) as f64 * self.hertz_per_bin
     }
 
     fn nearest(&self, hertz: f64) -> usize {
-        let last = self.decibels.len().saturating_sub(1);
+        let last = self.values.len().saturating_sub(1);
         ((hertz - self.first_hertz) / self.hertz_per_bin).round().clamp(0.0, last as f64) as usize
     }
 
@@ -77,27 +79,27 @@ impl Curve {
             return None;
         }
         let bins = self.nearest(hertz.start)..=self.nearest(hertz.end);
-        let place = |bin: usize| Some((self.first_hertz + bin as f64 * self.hertz_per_bin, *self.decibels.get(bin)?));
+        let place = |bin: usize| Some((self.first_hertz + bin as f64 * self.hertz_per_bin, *self.values.get(bin)?));
         bins.filter_map(place).filter(|(_, power)| power.is_finite()).max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
     /// Places of the marks: frequency in hertz, and the power of the nearest bin where that is finite.
     fn marks(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
-        let place = move |hertz: &f64| Some((*hertz, *self.decibels.get(self.nearest(*hertz))?));
+        let place = move |hertz: &f64| Some((*hertz, *self.values.get(self.nearest(*hertz))?));
         self.marks.iter().filter_map(place).filter(|(_, power)| power.is_finite())
     }
 
     /// Points of the curve: frequency in a unit and power, at least `low`.
     fn points(&self, unit: f64, low: f64) -> Vec<(f64, f64)> {
         let point =
-            |bin: usize| ((self.first_hertz + bin as f64 * self.hertz_per_bin) / unit, self.decibels[bin].max(low));
-        let bins = self.decibels.len();
+            |bin: usize| ((self.first_hertz + bin as f64 * self.hertz_per_bin) / unit, self.values[bin].max(low));
+        let bins = self.values.len();
         if bins <= MAX_POINTS {
             return (0..bins).map(point).collect();
         }
         let group = |group: usize| group * 2 * bins / MAX_POINTS..(group + 1) * 2 * bins / MAX_POINTS;
         let ends = |bins: std::ops::Range<usize>| {
-            let by_power = |a: &usize, b: &usize| self.decibels[*a].total_cmp(&self.decibels[*b]);
+            let by_power = |a: &usize, b: &usize| self.values[*a].total_cmp(&self.values[*b]);
             let (least, greatest) = (bins.clone().min_by(by_power), bins.max_by(by_power));
             [least.min(greatest), least.max(greatest)].into_iter().flatten()
         };
@@ -107,14 +109,15 @@ impl Curve {
 
 impl Curves<'_> {
     pub(super) fn draw<DB: DrawingBackend<ErrorType: 'static>>(&self, figure: Figure<DB>) -> Result<(), DrawError<DB>> {
-        let finite = || self.curves.iter().flat_map(|curve| &curve.decibels).copied().filter(|value| value.is_finite());
+        let finite = || self.curves.iter().flat_map(|curve| &curve.values).copied().filter(|value| value.is_finite());
         let high = finite().fold(f64::NEG_INFINITY, f64::max);
         let high = if high.is_finite() { high } else { 0.0 };
         let low = finite().fold(f64::INFINITY, f64::min).clamp(high - MAX_RANGE, high - 1.0);
         let first = self.curves.iter().map(|curve| curve.first_hertz).fold(f64::INFINITY, f64::min);
         let first = if first.is_finite() { first } else { 0.0 };
         let frequency = Axis::frequency(first..self.curves.iter().map(Curve::end).fold(first, f64::max));
-        let power = Axis::decibels(&self.power, low..high + 0.05 * (high - low));
+        let range = self.range.clone().unwrap_or(low..high + 0.05 * (high - low));
+        let (low, power) = (range.start, Axis::decibels(&self.label, range));
         let mut chart = figure.chart(&figure.area, &self.title, [&frequency, &power], true)?;
         let swatch = [figure.pixels(16.0), figure.pixels(2.0)];
         for (index, curve) in self.curves.iter().enumerate() {
@@ -150,9 +153,11 @@ impl Curves<'_> {
 
     /// Columns whose titles have the strongest bin of each curve with a name, and above them areas around the marks.
     fn titled_areas<DB: DrawingBackend>(&self, chart: &Chart<DB>, [frequency, power]: [&Axis; 2]) -> Vec<TitledArea> {
-        let text = |curve: &Curve, (hertz, decibels): (f64, f64)| {
+        // Decibels and degrees to a tenth, fractions to a thousandth.
+        let steps = if power.range.end - power.range.start < 2.0 && self.range.is_some() { 1000.0 } else { 10.0 };
+        let text = |curve: &Curve, (hertz, value): (f64, f64)| {
             let name = if self.curves.len() > 1 { format!("{}: ", curve.name) } else { String::new() };
-            format!("{name}{}, {}", frequency.value(hertz), power.value((10.0 * decibels).round() / 10.0))
+            format!("{name}{}, {}", frequency.value(hertz), power.value((steps * value).round() / steps))
         };
         let (x, y) = chart.plotting_area().get_pixel_range();
         let per_pixel = (frequency.range.end - frequency.range.start) * frequency.unit / x.len().max(1) as f64;
@@ -186,7 +191,8 @@ mod tests {
     fn long_curves_keep_their_peaks_and_floors() {
         let mut decibels = vec![-50.0; 40_001];
         (decibels[12_345], decibels[40_000], decibels[7]) = (3.0, 2.0, -90.0);
-        let curve = Curve { name: String::new(), first_hertz: 0.0, hertz_per_bin: 0.5, decibels, marks: vec![6172.7] };
+        let curve =
+            Curve { name: String::new(), first_hertz: 0.0, hertz_per_bin: 0.5, values: decibels, marks: vec![6172.7] };
         assert_eq!(curve.marks().collect::<Vec<_>>(), [(6172.7, 3.0)]);
         assert_eq!(curve.strongest(6000.0..6200.0), Some((6172.5, 3.0)));
         assert_eq!([curve.strongest(0.1..0.2), curve.strongest(20_001.0..20_002.0)], [Some((0.0, -50.0)), None]);

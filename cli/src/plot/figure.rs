@@ -94,7 +94,7 @@ impl Axis {
     /// A value, given in the base unit, with the unit of the axis.
     pub fn value(&self, value: f64) -> String {
         let unit = self.label.rsplit_once(", ").map_or("", |(_, unit)| unit);
-        format!("{} {unit}", number(&(value / self.unit)))
+        format!("{} {unit}", number(&(value / self.unit))).trim_end().to_owned()
     }
 
     /// The axis in the largest unit of which the range holds `least`, or in the smallest unit.

@@ -188,7 +188,7 @@ mod tests {
             name: "a <b> & c".to_owned(),
             first_hertz: 0.0,
             hertz_per_bin: 4000.0 / 3.0,
-            decibels: vec![-10.0, f64::NEG_INFINITY, 3.0, -4.0],
+            values: vec![-10.0, f64::NEG_INFINITY, 3.0, -4.0],
             marks: vec![0.0, 4000.0 / 3.0, 2700.0],
         };
         let mut picture = Picture::new(33);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     fn written(name: &str, (curves, map): &(Vec<Curve>, SpectrogramPlot)) -> Vec<u8> {
-        let curves = Curves { title: "spectrum".to_owned(), power: "power, dB".to_owned(), curves };
+        let curves = Curves { title: "spectrum".to_owned(), label: "power, dB".to_owned(), curves, range: None };
         written_of(name, &[PlotFigure::Curves(curves), PlotFigure::HeatMap(map)])
     }
 
@@ -289,7 +289,7 @@ mod tests {
             name: "silence".to_owned(),
             first_hertz: 0.0,
             hertz_per_bin: 0.0,
-            decibels: vec![f64::NEG_INFINITY],
+            values: vec![f64::NEG_INFINITY],
             marks: vec![0.0],
         };
         let map = SpectrogramPlot {

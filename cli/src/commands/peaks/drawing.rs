@@ -67,8 +67,9 @@ impl<'a> Drawing<'a> {
     pub fn figures(&self) -> Vec<PlotFigure<'_>> {
         let curves = Curves {
             title: "mean power of the peaks over all frames".to_owned(),
-            power: self.request.scaling().label(""),
+            label: self.request.scaling().label(""),
             curves: &self.curves,
+            range: None,
         };
         std::iter::once(PlotFigure::Curves(curves)).chain(self.maps.iter().map(PlotFigure::HeatMap)).collect()
     }
