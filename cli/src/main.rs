@@ -17,6 +17,7 @@ mod options;
 mod peak_values;
 mod pipeline;
 mod plot;
+mod power_sums;
 mod row_scales;
 mod search;
 mod segments;

@@ -4,7 +4,7 @@ pub mod completions;
 pub mod devices;
 pub mod envelope;
 pub mod info;
-mod outcome;
+pub mod outcome;
 pub mod peaks;
 #[cfg(feature = "remote")]
 pub mod serve;

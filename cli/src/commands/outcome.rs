@@ -7,11 +7,12 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use firefly_app::files::{ensure_writable, is_same_output};
 use firefly_app::streams::{StandardOutput, note};
+use firefly_recordings::Sources;
 use serde::Serialize;
 
 use crate::pipeline::OpenRecording;
 use crate::plot::PlotFormat;
-use crate::table::TableFormat;
+use crate::table::{TableFormat, TableWriter};
 
 /// The formats of the files of `--out` and `--plot`, after the check that both can be written. An error for an
 /// extension that names no format, a file that can't be written, and one file for both.
@@ -27,6 +28,18 @@ pub fn formats(out: Option<&PathBuf>, plot: Option<&PathBuf>) -> Result<(Option<
         bail!("--plot {} is the file of --out {}", plot.display(), out.display());
     }
     Ok((table, drawing))
+}
+
+/// Table of the file of `--out`; `locked` as of [`TableFormat::create`].
+pub fn table_of(
+    out: Option<&PathBuf>,
+    format: Option<TableFormat>,
+    sources: &Sources,
+    locked: bool,
+) -> Result<Option<Box<dyn TableWriter>>> {
+    let (Some(path), Some(format)) = (out, format) else { return Ok(None) };
+    let table = format.create(path, sources.longest_name(), locked);
+    table.with_context(|| format!("--out {}", path.display())).map(Some)
 }
 
 /// Recordings that failed, and those that are shorter than a frame.

@@ -15,7 +15,7 @@ use serde_json::json;
 use self::drawing::Drawing;
 use self::live::LiveLines;
 use self::results::Results;
-use super::outcome::{formats, print, print_json};
+use super::outcome::{formats, print, print_json, table_of};
 use crate::device::{DeviceOptions, OpenDevice, names_of};
 use crate::job::{Job, complete, journal_of};
 use crate::model::{DeviceModel, ModelOptions, ModelRequest};
@@ -94,10 +94,7 @@ pub fn run(arguments: &PeaksArgs) -> Result<ExitCode> {
         results.live = Some(LiveLines::new(request, job.framing));
     }
     let journal = journal_of(out.as_deref(), &sources)?;
-    if let (Some(path), Some(format)) = (out, format) {
-        let table = format.create(path, sources.longest_name(), journal.is_some());
-        results.table = Some(table.with_context(|| format!("--out {}", path.display()))?);
-    }
+    results.table = table_of(out.as_ref(), format, &sources, journal.is_some())?;
     let computations = devices.iter().zip(&requests).map(|(device, request)| {
         let mut model = DeviceModel::new(request);
         move |recording: OpenRecording, samples| device.run(|device| model.peaks(device, recording, samples))

@@ -6,20 +6,20 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use firefly_ops::options::Average;
-use firefly_recordings::Block;
 use serde::Serialize;
 use serde_json::json;
 
 use super::envelope::{MARGINS, envelope_power};
-use super::outcome::{CommandOutcome, formats, print, print_json};
+use super::outcome::{CommandOutcome, formats, print, print_json, table_of};
 use crate::device::{DeviceOptions, names_of};
 use crate::job::{Job, complete, journal_of};
-use crate::journal::{JournalEntry, Payload};
+use crate::journal::JournalEntry;
 use crate::lines::SpectralLine;
 use crate::model::{DeviceModel, ModelRequest};
 use crate::options::{EstimateOptions, InputOptions};
 use crate::pipeline::OpenRecording;
 use crate::plot::{Curve, Curves, PlotFigure, PlotPage};
+use crate::power_sums::{BlockSums, PowerSums, RecordingSums};
 use crate::search::FrequencyBand;
 use crate::summary::{ChannelReport, Summary};
 use crate::table::{ColumnValues, TableColumn, TableWriter};
@@ -77,17 +77,11 @@ pub fn run(arguments: &SpectrumArgs, band: Option<FrequencyBand>) -> Result<Exit
         job.framing.length *= MARGINS;
     }
     let journal = journal_of(out.as_deref(), &sources)?;
-    let table = match (out, format) {
-        (Some(path), Some(format)) => {
-            Some(format.create(path, sources.longest_name(), journal.is_some()).context("--out")?)
-        }
-        _ => None,
-    };
+    let table = table_of(out.as_ref(), format, &sources, journal.is_some())?;
     let mut spectra = Spectra {
         estimate,
         job: &job,
-        sums: None,
-        segments: 0,
+        sums: BlockSums::default(),
         left_out: 0,
         table,
         summary: Summary::new(estimate.n_fft(), estimate.scaling(), "segments", arguments.json),
@@ -152,51 +146,6 @@ pub fn run(arguments: &SpectrumArgs, band: Option<FrequencyBand>) -> Result<Exit
     Ok(spectra.outcome.status())
 }
 
-/// Sums of power over segments of each channel, and how many of them have samples that are finite.
-#[derive(Debug, Clone, PartialEq)]
-struct PowerSums {
-    counts: Vec<u64>,
-    /// Sums `[channels, bins]`.
-    sums: Vec<f64>,
-}
-
-impl PowerSums {
-    fn none(channels: usize, bins: usize) -> Self {
-        Self { counts: vec![0; channels], sums: vec![0.0; channels * bins] }
-    }
-
-    /// Adds the power of a segment of a channel, if it is finite.
-    fn add(&mut self, channel: usize, power: &[f64]) {
-        if power.iter().all(|power| power.is_finite()) {
-            let sums = self.sums[channel * power.len()..].iter_mut();
-            sums.zip(power).for_each(|(sum, power)| *sum += power);
-            self.counts[channel] += 1;
-        }
-    }
-
-    fn merge(&mut self, other: &Self) {
-        self.counts.iter_mut().zip(&other.counts).for_each(|(count, more)| *count += more);
-        self.sums.iter_mut().zip(&other.sums).for_each(|(sum, more)| *sum += more);
-    }
-}
-
-impl Payload for PowerSums {
-    fn encode(&self, out: &mut Vec<u8>) {
-        out.extend((self.counts.len() as u64).to_le_bytes());
-        out.extend(self.counts.iter().flat_map(|count| count.to_le_bytes()));
-        out.extend(self.sums.iter().flat_map(|sum| sum.to_le_bytes()));
-    }
-
-    fn decode(bytes: &[u8]) -> Option<Self> {
-        let (words, []) = bytes.as_chunks() else { return None };
-        let (channels, words) = words.split_first()?;
-        let channels = usize::try_from(u64::from_le_bytes(*channels)).ok()?;
-        let (counts, sums) = words.split_at_checked(channels)?;
-        let counts = counts.iter().map(|raw| u64::from_le_bytes(*raw)).collect();
-        Some(Self { counts, sums: sums.iter().map(|raw| f64::from_le_bytes(*raw)).collect() })
-    }
-}
-
 #[derive(Serialize)]
 struct SpectraReport<'a> {
     command: &'static str,
@@ -215,9 +164,7 @@ struct SpectraReport<'a> {
 struct Spectra<'a> {
     estimate: &'a EstimateOptions,
     job: &'a Job<'a>,
-    /// Sums of power of the current recording, and the number of its segments.
-    sums: Option<PowerSums>,
-    segments: u64,
+    sums: BlockSums,
     /// Segments of all channels without finite power.
     left_out: u64,
     table: Option<Box<dyn TableWriter>>,
@@ -230,33 +177,14 @@ struct Spectra<'a> {
 
 impl Spectra<'_> {
     fn take(&mut self, entry: JournalEntry<PowerSums>) -> Result<bool> {
-        match entry {
-            JournalEntry::Block(_, Block { count, values, .. }) => {
-                match &mut self.sums {
-                    Some(sums) => sums.merge(&values),
-                    none => *none = Some(values),
-                }
-                self.segments += count as u64;
-            }
-            JournalEntry::End(recording, failure) => {
-                if let Some(failure) = &failure {
-                    self.outcome.failed(&self.job.sources.list[recording.source].name, failure);
-                }
-                self.end(recording, failure.is_some())?;
-            }
+        if let Some(sums) = self.sums.take(entry, self.job.sources, &mut self.outcome) {
+            self.end(sums)?;
         }
         Ok(true)
     }
 
-    fn end(&mut self, recording: OpenRecording, failed: bool) -> Result<()> {
-        let (sums, segments) = (self.sums.take(), std::mem::take(&mut self.segments));
-        let name: Arc<str> = self.job.sources.list[recording.source].name.as_str().into();
-        let Some(PowerSums { counts, sums }) = sums else {
-            if !failed {
-                self.outcome.shorter(recording);
-            }
-            return Ok(());
-        };
+    fn end(&mut self, RecordingSums { recording, name, segments, sums }: RecordingSums) -> Result<()> {
+        let PowerSums { counts, sums } = sums;
         let n_fft = self.estimate.n_fft();
         let bins = recording.bins(n_fft);
         self.left_out += counts.iter().map(|count| segments - count).sum::<u64>();
