@@ -23,7 +23,7 @@ fn null_if_empty<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::E
 
 impl ChannelLabel {
     /// Name of a channel of a recording: its label, or its number where it has none, if there are several.
-    fn name(&self, channel: usize, channels: usize) -> String {
+    pub fn name(&self, channel: usize, channels: usize) -> String {
         match (&*self.title, channels) {
             ("", 1) => String::new(),
             ("", _) => format!("channel {channel}"),

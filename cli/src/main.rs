@@ -59,6 +59,8 @@ enum Command {
     Spectrum(commands::spectrum::SpectrumArgs),
     /// Averaged power spectrum of the envelope of a band of each channel
     Envelope(commands::envelope::EnvelopeArgs),
+    /// Coherence, phase and transfer functions of pairs of channels
+    Coherence(commands::coherence::CoherenceArgs),
     /// Power over time and frequency, with tracks of the peaks
     Spectrogram(commands::spectrogram::SpectrogramArgs),
     /// Recordings: channels, sample rate, length, and omitted parts
@@ -121,6 +123,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Peaks(arguments) => commands::peaks::run(&arguments),
         Command::Spectrum(arguments) => commands::spectrum::run(&arguments, None),
         Command::Envelope(arguments) => commands::envelope::run(arguments),
+        Command::Coherence(arguments) => commands::coherence::run(arguments),
         Command::Spectrogram(arguments) => commands::spectrogram::run(&arguments),
         Command::Info(arguments) => commands::info::run(&arguments),
         Command::Devices(arguments) => commands::devices::run(&arguments),

@@ -1,9 +1,10 @@
 //! Options of the search for peaks in the power of frames.
 
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use firefly_ops::Band;
 
 use crate::local_maxima::LocalMaximaArgs;
@@ -52,6 +53,14 @@ impl FrequencyBand {
             );
         };
         Ok(Band::new(first..first + (first..bins).take_while(is_inside).count()))
+    }
+
+    /// The bins of the band between 0 and half the sample rate, of segments of `n_fft` real samples.
+    pub fn interior_bins(&self, recording: OpenRecording, n_fft: usize) -> Result<Range<usize>> {
+        let band = self.bins(recording, n_fft)?;
+        let bins = band.first.max(1)..band.end.min(n_fft.div_ceil(2));
+        ensure!(!bins.is_empty(), "--band {self} has no frequency between 0 and half the sample rate");
+        Ok(bins)
     }
 }
 

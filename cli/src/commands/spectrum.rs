@@ -57,11 +57,17 @@ pub struct SpectrumArgs {
     json: bool,
 }
 
+/// Checks that an estimate of a whole recording is a mean.
+pub fn ensure_mean(estimate: &EstimateOptions) -> Result<()> {
+    let takes_mean = estimate.average != Some(Average::Median);
+    ensure!(takes_mean, "--average median: the spectrum of a whole recording is a mean; peaks and spectrogram take it");
+    Ok(())
+}
+
 /// Computes the spectra, of the signal or of its envelope in a band.
 pub fn run(arguments: &SpectrumArgs, band: Option<FrequencyBand>) -> Result<ExitCode> {
     let SpectrumArgs { input, estimate, out, plot, .. } = arguments;
-    let takes_mean = estimate.average != Some(Average::Median);
-    ensure!(takes_mean, "--average median: the spectrum of a whole recording is a mean; peaks and spectrogram take it");
+    ensure_mean(estimate)?;
     let (command, of_band) = match band {
         Some(band) => ("envelope", format!(", envelope of {band} Hz")),
         None => ("spectrum", String::new()),

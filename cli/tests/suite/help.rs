@@ -29,8 +29,9 @@ fn every_example_of_the_help_runs_as_printed() {
     wav(&folder.path().join("recordings/more/b.wav"), 1, &samples(20_000));
     fs::write(folder.path().join("run.toml"), RUN).unwrap();
     let mut examples = 0;
-    for command in [&[][..], &["peaks"], &["spectrum"], &["envelope"], &["spectrogram"], &["info"], &["devices"]] {
-        let help = success(&[command, &["--help"]].concat());
+    for command in ["", "peaks", "spectrum", "envelope", "coherence", "spectrogram", "info", "devices"] {
+        let command: Vec<&str> = command.split_whitespace().collect();
+        let help = success(&[&command[..], &["--help"]].concat());
         let found: Vec<&str> = help.lines().filter_map(|line| line.strip_prefix("  firefly ")).collect();
         assert!(!found.is_empty(), "no example in the help of {command:?}");
         for example in found {
@@ -41,8 +42,10 @@ fn every_example_of_the_help_runs_as_printed() {
             examples += 1;
         }
     }
-    assert!(examples >= 8);
-    for output in ["peaks.parquet", "spectrum.svg", "spectrogram.html", "runs/run/report.html"] {
+    assert!(examples >= 9);
+    for output in
+        ["peaks.parquet", "spectrum.svg", "coherence.html", "coherence.csv", "spectrogram.html", "runs/run/report.html"]
+    {
         assert!(folder.path().join(output).is_file(), "{output}");
     }
     // The model of a run has peaks, too.
