@@ -121,7 +121,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     start_threads()?;
     match cli.command {
         Command::Peaks(arguments) => commands::peaks::run(&arguments),
-        Command::Spectrum(arguments) => commands::spectrum::run(&arguments, None),
+        Command::Spectrum(arguments) => commands::spectrum::run(arguments, None),
         Command::Envelope(arguments) => commands::envelope::run(arguments),
         Command::Coherence(arguments) => commands::coherence::run(arguments),
         Command::Spectrogram(arguments) => commands::spectrogram::run(&arguments),

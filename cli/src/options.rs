@@ -175,6 +175,13 @@ impl EstimateOptions {
             .with_average(self.average)
     }
 
+    /// Description of the estimate with this window, or with others instead.
+    pub fn described(&self, window: &str) -> String {
+        let (n_fft, hop, scaling, detrend) = (self.n_fft(), self.hop(), self.scaling(), self.detrend());
+        let median = if self.average == Some(Average::Median) { ", median" } else { "" };
+        format!("n_fft {n_fft}, hop {hop}, {window}, {scaling} scaling, detrend {detrend}{median}")
+    }
+
     /// The options that were given, by name.
     pub fn given(&self) -> Vec<&'static str> {
         let given = [
@@ -191,9 +198,7 @@ impl EstimateOptions {
 
 impl fmt::Display for EstimateOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (n_fft, hop, window) = (self.n_fft(), self.hop(), self.window());
-        write!(f, "n_fft {n_fft}, hop {hop}, {window}, {} scaling, detrend {}", self.scaling(), self.detrend())?;
-        f.write_str(if self.average == Some(Average::Median) { ", median" } else { "" })
+        f.write_str(&self.described(&self.window().to_string()))
     }
 }
 

@@ -2,20 +2,14 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Result, ensure};
-use burn::tensor::{Device, Tensor};
+use anyhow::Result;
+use burn::tensor::Tensor;
 use firefly_models::Detrend;
-use firefly_ops::fft::{ComplexTensor, ifft, rfft};
-use firefly_ops::{WindowSymmetry, welch_psd};
-use firefly_recordings::FrameSamples;
+use firefly_ops::fft::{ifft, rfft};
 
 use super::spectrum::{self, SpectrumArgs};
-use crate::options::EstimateOptions;
-use crate::peak_values::read_power;
 use crate::pipeline::OpenRecording;
-use crate::row_scales::of_frames;
 use crate::search::FrequencyBand;
-use crate::segments::FrameSegments;
 
 const NOTES: &str = "\
 Samples are band-passed, and the magnitude of their analytic signal is the envelope, in the unit of the samples; spectrum
@@ -42,35 +36,15 @@ pub fn run(mut arguments: EnvelopeArgs) -> Result<ExitCode> {
     let estimate = &mut arguments.spectrum.estimate;
     estimate.n_fft.get_or_insert(4096);
     estimate.detrend.get_or_insert(Detrend::Constant);
-    spectrum::run(&arguments.spectrum, Some(arguments.band))
+    spectrum::run(arguments.spectrum, Some(arguments.band))
 }
 
-/// Power `[rows, bins]` of the envelopes of frames of a segment and its margins.
-pub fn envelope_power(
-    device: &Device,
-    recording: OpenRecording,
-    estimate: &EstimateOptions,
-    band: &FrequencyBand,
-    samples: FrameSamples,
-) -> Result<Vec<f64>> {
-    ensure!(recording.centre.is_none(), "an envelope is that of real samples, and these are complex");
-    let (n_fft, frame) = (estimate.n_fft(), MARGINS * estimate.n_fft());
-    let passed = band.bins(recording, frame)?;
-    let (first, end) = (passed.first.max(1), passed.end.min(frame.div_ceil(2)));
-    ensure!(first < end, "--band {band} has no frequency between 0 and half the sample rate");
-    let options = estimate.config(FrameSegments::adjacent(1), 1, recording.rate).options();
-    of_frames(device, [1, frame], samples, |frames, scales| {
-        let (dtype, device) = (frames.dtype().into(), frames.device());
-        let window = estimate.window().tensor(n_fft, WindowSymmetry::Periodic, dtype, &device);
-        let envelope = envelope(frames.squeeze_dim(1), first, end)?.narrow(1, (frame - n_fft) / 2, n_fft);
-        read_power(welch_psd(envelope, window, &options)?, scales)
-    })
-}
-
-/// Magnitude of the analytic signal of the bins from `first` to `end` of rows.
-fn envelope(rows: Tensor<2>, first: usize, end: usize) -> Result<Tensor<2>> {
-    let frame = rows.dims()[1];
-    let passed = |part: Tensor<2>| part.narrow(1, first, end - first).pad([(first, frame - end)], 0.0) * 2.0;
-    let ComplexTensor { re, im } = rfft(rows)?.map(passed);
-    Ok(ifft(ComplexTensor::new(re, im))?.abs())
+/// Envelopes `[rows, n_fft]` of segments in a band, of frames `[rows, 2 n_fft]` of the segments and their margins.
+pub fn envelope(frames: Tensor<2>, recording: OpenRecording, band: &FrequencyBand) -> Result<Tensor<2>> {
+    let frame = frames.dims()[1];
+    let bins = band.interior_bins(recording, frame)?;
+    let margins = (bins.start, frame - bins.end);
+    let passed = |part: Tensor<2>| part.narrow(1, bins.start, bins.len()).pad([margins], 0.0) * 2.0;
+    let n_fft = frame / MARGINS;
+    Ok(ifft(rfft(frames)?.map(passed))?.abs().narrow(1, (frame - n_fft) / 2, n_fft))
 }

@@ -5,22 +5,30 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
+use burn::tensor::Device;
+use firefly_models::{Detrend, WindowSymmetry};
+use firefly_ops::multitaper::{MultitaperOptions, multitaper_psd};
 use firefly_ops::options::Average;
+use firefly_ops::welch_psd;
+use firefly_recordings::FrameSamples;
 use serde::Serialize;
 use serde_json::json;
 
-use super::envelope::{MARGINS, envelope_power};
+use super::envelope::{MARGINS, envelope};
 use super::outcome::{CommandOutcome, formats, print, print_json, table_of};
 use crate::device::{DeviceOptions, names_of};
 use crate::job::{Job, complete, journal_of};
 use crate::journal::JournalEntry;
 use crate::lines::SpectralLine;
 use crate::model::{DeviceModel, ModelRequest};
-use crate::options::{EstimateOptions, InputOptions};
+use crate::options::{EstimateOptions, InputOptions, ScalingName};
+use crate::peak_values::read_power;
 use crate::pipeline::OpenRecording;
 use crate::plot::{Curve, Curves, PlotFigure, PlotPage};
 use crate::power_sums::{BlockSums, PowerSums, RecordingSums};
+use crate::row_scales::of_frames;
 use crate::search::FrequencyBand;
+use crate::segments::FrameSegments;
 use crate::summary::{ChannelReport, Summary};
 use crate::table::{ColumnValues, TableColumn, TableWriter};
 
@@ -43,6 +51,11 @@ pub struct SpectrumArgs {
     pub(super) estimate: EstimateOptions,
     #[command(flatten)]
     device: DeviceOptions,
+    /// Mean over several tapers of each segment instead of a window: the first 2 NW − 1 discrete prolate spheroidal
+    /// sequences, whose band is NW bins wide on either side, from 1 to half of --n-fft; with --scaling density and
+    /// --detrend constant unless something else is said [default without =NW: 4]
+    #[arg(long, value_name = "NW", num_args = 0..=1, require_equals = true, default_missing_value = "4")]
+    multitaper: Option<f64>,
     /// Write the spectra to this file: .parquet, .csv, .jsonl or .npy.
     ///
     /// Until it is complete, FILE.journal has what was computed: the same command, started again, continues from it and
@@ -65,14 +78,19 @@ pub fn ensure_mean(estimate: &EstimateOptions) -> Result<()> {
 }
 
 /// Computes the spectra, of the signal or of its envelope in a band.
-pub fn run(arguments: &SpectrumArgs, band: Option<FrequencyBand>) -> Result<ExitCode> {
+pub fn run(mut arguments: SpectrumArgs, band: Option<FrequencyBand>) -> Result<ExitCode> {
+    let tapers = match arguments.multitaper {
+        Some(half_bandwidth) => set_tapers(&mut arguments.estimate, half_bandwidth)?,
+        None => arguments.estimate.window().to_string(),
+    };
+    let arguments = &arguments;
     let SpectrumArgs { input, estimate, out, plot, .. } = arguments;
     ensure_mean(estimate)?;
     let (command, of_band) = match band {
         Some(band) => ("envelope", format!(", envelope of {band} Hz")),
         None => ("spectrum", String::new()),
     };
-    let described = format!("{estimate}{of_band}");
+    let described = estimate.described(&tapers) + &of_band;
     let devices = arguments.device.open()?;
     let (format, plot_format) = formats(out.as_ref(), plot.as_ref())?;
     let request = ModelRequest::power(estimate, 1)?;
@@ -98,9 +116,9 @@ pub fn run(arguments: &SpectrumArgs, band: Option<FrequencyBand>) -> Result<Exit
     let computations = devices.iter().map(|device| {
         let mut model = DeviceModel::new(&request);
         move |recording: OpenRecording, samples| {
-            let power = device.run(|device| match &band {
-                Some(band) => envelope_power(device, recording, estimate, band, samples),
-                None => model.power(device, recording, samples),
+            let power = device.run(|device| match (&band, arguments.multitaper) {
+                (None, None) => model.power(device, recording, samples),
+                _ => segment_power(device, recording, arguments, band.as_ref(), samples),
             })?;
             let bins = recording.bins(estimate.n_fft());
             let mut sums = PowerSums::none(recording.channels, bins);
@@ -150,6 +168,61 @@ pub fn run(arguments: &SpectrumArgs, band: Option<FrequencyBand>) -> Result<Exit
     };
     print(&format!("estimate: {described}\ndevice: {device}\n\n{summary}{left_out}{outcome}"))?;
     Ok(spectra.outcome.status())
+}
+
+/// Sets the defaults of a multitaper estimate, and describes its tapers. An error for a window, a scaling that it does
+/// not have, and a band that is not within the bins.
+fn set_tapers(estimate: &mut EstimateOptions, half_bandwidth: f64) -> Result<String> {
+    ensure!(estimate.window.is_none(), "--window is set by --multitaper");
+    let most = estimate.n_fft() as f64 / 2.0;
+    ensure!(
+        (1.0..=most).contains(&half_bandwidth),
+        "--multitaper is {half_bandwidth}, but must be from 1 to half of --n-fft, {most}"
+    );
+    let scaling = *estimate.scaling.get_or_insert(ScalingName::Density);
+    ensure!(scaling != ScalingName::Spectrum, "--scaling is spectrum, but must be density or power with --multitaper");
+    estimate.detrend.get_or_insert(Detrend::Constant);
+    Ok(format!("multitaper of NW {half_bandwidth} (K = {})", MultitaperOptions::new(half_bandwidth, 1.0).tapers))
+}
+
+/// Power `[rows, bins]` of frames of real samples, of their envelopes in a band, if there is one, and by the tapers of
+/// the options, if there are any.
+fn segment_power(
+    device: &Device,
+    recording: OpenRecording,
+    arguments: &SpectrumArgs,
+    band: Option<&FrequencyBand>,
+    samples: FrameSamples,
+) -> Result<Vec<f64>> {
+    let SpectrumArgs { estimate, multitaper, .. } = arguments;
+    let is_real = recording.centre.is_none();
+    ensure!(is_real, "envelopes and multitaper estimates are those of real samples, and these are complex");
+    let (n_fft, rate) = (estimate.n_fft(), recording.rate);
+    let frame = if band.is_some() { MARGINS * n_fft } else { n_fft };
+    of_frames(device, [1, frame], samples, |frames, scales| {
+        let frames = frames.squeeze_dim(1);
+        let segments = match band {
+            Some(band) => envelope(frames, recording, band)?,
+            None => frames,
+        };
+        let power = match multitaper {
+            Some(half_bandwidth) => {
+                let (scaling, detrend) = (estimate.scaling().at(rate), estimate.detrend());
+                let options = MultitaperOptions { scaling, detrend, ..MultitaperOptions::new(*half_bandwidth, rate) };
+                multitaper_psd(segments, &options)?
+            }
+            None => {
+                let options = estimate.config(FrameSegments::adjacent(1), 1, rate).options();
+                let (dtype, device) = (segments.dtype().into(), segments.device());
+                welch_psd(
+                    segments,
+                    estimate.window().tensor(n_fft, WindowSymmetry::Periodic, dtype, &device),
+                    &options,
+                )?
+            }
+        };
+        read_power(power, scales)
+    })
 }
 
 #[derive(Serialize)]

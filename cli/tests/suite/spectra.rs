@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::common::{errors, run, samples, success, text, wav};
+use crate::common::{errors, number, rows, run, samples, success, text, wav};
 use firefly_reference::welch::{PowerScaling, WelchDefinition, welch_psd};
 use firefly_reference::window::{Symmetry, WindowShape, window};
 
@@ -34,6 +34,40 @@ fn a_spectrum_is_the_average_over_all_whole_segments() {
         }
     }
     assert!(rows.next().is_none());
+}
+
+#[test]
+fn a_multitaper_estimate_is_that_of_scipys_tapers() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = wav(&folder.path().join("x.wav"), 1, &samples(300));
+    let out = folder.path().join("x.csv");
+    let options = ["--n-fft", "64", "--hop", "40", "--out", text(&out)];
+    let command = |command: &[&str]| success(&[command, &[text(&input)], &options].concat());
+    let printed = command(&["spectrum", "--multitaper=2.5"]);
+    assert!(printed.contains("multitaper of NW 2.5 (K = 4), density scaling, detrend constant"), "{printed}");
+    // With x the samples, SciPy 1.17 and
+    //     v, r = scipy.signal.windows.dpss(65, 2.5, 4, return_ratios=True)
+    // the mean over the six segments y of r @ abs(rfft((y - y.mean()) * v[:, :64]))**2 / r.sum() / 8000, twice that of
+    // bins 1 to 31.
+    let found = rows(&out);
+    let strongest = found.iter().map(|row| number(row, "power")).fold(0.0, f64::max);
+    for (bin, expected) in [
+        (0, 2.241936869e-6),
+        (1, 4.314169108e-5),
+        (3, 7.772836395e-5),
+        (10, 6.909400195e-7),
+        (17, 1.159201270e-5),
+        (31, 1.033688842e-6),
+        (32, 6.356936660e-7),
+    ] {
+        assert!((number(&found[bin], "power") - expected).abs() < 1e-5 * strongest, "{:?}: {expected}", found[bin]);
+    }
+    command(&["spectrum", "--multitaper=2.5", "--scaling", "power"]);
+    assert!((number(&rows(&out)[3], "power") / 8000.0 / 7.772836395e-5 - 1.0).abs() < 1e-5);
+    // Of an envelope, too: 7 tapers by default.
+    let printed = command(&["envelope", "--multitaper", "--band", "200..600"]);
+    assert!(printed.contains("multitaper of NW 4 (K = 7), density scaling"), "{printed}");
+    assert_eq!(rows(&out).len(), 33);
 }
 
 #[test]
@@ -121,6 +155,18 @@ fn impossible_drawings_are_refused_with_a_reason() {
     refused(&["spectrogram", text(&input), "--channel", "1", "--plot", text(&svg)], "its channels are 0 to 0");
     refused(&["spectrogram", text(&input), "--out", text(&csv)], "written as .npy");
     refused(&["spectrum", text(&input), "--plot", "x.gif"], "accepted: svg, png and html");
+    for (option, value, message) in [
+        ("--window", "hann", "--window is set by --multitaper"),
+        ("--scaling", "spectrum", "--scaling is spectrum, but must be density or power with --multitaper"),
+        ("--n-fft", "7", "--multitaper is 4, but must be from 1 to half of --n-fft, 3.5"),
+        ("--multitaper=0.5", "--json", "--multitaper is 0.5, but must be from 1 to half of --n-fft, 128"),
+        ("--multitaper=nan", "--json", "--multitaper is NaN, but must be"),
+    ] {
+        let multitaper = if option.starts_with("--multitaper") { "--quiet" } else { "--multitaper" };
+        refused(&["spectrum", text(&input), multitaper, option, value], message);
+    }
+    let stereo = wav(&folder.path().join("iq/x.wav"), 2, &samples(1000));
+    refused(&["spectrum", text(&stereo), "--iq", "--multitaper"], "these are complex");
     refused(&["spectrum", text(&input), "--n-fft", "4096"], "no recording has the 4096 samples of a segment");
     assert!(!svg.exists() && !csv.exists());
 }
