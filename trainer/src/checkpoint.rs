@@ -36,20 +36,16 @@ type Cause = Box<dyn StdError + Send + Sync>;
 /// Failure to write or read a checkpoint.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages describe the variants")]
 pub enum CheckpointError {
-    /// A checkpoint can't be written.
     #[error("writing a checkpoint into {}", .0.display())]
     Write(PathBuf, #[source] Cause),
-    /// A checkpoint can't be read although its files match its manifest.
     #[error("reading the checkpoint {}", .0.display())]
     Read(PathBuf, #[source] Cause),
-    /// No checkpoint is undamaged.
     #[error("none of the checkpoints in {} can be used: train again into another --out", .0.display())]
     AllDamaged(PathBuf, #[source] ManifestError),
-    /// The folder of the checkpoints can't be listed.
     #[error("listing {}", .0.display())]
     List(PathBuf, #[source] io::Error),
-    /// An old, partial or damaged checkpoint can't be removed or renamed.
     #[error("removing {}", .0.display())]
     Remove(PathBuf, #[source] io::Error),
 }

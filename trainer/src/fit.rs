@@ -21,43 +21,26 @@ use crate::task::{DeviceRank, ModelError, OpenRun, Task, TaskData, TaskError};
 /// Failure of training.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages describe the variants")]
 pub enum FitError {
-    /// There is no device to train on.
     #[error("no device is named")]
     NoDevice,
-    /// The training data have no end, and the length of the run is in epochs.
     #[error("training.epochs can't be given: the training data have no end; give training.steps")]
     EndlessData,
-    /// The recordings have changed since the run was started.
     #[error("the recordings are not those that the run was started with: put them back, or train into another --out")]
     OtherRecordings,
-    /// The configuration or the data do not fit the model.
     #[error(transparent)]
     Task(#[from] TaskError),
-    /// A step can't be taken.
     #[error(transparent)]
     Step(#[from] StepError),
-    /// The loss is not finite, or the metrics can't be written.
     #[error(transparent)]
     Metrics(#[from] MetricsError),
-    /// A checkpoint can't be written.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
-    /// The best model can't be written.
     #[error(transparent)]
     Store(#[from] ModelError),
-    /// A device is lost or out of memory.
     #[error("device {device} failed after step {step}: {cause}; {}", resumable(*saved))]
-    Device {
-        /// Name of the device, and its rank among several.
-        device: String,
-        /// Steps done.
-        step: usize,
-        /// Message of the backend.
-        cause: String,
-        /// Step of the last checkpoint, if there is one.
-        saved: Option<usize>,
-    },
+    Device { device: String, step: usize, cause: String, saved: Option<usize> },
 }
 
 /// Sentence that says how to continue a run after the failure of a device, from the step of its last checkpoint.

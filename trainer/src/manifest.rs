@@ -19,38 +19,20 @@ const FORMAT: u32 = 1;
 /// Difference between a folder and its manifest.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages describe the variants")]
 pub enum ManifestError {
-    /// A file, or the manifest itself, is not there.
     #[error("{0} is missing")]
     Missing(String),
-    /// A file can't be read.
     #[error("reading {0}")]
     Read(String, #[source] io::Error),
-    /// The manifest is not one.
     #[error("{MANIFEST} is damaged")]
     Malformed(#[from] serde_json::Error),
-    /// The manifest is of another version.
     #[error("{MANIFEST} has format {0}, but this version reads format {FORMAT}")]
     Format(u32),
-    /// The folder was written for something else, such as another run.
     #[error("it is of {found}, not of {expected}")]
-    Subject {
-        /// Subject of the manifest.
-        found: String,
-        /// Expected subject.
-        expected: String,
-    },
-    /// A file has another length.
+    Subject { found: String, expected: String },
     #[error("{file} has {found} bytes, but {expected} were written")]
-    Length {
-        /// Name of the file.
-        file: String,
-        /// Its bytes.
-        found: u64,
-        /// Bytes by the manifest.
-        expected: u64,
-    },
-    /// A file has other bytes.
+    Length { file: String, found: u64, expected: u64 },
     #[error("{0} is damaged: its SHA-256 is not that of what was written")]
     Content(String),
 }

@@ -23,41 +23,30 @@ const MANY_PARAMETERS: usize = 1_000_000;
 /// Failure of a run.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages describe the variants")]
 pub enum RunError {
-    /// The configuration is out of range.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The data can't be opened, or the evaluation fails.
     #[error(transparent)]
     Task(#[from] TaskError),
-    /// Training fails.
     #[error(transparent)]
     Fit(#[from] FitError),
-    /// The run's folder can't be used.
     #[error(transparent)]
     Folder(#[from] FolderError),
-    /// The checkpoints can't be read.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
-    /// The metrics can't be opened or read.
     #[error(transparent)]
     Metrics(#[from] MetricsError),
-    /// The model can't be written, or the best one not be read.
     #[error(transparent)]
     Store(#[from] ModelError),
-    /// The configuration can't be written as TOML: a path is not text.
     #[error("the configuration can't be written as TOML")]
     Toml(#[from] toml::ser::Error),
-    /// The number of runs of a sweep is not the number of its values.
     #[error("{0} runs for {1} values: a sweep needs one run per value")]
     RunCount(usize, usize),
-    /// The key of a sweep changes the reference or the data.
     #[error("{0} changes the reference or the data, so that the runs can't be compared: train them one by one")]
     Incomparable(String),
-    /// The folder holds a sweep over another key.
     #[error("{} holds a sweep over {}: choose another --out", .0.display(), .1)]
     OtherSweep(PathBuf, String),
-    /// The folder of a sweep's value holds a run of another configuration.
     #[error("{} holds another run: choose another --out", .0.display())]
     OtherRun(PathBuf),
 }

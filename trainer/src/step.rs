@@ -21,24 +21,16 @@ use crate::task::{DeviceRank, OpenRun, Task, TaskData, TaskError};
 /// Failure of a step.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages describe the variants")]
 pub enum StepError {
-    /// The configuration or the data do not fit the model.
     #[error(transparent)]
     Task(#[from] TaskError),
-    /// The learning rates make no schedule.
     #[error("the learning rates make no schedule: {0}")]
     Schedule(String),
-    /// A checkpoint is of another model.
     #[error("the checkpoint does not fit the model: {0}")]
     Checkpoint(String),
-    /// A device is lost or out of memory.
     #[error("device {device} failed: {cause}")]
-    Device {
-        /// Name of the device, and its rank among several.
-        device: String,
-        /// Message of the backend.
-        cause: String,
-    },
+    Device { device: String, cause: String },
 }
 
 /// Loss and gradients of a device's share of a batch, before the update.

@@ -31,64 +31,37 @@ const TOO_LARGE: &str = "whole numbers are at most 9,223,372,036,854,775,807";
 /// Error in a configuration.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages describe the variants")]
 pub enum ConfigError {
-    /// The file can't be read.
     #[error("reading {}", .0.display())]
     File(PathBuf, #[source] io::Error),
-    /// The file is too long for a configuration.
     #[error("{}: longer than {MAX_LENGTH} bytes: not a configuration", .0.display())]
     TooLong(PathBuf),
-    /// The file is not text.
     #[error("{}: line {} is not UTF-8: save the file as UTF-8 text", .0.display(), .1)]
     Encoding(PathBuf, usize),
-    /// The path of the recordings is not text, and a run's configuration can't record it.
     #[error("the folder of recordings {}: its path is not UTF-8 text", .0.display())]
     NotText(PathBuf),
-    /// The folder of recordings can't be made absolute.
     #[error("the folder of recordings {}", .0.display())]
     Recordings(PathBuf, #[source] io::Error),
-    /// A path of data is not in the working folder, and no folder of data is given.
     #[error(
         "{} is not in this folder: --data DIR or FIREFLY_DATA names the folder of data, --data synthetic trains on \
          generated data",
         .0.display()
     )]
     MissingData(PathBuf),
-    /// The text is not a configuration: bad TOML, an unknown key, or a value of the wrong type.
+    /// Bad TOML, an unknown key, or a value of the wrong type, in the file or the option `origin`.
     #[error("{origin}: {message}")]
-    Text {
-        /// The file, or the option that changed it.
-        origin: String,
-        /// The parser's message, with line and column.
-        message: String,
-    },
-    /// A `--set` that is not `section.key=value`.
+    Text { origin: String, message: String },
     #[error("--set {0}: expected section.key=value, such as --set training.steps=100")]
     Set(String),
-    /// A `--set` of a key inside something that is no section.
     #[error("--set {setting}: `{key}` is no section")]
-    NoSection {
-        /// The setting.
-        setting: String,
-        /// The key that is given a part.
-        key: String,
-    },
-    /// A `--set` of a whole number that TOML has no room for.
+    NoSection { setting: String, key: String },
     #[error("--set {0}: {TOO_LARGE}")]
     TooLarge(String),
-    /// The devices can't be named or opened.
     #[error("devices: {0}")]
     Devices(#[from] DeviceListError),
-    /// A value that is out of range.
     #[error("{key} is {got}, but must be {expected}")]
-    Value {
-        /// The key.
-        key: String,
-        /// The value given.
-        got: String,
-        /// The values accepted.
-        expected: String,
-    },
+    Value { key: String, got: String, expected: String },
 }
 
 /// The task of a configuration with `section.key=value` settings. One in the text that is not a task's is reported by

@@ -16,25 +16,16 @@ pub use self::point::{Metric, MetricValue, TrainingPoint, Validation};
 /// Failure to measure, write or read metrics.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages describe the variants")]
 pub enum MetricsError {
-    /// The loss of a step or of a validation is NaN or infinite.
     #[error("the loss is {loss} at step {step}: try a lower learning rate")]
-    LossNotFinite {
-        /// The loss.
-        loss: f64,
-        /// Steps done.
-        step: usize,
-    },
-    /// The file can't be opened or cut to its length.
+    LossNotFinite { loss: f64, step: usize },
     #[error("opening {}", .0.display())]
     Open(PathBuf, #[source] io::Error),
-    /// The file is no longer where it was opened.
     #[error("{} is gone: was the run's folder moved or removed?", .0.display())]
     Gone(PathBuf),
-    /// The file can't be written.
     #[error("writing {}", .0.display())]
     Write(PathBuf, #[source] io::Error),
-    /// The file can't be read, or a line of it is not one of metrics.
     #[error("reading {}", .0.display())]
     Read(PathBuf, #[source] Box<dyn StdError + Send + Sync>),
 }
