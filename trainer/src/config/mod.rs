@@ -27,27 +27,18 @@ pub(crate) use sections::section;
 /// A training run of a task, as its TOML file states it. Every key has a default.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, bound = "")]
+#[allow(missing_docs, reason = "docs/guide/configuration.md describes the keys")]
 pub struct RunConfig<T: Sections> {
-    /// The run's name, and its folder's unless another is given; the file's name if empty.
     pub name: String,
-    /// The task.
     pub task: TaskName,
-    /// Seed of every random number.
     pub seed: u64,
-    /// The devices to train on, unless the command line names others.
     #[serde(skip_serializing_if = "DeviceNames::is_empty")]
     pub devices: DeviceNames,
-    /// The model.
     pub model: T::ModelSection,
-    /// The data.
     pub data: T::DataSection,
-    /// The length of the training and its learning rate.
     pub training: T::TrainingSection,
-    /// The optimizer.
     pub optimizer: OptimizerSection,
-    /// The loss.
     pub loss: T::LossSection,
-    /// Metrics, validation and checkpoints.
     pub schedule: ScheduleSection,
 }
 
@@ -71,17 +62,11 @@ impl<T: Sections> Default for RunConfig<T> {
 section! {
     /// Metrics, validation and checkpoints, in steps.
     pub struct ScheduleSection {
-        /// Steps from one line of metrics to the next.
         pub log_every: usize = 20,
-        /// Steps from one validation to the next.
         pub validate_every: usize = 250,
-        /// Upper limit of validation frames.
         pub validation_frames: usize = 512,
-        /// Validations without a lower loss after which training stops; 0 for all steps.
         pub patience: usize = 0,
-        /// Steps from one checkpoint to the next.
         pub checkpoint_every: usize = 500,
-        /// Checkpoints kept.
         pub keep_checkpoints: usize = 2,
     }
 }

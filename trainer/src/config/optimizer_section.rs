@@ -49,35 +49,20 @@ impl RateSchedule {
 section! {
     /// The optimizer. A key that the chosen optimizer or schedule has no use for must keep its default.
     pub struct OptimizerSection {
-        /// The optimizer.
         pub kind: Optimizer = Optimizer::Adam,
-        /// Decay of the mean of the gradients in Adam and AdamW.
         pub beta_1: f64 = 0.9,
-        /// Decay of the mean of their squares.
         pub beta_2: f64 = 0.999,
-        /// Added to the root of that mean.
         pub epsilon: f64 = 1e-8,
-        /// Momentum of SGD; 0 for none.
         pub momentum: f64 = 0.0,
-        /// Whether the momentum of SGD is Nesterov's.
         pub nesterov: bool = false,
-        /// Weight decay; added to the gradients in Adam and SGD, decoupled from them in AdamW.
         pub weight_decay: f64 = 0.0,
-        /// Learning rate over the steps.
         pub schedule: RateSchedule = RateSchedule::Cosine,
-        /// Steps over which the learning rate rises from near zero before.
         pub warm_up: usize = 0,
-        /// Steps from one fall of the schedule `step` to the next.
         pub step_every: usize = 1000,
-        /// Factor of each fall.
         pub step_factor: f64 = 0.1,
-        /// Largest Euclidean norm of all gradients together; 0 for any.
         pub clip_norm: f64 = 0.0,
-        /// Largest magnitude of a gradient's element; 0 for any.
         pub clip_value: f64 = 0.0,
-        /// Batches whose mean gradient a step takes.
         pub accumulate: usize = 1,
-        /// Decay of the exponential moving average of the weights, which is validated, evaluated and kept; 0 for none.
         pub average_decay: f64 = 0.0,
     }
 }

@@ -15,7 +15,7 @@ pub trait Section: Debug + Clone + PartialEq + Default + Serialize + Deserialize
 
 impl<T: Debug + Clone + PartialEq + Default + Serialize + DeserializeOwned + Send + Sync> Section for T {}
 
-/// A section of a configuration, each key with its default beside it.
+/// A section of a configuration, each key with its default beside it; `docs/guide/configuration.md` says what it means.
 macro_rules! section {
     (
         $(#[$of_section:meta])*
@@ -26,6 +26,7 @@ macro_rules! section {
         $(#[$of_section])*
         #[derive(Debug, Clone, PartialEq, ::serde::Serialize, ::serde::Deserialize)]
         #[serde(default, deny_unknown_fields)]
+        #[allow(missing_docs, reason = "docs/guide/configuration.md describes the keys")]
         pub struct $name {
             $($(#[$of_key])* pub $key: $kind,)*
         }
@@ -94,15 +95,9 @@ pub trait Training {
 section! {
     /// Section `[training]` of the tasks that have no further keys in it.
     pub struct TrainingSection {
-        /// Steps, unless epochs are given.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub steps: Option<usize> = None,
-        /// Passes over the training data, unless steps are given; 10 if neither is.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub epochs: Option<usize> = None,
-        /// Examples per batch.
         pub batch: usize = 32,
-        /// Learning rate at the start, or after the warm-up.
         pub learning_rate: f64 = 1e-3,
     }
 }

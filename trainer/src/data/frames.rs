@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::corpus::Corpus;
 use super::draw::{Draw, Part, Purpose};
 use super::error::{DataError, check_frame};
+use crate::config::section;
 
 /// Frames to evaluate on, in order. The samples are shared with the recordings they are frames of.
 #[derive(Debug, Clone)]
@@ -117,16 +118,13 @@ pub enum FileChoice {
     ByFile,
 }
 
-/// Sampling and augmentation of training frames.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SamplingConfig {
-    /// Choice of the file.
-    pub choice: FileChoice,
-    /// Random gain of each frame in decibels, uniform from the negative to the positive value; 0 for none.
-    pub gain_db: f64,
-    /// Whether the sign of each frame is random.
-    pub random_polarity: bool,
+section! {
+    /// Sampling and augmentation of training frames.
+    pub struct SamplingConfig {
+        pub choice: FileChoice = FileChoice::ByLength,
+        pub gain_db: f64 = 0.0,
+        pub random_polarity: bool = false,
+    }
 }
 
 impl SamplingConfig {

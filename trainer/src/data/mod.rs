@@ -38,16 +38,10 @@ section! {
     /// Signals to train and evaluate on: a mixture if there are sources, recordings if a folder is named, synthetic
     /// signals otherwise.
     pub struct DataConfig {
-        /// Folders of recordings.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub recordings: Option<RecordingsConfig> = None,
-        /// Sampling of training frames from recordings.
         pub sampling: SamplingConfig = SamplingConfig::default(),
-        /// Synthetic signals, used without recordings.
         pub synthetic: SyntheticConfig = SyntheticConfig::default(),
-        /// Number of synthetic frames to validate on, and of those to test on; of a mixture, of all sources together.
         pub synthetic_frames: usize = 1024,
-        /// Sources of a mixture.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         pub sources: Vec<MixtureSource> = Vec::new(),
     }

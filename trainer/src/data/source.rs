@@ -80,14 +80,9 @@ impl FrameSource {
 section! {
     /// A source of a mixture: recordings if a folder is named, synthetic signals otherwise.
     pub struct MixtureSource {
-        /// Share of the frames, in proportion to the other sources' weights.
         pub weight: f64 = 1.0,
-        /// Folders of recordings.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub recordings: Option<RecordingsConfig> = None,
-        /// Sampling of training frames from recordings.
         pub sampling: SamplingConfig = SamplingConfig::default(),
-        /// Synthetic signals, used without recordings.
         pub synthetic: SyntheticConfig = SyntheticConfig::default(),
     }
 }

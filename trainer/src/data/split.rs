@@ -97,20 +97,14 @@ fn mix(value: u64) -> u64 {
 /// Folders of recordings, and the files among them that test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "docs/guide/configuration.md describes the keys")]
 pub struct RecordingsConfig {
-    /// Folder to train on, subfolders included.
     pub train: PathBuf,
-    /// Folder to test on. May not overlap `train`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test: Option<PathBuf>,
-    /// Instead of a test folder: files of `train` whose name without the extension ends in one of these test, and do
-    /// not train.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub test_suffixes: Vec<String>,
-    /// Instead of both: files of `train` whose name without the extension contains one of these test.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub test_contains: Vec<String>,
-    /// Share of the training files that validate instead.
     #[serde(default = "default_validation_share")]
     pub validation_share: f64,
 }

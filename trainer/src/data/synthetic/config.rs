@@ -67,30 +67,17 @@ section! {
     /// Settings of the synthetic signals. A pair is the least and the greatest value, between which each frame draws
     /// uniformly unless said. Frequencies are fractions of the sample rate: 0.5 is Nyquist.
     pub struct SyntheticConfig {
-        /// Families, all equally likely per frame. One that is listed twice is twice as likely.
         pub families: Vec<SignalFamily> = SignalFamily::ALL.to_vec(),
-        /// Range of every tone, harmonic, sideband and instantaneous frequency.
         pub frequency: [f64; 2] = [0.01, 0.45],
-        /// `tones`: number.
         pub tones: [usize; 2] = [1, 8],
-        /// `tones`: the level of each, in decibels.
         pub tone_level_db: [f64; 2] = [-20.0, 0.0],
-        /// `harmonics`: number, the fundamental included. The fundamental is uniform in its logarithm, and such that
-        /// the highest harmonic lies within `frequency`.
         pub harmonics: [usize; 2] = [3, 12],
-        /// `harmonics`: fall of the level per octave above the fundamental, in decibels.
         pub harmonic_decay_db: [f64; 2] = [3.0, 12.0],
-        /// `am`: depth of the modulation; 1 is down to silence.
         pub am_depth: [f64; 2] = [0.2, 1.0],
-        /// `am`, `fm`: frequency of the modulating sinusoid.
         pub modulation_rate: [f64; 2] = [0.001, 0.02],
-        /// `fm`: peak deviation of the instantaneous frequency from the carrier.
         pub fm_deviation: [f64; 2] = [0.002, 0.05],
-        /// `noise`: exponent of 1/frequency in the power density: 0 white, 1 pink, 2 brown.
         pub noise_exponent: [f64; 2] = [0.0, 2.0],
-        /// Signal-to-noise ratio in the frame, in decibels; all families but `noise`.
         pub snr_db: [f64; 2] = [0.0, 40.0],
-        /// Root mean square of the frame, in decibels relative to 1.
         pub level_db: [f64; 2] = [-20.0, 0.0],
     }
 }

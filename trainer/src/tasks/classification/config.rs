@@ -29,42 +29,26 @@ pub enum LabelPart {
 section! {
     /// Section `[data]`.
     pub struct DataSection {
-        /// Folders of recordings, whose names begin with their label; generated signals, labelled by their family, if
-        /// none are given.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub recordings: Option<RecordingsConfig> = None,
-        /// Text that follows the label in a file's name.
         pub separator: String = "_".into(),
-        /// Part of the file's name that is its label.
         pub label: LabelPart = LabelPart::BeforeFirst,
-        /// Samples of an example.
         pub samples: usize = 8_000,
-        /// Whether recordings are cut into examples, or else each is one, cut or padded with zeros to its samples.
         pub cut: bool = false,
-        /// Samples of a step of a sequence model, its input channels.
         pub patch: usize = 1,
-        /// Samples per second of the recordings, for the mel bands of images.
         pub sample_rate: f64 = 8_000.0,
-        /// Samples in a frame of the spectra of images.
         pub n_fft: usize = 256,
-        /// Range of the signal-to-noise ratio in decibels of white noise that is added to training examples; none if
-        /// empty.
         pub noise_snr_db: Vec<f64> = Vec::new(),
-        /// Signal-to-noise ratios in decibels at which the test examples are evaluated, too.
         pub test_snr_db: Vec<f64> = Vec::new(),
-        /// Generated signals.
         pub synthetic: SyntheticConfig = SyntheticConfig::default(),
-        /// Generated examples of each family to train on; a quarter as many validate, and as many of those test.
         pub synthetic_examples: usize = 64,
     }
 }
 
-/// Section `[loss]`: cross entropy.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct LossSection {
-    /// Share of the target's probability that is spread over all classes.
-    pub smoothing: f64,
+section! {
+    /// Section `[loss]`: cross entropy.
+    pub struct LossSection {
+        pub smoothing: f64 = 0.0,
+    }
 }
 
 impl ZooTask for Classification {

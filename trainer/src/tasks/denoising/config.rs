@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
-
 use super::{Denoising, DenoisingConfig};
 use crate::config::{
     ConfigError, DataRoot, HeldValues, MAX_FRAMES, Sections, TrainingSection, ensure, in_section, locate_own,
@@ -21,41 +19,26 @@ const MAX_VOICES: usize = 64;
 section! {
     /// Section `[data]`.
     pub struct DataSection {
-        /// Folders of recordings without noise; generated signals if none are given.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub recordings: Option<RecordingsConfig> = None,
-        /// Samples per second of the recordings, in hertz.
         pub sample_rate: f64 = 8_000.0,
-        /// Samples of an example.
         pub samples: usize = 8_000,
-        /// Whether recordings are cut into examples, or else each is one, cut or padded with zeros to its samples.
         pub cut: bool = false,
-        /// Kinds of noise, equally likely.
         pub noises: Vec<NoiseKind> = vec![NoiseKind::White, NoiseKind::Pink, NoiseKind::Babble],
-        /// Folder of recordings of noise.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub noise_folder: Option<PathBuf> = None,
-        /// Voices of babble.
         pub voices: usize = 6,
-        /// Range of the signal-to-noise ratio in decibels, of a whole example with its zeros, in training.
         pub snr_db: [f64; 2] = [-5.0, 15.0],
-        /// Signal-to-noise ratios in decibels at which test examples are evaluated.
         pub test_snr_db: Vec<f64> = vec![0.0, 5.0, 10.0],
-        /// Range of the factors by which training recordings are played faster or slower.
         pub speed: [f64; 2] = [1.0, 1.0],
-        /// Generated signals.
         pub synthetic: SyntheticConfig = SyntheticConfig::default(),
-        /// Generated examples to train on; a quarter as many validate, and as many of those test.
         pub synthetic_examples: usize = 256,
     }
 }
 
-/// Section `[loss]`: the negative scale-invariant signal-to-noise ratio in decibels + spectral · the spectral term.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct LossSection {
-    /// Weight of the spectral term, in decibels.
-    pub spectral: f64,
+section! {
+    /// Section `[loss]`: the negative scale-invariant signal-to-noise ratio in decibels + spectral · the spectral term.
+    pub struct LossSection {
+        pub spectral: f64 = 0.0,
+    }
 }
 
 impl ZooTask for Denoising {

@@ -17,20 +17,12 @@ const MAX_SAMPLES: usize = 1 << 16;
 section! {
     /// Section `[data]`. The rows of a table are split in time: training, then validation, then test.
     pub struct DataSection {
-        /// Table of the series, a row per time and a column per channel; a generated series if none is given.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub file: Option<PathBuf> = None,
-        /// Rows that a forecast is made from.
         pub look_back: usize = 360,
-        /// Rows of a forecast.
         pub horizon: usize = 96,
-        /// Rows to train on.
         pub train_rows: usize = 12 * 720,
-        /// Rows behind them to validate on.
         pub validation_rows: usize = 4 * 720,
-        /// Rows behind those to test on.
         pub test_rows: usize = 4 * 720,
-        /// Channels of a generated series.
         pub synthetic_channels: usize = 7,
     }
 }
@@ -46,14 +38,12 @@ pub enum ForecastError {
     Mae,
 }
 
-/// Section `[loss]`: error of the forecast + reconstruction · error of the reconstructed look-back.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct LossSection {
-    /// The error.
-    pub kind: ForecastError,
-    /// Weight of the look-back's error, in models that reconstruct it.
-    pub reconstruction: f64,
+section! {
+    /// Section `[loss]`: error of the forecast + reconstruction · error of the reconstructed look-back.
+    pub struct LossSection {
+        pub kind: ForecastError = ForecastError::Mse,
+        pub reconstruction: f64 = 0.0,
+    }
 }
 
 impl ZooTask for Forecasting {

@@ -21,12 +21,9 @@ const MAX_SOLVER_STEPS: usize = 10_000_000;
 /// Files of inputs and outputs: arrays `[samples, points…]` or `[samples, channels, points…]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "docs/guide/configuration.md describes the keys")]
 pub struct FieldFiles {
-    /// File of the inputs: an NPY file, or an NPZ or safetensors file with an array `x`.
     pub x: PathBuf,
-    /// File of the outputs, as `x` with an array `y`. Where it is left out: the file of `x` if it is an archive, else
-    /// the NPY file whose name ends in `_y` in place of `_x`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub y: Option<PathBuf>,
 }
 
@@ -101,28 +98,16 @@ impl Equation {
 section! {
     /// Section `[data.generated]`: samples that are solved here, used without files.
     pub struct GeneratedSection {
-        /// The equation.
         pub equation: Equation = Equation::Burgers,
-        /// Samples to train and validate on.
         pub samples: usize = 128,
-        /// Samples to test on.
         pub test_samples: usize = 32,
-        /// Points along each dimension of the training samples.
         pub points: usize = 64,
-        /// Points along each dimension of the test samples, a test set for each.
         pub test_points: Vec<usize> = vec![64, 128],
-        /// Points along each dimension that the solver computes with.
         pub solver_points: usize = 1024,
-        /// Time steps of the solver, for Burgers' equation.
         pub steps: usize = 500,
-        /// Viscosity of Burgers' equation.
         pub viscosity: f64 = 0.1,
-        /// Time of the output, for Burgers' equation.
         pub time: f64 = 1.0,
-        /// Lesser and greater permeability, for Darcy flow.
         pub permeability: [f64; 2] = [3.0, 12.0],
-        /// Folder in which solved samples are kept; solved again for every run if none is given.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub cache: Option<PathBuf> = None,
     }
 }
@@ -154,22 +139,13 @@ pub enum Symmetries {
 section! {
     /// Section `[data]`.
     pub struct DataSection {
-        /// Share of the training samples that validate instead.
         pub validation_share: f64 = 0.1,
-        /// Whether inputs are brought to mean 0 and deviation 1 by those of the training samples, per channel.
         pub standardise_inputs: bool = true,
-        /// Whether the model's outputs are in units of the deviation of the training samples' outputs from their mean.
         pub standardise_outputs: bool = true,
-        /// Boundary of the domain.
         pub boundary: Boundary = Boundary::Open,
-        /// Symmetry by which training samples are changed at random, and over which evaluations average too.
         pub symmetry: Symmetries = Symmetries::None,
-        /// Files of test samples, of any resolution.
         pub tests: Vec<FieldFiles> = Vec::new(),
-        /// Files of the training samples; generated ones if none are given.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub files: Option<FieldFiles> = None,
-        /// Generated samples.
         pub generated: GeneratedSection = GeneratedSection::default(),
     }
 }

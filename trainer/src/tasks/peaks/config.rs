@@ -31,46 +31,22 @@ const MAX_NANOSECONDS: f64 = 1e12;
 section! {
     /// The model and the reference it is fitted to.
     pub struct ModelSection {
-        /// Samples per segment.
         pub n_fft: usize = 256,
-        /// Samples from one segment's start to the next, in exact estimates and between the model's candidates.
         pub hop: usize = 128,
-        /// Peaks per frame, K.
         pub k: usize = 16,
-        /// The window of exact estimates, and the taper at the start unless that is given.
         pub window: Window = Window::Hann,
-        /// The taper at the start.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub taper: Option<Window> = None,
-        /// Periodic or symmetric window.
         pub symmetry: WindowSymmetry = WindowSymmetry::Periodic,
-        /// Scaling of power.
         pub scaling: Scaling = Scaling::Power,
-        /// Detrending of each segment.
         pub detrend: Detrend = Detrend::None,
-        /// Candidate segments of the model, each with a gate: a number, or the name of one.
         #[serde(deserialize_with = "segments")]
         pub segments: usize = 2,
-        /// Candidates that start open; all of them unless given.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub open_segments: Option<Vec<usize>> = None,
-        /// Logit of a gate that starts open.
         pub open_logit: f64 = 3.0,
-        /// Gain from each neighbouring bin at the start, relative to the bin's own; 0.018 unless given.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub neighbour_gain: Option<f64> = None,
-        /// Weight of the products with both neighbouring bins at the start, from −1 to 1, if bins take them; they do
-        /// not unless given.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub product_weight: Option<f64> = None,
-        /// Number of gains, each for as many neighbouring bins; one per bin unless given.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub gains: Option<usize> = None,
-        /// Whether the model has twiddles and gates of butterflies, in place of the exact transform.
         pub learned_transform: bool = false,
-        /// Bins among which the model searches peaks, those of the reference being searched among all; all unless
-        /// given.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub band: Option<Band> = None,
     }
 }
@@ -159,17 +135,11 @@ pub enum Parameters {
 section! {
     /// Length of the training, learned parameters and learning rates.
     pub struct TrainingSection {
-        /// Steps.
         pub steps: usize = 4000,
-        /// Frames per step.
         pub batch: usize = 64,
-        /// Groups of parameters that are learned.
         pub learn: Vec<Parameters> = vec![Parameters::Taper, Parameters::Gain],
-        /// Initial learning rate of gain and gates.
         pub learning_rate: f64 = 0.03,
-        /// Learning rate of the taper, as a share of that.
         pub taper_rate: f64 = 0.3,
-        /// Learning rate of the twiddles, as a share of that.
         pub twiddle_rate: f64 = 0.01,
     }
 }
@@ -184,20 +154,12 @@ impl Training for TrainingSection {
 section! {
     /// The loss: ranking · ranking loss + log_power · squared error of log power + price · work.
     pub struct LossSection {
-        /// Weight of the ranking loss.
         pub ranking: f64 = 1.0,
-        /// Width of the boundary around rank K, in nepers of power.
         pub temperature: f64 = 0.3,
-        /// Weight of the squared error of log power at the reference bins.
         pub log_power: f64 = 0.5,
-        /// Price of as much work per frame as two exact segments have: their butterflies, or their time.
         pub price: f64 = 0.0,
-        /// Share of the steps over which the price rises from zero.
         pub price_ramp: f64 = 0.25,
-        /// Device on which the time that the gates leave is the work, by its calibrated profile.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub price_device: Option<String> = None,
-        /// Nanoseconds per frame with 1, 2, … open segments, which are the work; butterflies are if there are none.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         pub segment_times: Vec<f64> = Vec::new(),
     }

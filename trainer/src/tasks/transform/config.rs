@@ -38,13 +38,9 @@ pub enum OutputPart {
 section! {
     /// Section `[data]`.
     pub struct DataSection {
-        /// The transform.
         pub transform: Transform = Transform::Dft,
-        /// Values per row, n.
         pub size: usize = 8,
-        /// Data that the model learns from.
         pub from: LearningData = LearningData::Matrix,
-        /// Part of the model's output that is the transform of real rows.
         pub output: OutputPart = OutputPart::Complex,
     }
 }
@@ -52,22 +48,12 @@ section! {
 section! {
     /// Section `[training]`.
     pub struct TrainingSection {
-        /// Steps, unless epochs are given.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub steps: Option<usize> = None,
-        /// Passes over the matrix, unless steps are given.
-        #[serde(skip_serializing_if = "Option::is_none")]
         pub epochs: Option<usize> = None,
-        /// Rows per batch of examples.
         pub batch: usize = common::TrainingSection::default().batch,
-        /// Learning rate at the start, or after the warm-up.
         pub learning_rate: f64 = common::TrainingSection::default().learning_rate,
-        /// Share of the steps after which permutations are rounded to their most likely steps; 1 for never.
         pub round_after: f64 = 1.0,
-        /// Random starts that are trained side by side.
         pub starts: usize = 1,
-        /// Share of the steps after which the best start alone is left; the worse half is dropped at equal distances up
-        /// to there.
         pub choose_after: f64 = 0.5,
     }
 }
