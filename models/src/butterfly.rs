@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ensure;
 use crate::rows::Leading;
-use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant, exactly};
+use crate::zoo::{Family, MACHINE, Signature, Variant, exactly};
 
 /// Shortest and longest rows.
 const LENGTHS: [usize; 2] = [4, 65_536];
@@ -62,11 +62,7 @@ config! {
 }
 
 impl ButterflyConfig {
-    /// Checks every field.
-    ///
-    /// # Errors
-    /// [`ArgumentError`] naming the first field that is out of range.
-    pub fn validate(&self) -> Result<(), ArgumentError> {
+    fn check_fields(&self) -> Result<(), ArgumentError> {
         const NAME: &str = "ButterflyConfig";
         let [least, most] = LENGTHS;
         let is_length = self.n.is_power_of_two() && (least..=most).contains(&self.n);
@@ -369,69 +365,37 @@ impl Butterfly {
 impl Family for Butterfly {
     configured_by! { ButterflyConfig }
 
-    const CARD: FamilyCard = FamilyCard {
-        name: "butterfly",
-        summary: "Learned fast transform: a product of butterfly matrices and relaxed permutations.",
-        paper: Some(Paper {
-            authors: "Dao et al. 2019",
-            title: "Learning fast algorithms for linear transforms using butterfly factorizations",
-            url: "https://arxiv.org/abs/1903.05895",
-        }),
-        inputs: &[
+    card! {
+        "butterfly", "Learned fast transform: a product of butterfly matrices and relaxed permutations.";
+        paper "Dao et al. 2019", "Learning fast algorithms for linear transforms using butterfly factorizations",
+            "https://arxiv.org/abs/1903.05895";
+        &[
             Signature::new("re", "[rows, n]", "real part of each row"),
             Signature::new("im", "[rows, n]", "imaginary part of each row"),
-        ],
-        outputs: &[
+        ]
+        => &[
             Signature::new("re", "[rows, n]", "real part of each transform"),
             Signature::new("im", "[rows, n]", "imaginary part of each transform"),
-        ],
-        results: &[
-            Measurement {
-                model: "butterfly_dft_8",
-                what: "RMSE of the unitary Fourier transform of 8 points, permutation learned",
-                value: "2.1e-8",
-                command: "cargo run --release -p firefly-models --example recover_dft -- 8",
-                machine: MACHINE,
-            },
-            Measurement {
-                model: "butterfly_dft_16",
-                what: "RMSE of the unitary Fourier transform of 16 points, permutation learned",
-                value: "4.3e-8",
-                command: "cargo run --release -p firefly-models --example recover_dft -- 16",
-                machine: MACHINE,
-            },
-            Measurement {
-                model: "butterfly",
-                what: "RMSE of the Fourier transform of 64 values, BPP; 64 random starts",
-                value: "8.7e-9",
-                command: "firefly train configs/transform-dct.toml --set data.transform=dft --set data.output=complex \
-                          --set data.size=64",
-                machine: MACHINE,
-            },
-            Measurement {
-                model: "butterfly",
-                what: "RMSE of the Hartley transform of 64 values, the real part of BPP; the greatest of six transforms \
-                       of up to 64 values",
-                value: "1.3e-6",
-                command: "firefly train configs/transform-dct.toml --set data.transform=hartley --set data.size=64",
-                machine: MACHINE,
-            },
-            Measurement {
-                model: "butterfly",
-                what: "RMSE of the cosine transform of 64 values, the real part of BPP; 64 random starts",
-                value: "8.2e-9",
-                command: "firefly train configs/transform-dct.toml --set data.size=64",
-                machine: MACHINE,
-            },
-            Measurement {
-                model: "butterfly",
-                what: "RMSE of a convolution of 64 values, (BP)²; 128 random starts",
-                value: "1.6e-8",
-                command: "firefly train configs/transform-convolution.toml --set data.size=64",
-                machine: MACHINE,
-            },
-        ],
-    };
+        ];
+        measured! {
+            on MACHINE;
+            "butterfly_dft_8", "2.1e-8", "RMSE of the unitary Fourier transform of 8 points, permutation learned",
+                "cargo run --release -p firefly-models --example recover_dft -- 8";
+            "butterfly_dft_16", "4.3e-8", "RMSE of the unitary Fourier transform of 16 points, permutation learned",
+                "cargo run --release -p firefly-models --example recover_dft -- 16";
+            "butterfly", "8.7e-9", "RMSE of the Fourier transform of 64 values, BPP; 64 random starts",
+                "firefly train configs/transform-dct.toml --set data.transform=dft --set data.output=complex --set \
+                 data.size=64";
+            "butterfly", "1.3e-6",
+                "RMSE of the Hartley transform of 64 values, the real part of BPP; the greatest of six transforms of \
+                 up to 64 values",
+                "firefly train configs/transform-dct.toml --set data.transform=hartley --set data.size=64";
+            "butterfly", "8.2e-9", "RMSE of the cosine transform of 64 values, the real part of BPP; 64 random starts",
+                "firefly train configs/transform-dct.toml --set data.size=64";
+            "butterfly", "1.6e-8", "RMSE of a convolution of 64 values, (BP)²; 128 random starts",
+                "firefly train configs/transform-convolution.toml --set data.size=64";
+        }
+    }
 
     fn variants() -> Vec<Variant<ButterflyConfig>> {
         let config = ButterflyConfig::new();

@@ -8,7 +8,7 @@ use firefly_ops::ArgumentError;
 use firefly_ops::fft::{ComplexTensor, irfft, rfft};
 
 use crate::ensure;
-use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant, exactly};
+use crate::zoo::{Family, MACHINE, Signature, Variant, exactly};
 
 config! {
     /// Configuration of [`Fits`](crate::Fits).
@@ -52,11 +52,7 @@ impl FitsConfig {
         (look_back / period.max(1) + 1) * order + 10
     }
 
-    /// Checks every field.
-    ///
-    /// # Errors
-    /// [`ArgumentError`] naming the first field that is out of range.
-    pub fn validate(&self) -> Result<(), ArgumentError> {
+    fn check_fields(&self) -> Result<(), ArgumentError> {
         const NAME: &str = "FitsConfig";
         ensure_least!(self, NAME, look_back: 2.0, horizon: 1.0, channels: 1.0)?;
         let bins = self.look_back / 2 + 1;
@@ -178,49 +174,42 @@ fn groups(batch: usize, channels: usize) -> usize {
     (1..=most).rev().find(|groups| batch.is_multiple_of(*groups)).unwrap_or(1)
 }
 
-/// A measurement on both sets of hourly data, some rows ahead.
+/// What is measured on both sets of hourly data, some rows ahead, and ridge regression's.
 macro_rules! etth {
-    ($model:literal, $rows:literal, $value:literal, $ridge:literal, $settings:literal) => {
-        Measurement {
-            model: $model,
-            what: concat!(
-                "test MSE of ETTh1, ",
-                $rows,
-                " rows ahead; of ETTh2 with data.file=ett/ETTh2.csv (ridge regression on \
-                 the same rows: ",
-                $ridge,
-                ", lower on both)"
-            ),
-            value: $value,
-            command: concat!("firefly train configs/forecasting-etth1-96.toml --data DATA", $settings),
-            machine: MACHINE,
-        }
+    ($rows:literal, $ridge:literal) => {
+        concat!(
+            "test MSE of ETTh1, ",
+            $rows,
+            " rows ahead; of ETTh2 with data.file=ett/ETTh2.csv (ridge regression on the same rows: ",
+            $ridge,
+            ", lower on both)"
+        )
     };
 }
 
 impl Family for Fits {
     configured_by! { FitsConfig }
 
-    const CARD: FamilyCard = FamilyCard {
-        name: "fits",
-        summary: "Forecast of a series by a complex linear layer on the lowest bins of its spectrum.",
-        paper: Some(Paper {
-            authors: "Xu et al. 2024",
-            title: "FITS: Modeling time series with 10k parameters",
-            url: "https://arxiv.org/abs/2307.03756",
-        }),
-        inputs: &[Signature::new("series", "[batch, look_back, channels]", "samples of each channel, oldest first")],
-        outputs: &[
+    card! {
+        "fits", "Forecast of a series by a complex linear layer on the lowest bins of its spectrum.";
+        paper "Xu et al. 2024", "FITS: Modeling time series with 10k parameters", "https://arxiv.org/abs/2307.03756";
+        &[Signature::new("series", "[batch, look_back, channels]", "samples of each channel, oldest first")]
+        => &[
             Signature::new("forecast", "[batch, horizon, channels]", "in the unit of the series"),
             Signature::new("reconstruction", "[batch, look_back, channels]", "the series as the model interpolates it"),
-        ],
-        results: &[
-            etth!("fits", "96", "0.370; 0.272", "0.368; 0.270", ""),
-            etth!("fits_192", "192", "0.403; 0.332", "0.401; 0.331", " --set data.horizon=192"),
-            etth!("fits_336", "336", "0.428; 0.356", "0.423; 0.356", " --set data.horizon=336"),
-            etth!("fits_720", "720", "0.430; 0.384", "0.421; 0.382", " --set data.horizon=720"),
-        ],
-    };
+        ];
+        measured! {
+            on MACHINE;
+            "fits", "0.370; 0.272", etth!("96", "0.368; 0.270"),
+                "firefly train configs/forecasting-etth1-96.toml --data DATA";
+            "fits_192", "0.403; 0.332", etth!("192", "0.401; 0.331"),
+                "firefly train configs/forecasting-etth1-96.toml --data DATA --set data.horizon=192";
+            "fits_336", "0.428; 0.356", etth!("336", "0.423; 0.356"),
+                "firefly train configs/forecasting-etth1-96.toml --data DATA --set data.horizon=336";
+            "fits_720", "0.430; 0.384", etth!("720", "0.421; 0.382"),
+                "firefly train configs/forecasting-etth1-96.toml --data DATA --set data.horizon=720";
+        }
+    }
 
     fn variants() -> Vec<Variant<FitsConfig>> {
         // Look-back and bins with the lowest validation error on hourly ETT data.

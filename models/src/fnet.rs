@@ -9,8 +9,8 @@ use firefly_framework::graph::{AnyTensor, Input};
 use firefly_ops::fft::fftn_with;
 use firefly_ops::{ArgumentError, Norm};
 
-use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant, exactly};
-use crate::{MAX_DEPTH, ensure, ensure_most};
+use crate::zoo::{Family, MACHINE, Signature, Variant, exactly};
+use crate::{MAX_DEPTH, ensure};
 
 limited_config! {
     /// Configuration of [`FNet`]; the defaults are those of the paper's base model.
@@ -32,18 +32,7 @@ limited_config! {
     /// Hidden values of a block's linear layers.
     feed_forward: usize = 3072, 1.0;
     /// Number of blocks.
-    layers: usize = 12, 1.0;
-}
-
-impl FNetConfig {
-    /// Checks every field.
-    ///
-    /// # Errors
-    /// [`ArgumentError`] naming the first field that is out of range.
-    pub fn validate(&self) -> Result<(), ArgumentError> {
-        self.ensure_limits()?;
-        ensure_most("FNetConfig", "layers", self.layers, MAX_DEPTH)
-    }
+    layers: usize = 12, 1.0, MAX_DEPTH;
 }
 
 /// Standard deviation of weights at first.
@@ -181,28 +170,23 @@ impl FNetBlock {
 impl Family for FNet {
     configured_by! { FNetConfig }
 
-    const CARD: FamilyCard = FamilyCard {
-        name: "fnet",
-        summary: "Encoder of tokens whose blocks mix by the real part of a Fourier transform.",
-        paper: Some(Paper {
-            authors: "Lee-Thorp et al. 2021",
-            title: "FNet: Mixing Tokens with Fourier Transforms",
-            url: "https://arxiv.org/abs/2105.03824",
-        }),
-        inputs: &[Signature::new("tokens", "[batch, tokens], integers", "numbers of tokens in the vocabulary")],
-        outputs: &[
+    card! {
+        "fnet", "Encoder of tokens whose blocks mix by the real part of a Fourier transform.";
+        paper "Lee-Thorp et al. 2021", "FNet: Mixing Tokens with Fourier Transforms",
+            "https://arxiv.org/abs/2105.03824";
+        &[Signature::new("tokens", "[batch, tokens], integers", "numbers of tokens in the vocabulary")]
+        => &[
             Signature::new("values", "[batch, tokens, width]", "values of each token"),
             Signature::new("pooled", "[batch, width]", "values of the sequence, from its first token"),
-        ],
-        results: &[Measurement {
-            model: "fnet",
-            what: "test accuracy of bearing faults at load 3 from frames of 512 samples as tokens, trained on loads 0 \
-                   to 2, in percent: 2 blocks of 32 values (most frequent class: 11.1; mel_classifier_bearing: 100)",
-            value: "92.4",
-            command: "firefly train configs/classification-bearing-fnet.toml --data DATA",
-            machine: MACHINE,
-        }],
-    };
+        ];
+        measured! {
+            on MACHINE;
+            "fnet", "92.4",
+                "test accuracy of bearing faults at load 3 from frames of 512 samples as tokens, trained on loads 0 \
+                 to 2, in percent: 2 blocks of 32 values (most frequent class: 11.1; mel_classifier_bearing: 100)",
+                "firefly train configs/classification-bearing-fnet.toml --data DATA";
+        }
+    }
 
     fn variants() -> Vec<Variant<FNetConfig>> {
         let base = FNetConfig::new();

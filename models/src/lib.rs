@@ -94,28 +94,47 @@ macro_rules! config {
     };
 }
 
-/// Declares a configuration whose fields have a default, a least value and perhaps a greatest one, and the check of these.
+/// Declares a configuration whose fields have a default, a least value and perhaps a greatest one, and the check of these
+/// and by further methods.
 macro_rules! limited_config {
     (
-        $(#[$doc:meta])* $config:ident;
-        $($(#[$field_doc:meta])* $field:ident: $type:ident = $default:literal, $least:literal $(, $most:literal)?;)*
+        $(#[$doc:meta])* $config:ident $(, $check:ident)*;
+        $($(#[$field_doc:meta])* $field:ident: $type:ident = $default:literal, $least:literal $(, $most:expr)?;)*
     ) => {
         config! { $(#[$doc])* $config; $($(#[$field_doc])* $field: $type = $default;)* }
 
         impl $config {
-            fn ensure_limits(&self) -> Result<(), ArgumentError> {
+            fn check_fields(&self) -> Result<(), ArgumentError> {
                 ensure_least!(self, stringify!($config), $($field: $least),*)?;
                 $($($crate::ensure_most(stringify!($config), stringify!($field), self.$field, $most)?;)?)*
+                $(self.$check()?;)*
                 Ok(())
             }
         }
     };
 }
 
-/// Declares the methods that models and their configurations have in common: `try_init` of a configuration, which is
-/// checked before the model's `new` takes it, and `config` of the model.
+/// Declares `validate` of a configuration, whose `check_fields` checks them.
+macro_rules! validated {
+    ($config:ty) => {
+        impl $config {
+            /// Checks every field.
+            ///
+            /// # Errors
+            /// [`ArgumentError`] naming the first field that is out of range.
+            pub fn validate(&self) -> Result<(), ArgumentError> {
+                self.check_fields()
+            }
+        }
+    };
+}
+
+/// Declares the methods that models and their configurations have in common: `validate` and `try_init` of a
+/// configuration, which is checked before the model's `new` takes it, and `config` of the model.
 macro_rules! configured {
     ($model:ident by $config:ident) => {
+        validated! { $config }
+
         impl $config {
             or_panic! { init = try_init(device: &burn::tensor::Device) -> $model }
 
@@ -153,8 +172,16 @@ macro_rules! configured_by {
     };
 }
 
-/// Declares `apply` of a family whose models map one tensor of floats to another; `name` is the operation in errors.
+/// Declares `apply` of a family whose models map one tensor of floats to another, and its declared inputs if the fields
+/// of the configuration are given that are their shape behind the batch; `name` is the operation in errors.
 macro_rules! applied_to {
+    ($argument:ident [$($field:ident),+]: $input:ty => $output:ty, $name:expr) => {
+        fn inputs(&self, batch: usize) -> Vec<firefly_framework::graph::Input> {
+            vec![firefly_framework::graph::Input::new(stringify!($argument), [batch, $(self.config.$field),+])]
+        }
+
+        applied_to! { $argument: $input => $output, $name }
+    };
     ($argument:ident: $input:ty => $output:ty, $name:expr) => {
         fn apply(
             &self,
@@ -165,6 +192,42 @@ macro_rules! applied_to {
             let output: $output = self.try_forward(input)?;
             Ok(vec![output.into()])
         }
+    };
+}
+
+/// Declares a family's card: name, summary, authors, title and address of the paper if there is one, inputs and outputs,
+/// measured results.
+macro_rules! card {
+    ($name:expr, $summary:expr; paper $authors:literal, $title:literal, $url:literal; $($rest:tt)+) => {
+        card! {
+            @of Some($crate::zoo::Paper { authors: $authors, title: $title, url: $url }), $name, $summary; $($rest)+
+        }
+    };
+    (@of $paper:expr, $name:expr, $summary:expr; $inputs:expr => $outputs:expr; $results:expr) => {
+        const CARD: $crate::zoo::FamilyCard = $crate::zoo::FamilyCard {
+            name: $name,
+            summary: $summary,
+            paper: $paper,
+            inputs: $inputs,
+            outputs: $outputs,
+            results: $results,
+        };
+    };
+    ($name:expr, $summary:expr; $($rest:tt)+) => {
+        card! { @of None, $name, $summary; $($rest)+ }
+    };
+}
+
+/// Measured results on machines: of each the model, the value, the quantity and data, and the command that measures it.
+macro_rules! measured {
+    ($(on $machine:expr; $($model:literal, $value:literal, $what:expr, $command:expr;)+)+) => {
+        &[$($($crate::zoo::Measurement {
+            model: $model,
+            what: $what,
+            value: $value,
+            command: $command,
+            machine: $machine,
+        },)+)+]
     };
 }
 

@@ -3,12 +3,11 @@
 use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::tensor::{Device, FloatDType, Tensor, TensorData};
-use firefly_framework::graph::Input;
 use firefly_ops::fft::stft;
 use firefly_ops::options::{LogUnit, Logarithm, MelBands, MelNorm, MelScale, SpectrumKind, mel_filters};
 use firefly_ops::{ArgumentError, MelOptions, StftOptions, Window, WindowSymmetry, log_mel};
 
-use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant};
+use crate::zoo::{Family, MACHINE, Signature, Variant};
 use crate::{ensure, ensure_table};
 
 /// Range of a standardised spectrum below the greatest value of a recording, in decades of power.
@@ -67,11 +66,7 @@ impl LogMelConfig {
         MelOptions::new(stft, bands).with_kind(self.kind)
     }
 
-    /// Checks every field.
-    ///
-    /// # Errors
-    /// [`ArgumentError`] naming the first field that is out of range.
-    pub fn validate(&self) -> Result<(), ArgumentError> {
+    fn check_fields(&self) -> Result<(), ArgumentError> {
         const NAME: &str = "LogMelConfig";
         ensure(self.n_fft >= 2, NAME, "n_fft", self.n_fft, "at least 2 samples")?;
         ensure(self.hop >= 1, NAME, "hop", self.hop, "at least 1 sample")?;
@@ -194,26 +189,21 @@ pub(crate) const RECORDINGS: &[Signature] =
 impl Family for LogMel {
     configured_by! { LogMelConfig }
 
-    const CARD: FamilyCard = FamilyCard {
-        name: "log_mel",
-        summary: "Logarithm of the power of short frames in mel bands, with fixed or learned filters.",
-        paper: Some(Paper {
-            authors: "Davis and Mermelstein 1980",
-            title: "Comparison of parametric representations for monosyllabic word recognition",
-            url: "https://doi.org/10.1109/TASSP.1980.1163420",
-        }),
-        inputs: RECORDINGS,
-        outputs: &[Signature::new("bands", "[batch, bands, frames]", "log power of each band")],
-        results: &[Measurement {
-            model: "log_mel_learned",
-            what: "accuracy of the 200 recordings of the official test part of the spoken digits, by a linear layer on \
-                   mean and deviation of 40 bands of 8 kHz (with fixed filters: 94.0 %, which is more; by ridge \
-                   regression 89.5 %; the most frequent class: 10 %)",
-            value: "91.5 %",
-            command: "firefly train configs/classification-digits-log-mel.toml --data DATA",
-            machine: MACHINE,
-        }],
-    };
+    card! {
+        "log_mel", "Logarithm of the power of short frames in mel bands, with fixed or learned filters.";
+        paper "Davis and Mermelstein 1980",
+            "Comparison of parametric representations for monosyllabic word recognition",
+            "https://doi.org/10.1109/TASSP.1980.1163420";
+        RECORDINGS => &[Signature::new("bands", "[batch, bands, frames]", "log power of each band")];
+        measured! {
+            on MACHINE;
+            "log_mel_learned", "91.5 %",
+                "accuracy of the 200 recordings of the official test part of the spoken digits, by a linear layer on \
+                 mean and deviation of 40 bands of 8 kHz (with fixed filters: 94.0 %, which is more; by ridge \
+                 regression 89.5 %; the most frequent class: 10 %)",
+                "firefly train configs/classification-digits-log-mel.toml --data DATA";
+        }
+    }
 
     fn variants() -> Vec<Variant<LogMelConfig>> {
         let config = LogMelConfig::new();
@@ -227,9 +217,5 @@ impl Family for LogMel {
         ]
     }
 
-    fn inputs(&self, batch: usize) -> Vec<Input> {
-        vec![Input::new("signal", [batch, self.config.samples])]
-    }
-
-    applied_to! { signal: Tensor<2> => Tensor<3>, "LogMel" }
+    applied_to! { signal [samples]: Tensor<2> => Tensor<3>, "LogMel" }
 }

@@ -7,16 +7,15 @@ use burn::nn::pool::{MaxPool2d, MaxPool2dConfig};
 use burn::nn::{BatchNorm, BatchNormConfig, Linear, LinearConfig, PaddingConfig2d};
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
-use firefly_framework::graph::Input;
 use firefly_ops::ArgumentError;
 
 use crate::ensure;
 use crate::log_mel::{LogMel, LogMelConfig, RECORDINGS, standardised_spectrum};
 use crate::rows::Leading;
-use crate::zoo::{Family, FamilyCard, Measurement, Signature, Variant};
+use crate::zoo::{Family, Signature, Variant};
 
-/// Machine that the results were measured on.
-const ONE_CORE: &str = "one core of an AMD EPYC with AVX-512";
+/// Command of the measurements on bearings.
+const BEARING: &str = "firefly train configs/classification-bearing.toml --data DATA";
 /// Name in errors.
 const NAME: &str = "MelClassifier";
 
@@ -67,11 +66,7 @@ impl MelClassifierConfig {
             .with_samples(self.samples)
     }
 
-    /// Checks every field.
-    ///
-    /// # Errors
-    /// [`ArgumentError`] naming the first field that is out of range.
-    pub fn validate(&self) -> Result<(), ArgumentError> {
+    fn check_fields(&self) -> Result<(), ArgumentError> {
         const NAME: &str = "MelClassifierConfig";
         self.log_mel().validate()?;
         let channels = &self.channels;
@@ -176,49 +171,29 @@ impl MelClassifier {
     }
 }
 
-/// A measurement of `mel_classifier_bearing`.
-const fn bearing(what: &'static str, value: &'static str) -> Measurement {
-    let command = "firefly train configs/classification-bearing.toml --data DATA";
-    Measurement { model: "mel_classifier_bearing", what, value, command, machine: ONE_CORE }
-}
-
 impl Family for MelClassifier {
     configured_by! { MelClassifierConfig }
 
-    const CARD: FamilyCard = FamilyCard {
-        name: "mel_classifier",
-        summary: "Classes of recordings, by convolutions over their log-mel spectra.",
-        paper: None,
-        inputs: RECORDINGS,
-        outputs: &[Signature::new(
-            "scores",
-            "[batch, classes]",
-            "a value per class, in the order of the setting `classes`",
-        )],
-        results: &[
-            Measurement {
-                model: "mel_classifier_digits",
-                what: "accuracy of the 200 recordings of the official test part of the spoken digits, four speakers (linear, \
-                       log-mel bands: 89.5 %)",
-                value: "100.0 %",
-                command: "firefly train configs/classification-digits.toml --data DATA",
-                machine: ONE_CORE,
-            },
-            bearing(
-                "accuracy of 532 frames of the same nine faulty bearings under load 3 without noise, trained under loads 0 to \
-                 2 (linear, log-mel bands: 100.0 %)",
-                "100.0 %",
-            ),
-            bearing(
-                "accuracy of the same frames with white noise at 0 dB SNR (linear, log-mel bands: 22.0 %)",
-                "94.2 %",
-            ),
-            bearing(
-                "accuracy of the same frames with white noise at -4 dB SNR (linear, log-mel bands: 21.6 %)",
-                "90.6 %",
-            ),
-        ],
-    };
+    card! {
+        "mel_classifier", "Classes of recordings, by convolutions over their log-mel spectra.";
+        RECORDINGS
+        => &[Signature::new("scores", "[batch, classes]", "a value per class, in the order of the setting `classes`")];
+        measured! {
+            on "one core of an AMD EPYC with AVX-512";
+            "mel_classifier_digits", "100.0 %",
+                "accuracy of the 200 recordings of the official test part of the spoken digits, four speakers (linear, \
+                 log-mel bands: 89.5 %)",
+                "firefly train configs/classification-digits.toml --data DATA";
+            "mel_classifier_bearing", "100.0 %",
+                "accuracy of 532 frames of the same nine faulty bearings under load 3 without noise, trained under \
+                 loads 0 to 2 (linear, log-mel bands: 100.0 %)",
+                BEARING;
+            "mel_classifier_bearing", "94.2 %",
+                "accuracy of the same frames with white noise at 0 dB SNR (linear, log-mel bands: 22.0 %)", BEARING;
+            "mel_classifier_bearing", "90.6 %",
+                "accuracy of the same frames with white noise at -4 dB SNR (linear, log-mel bands: 21.6 %)", BEARING;
+        }
+    }
 
     fn variants() -> Vec<Variant<MelClassifierConfig>> {
         let config = MelClassifierConfig::new();
@@ -248,9 +223,5 @@ impl Family for MelClassifier {
         ]
     }
 
-    fn inputs(&self, batch: usize) -> Vec<Input> {
-        vec![Input::new("signal", [batch, self.config.samples])]
-    }
-
-    applied_to! { signal: Tensor<2> => Tensor<2>, NAME }
+    applied_to! { signal [samples]: Tensor<2> => Tensor<2>, NAME }
 }

@@ -10,7 +10,7 @@ use firefly_ops::ArgumentError;
 use firefly_ops::options::{LogUnit, MelNorm, MelScale};
 
 use crate::log_mel::{LogMel, LogMelConfig, RECORDINGS, times_columns};
-use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant};
+use crate::zoo::{Family, MACHINE, Signature, Variant};
 use crate::{ensure, ensure_table};
 
 config! {
@@ -30,12 +30,10 @@ config! {
     coefficients: usize = 40;
 }
 
+validated! { MfccConfig }
+
 impl MfccConfig {
-    /// Checks every field.
-    ///
-    /// # Errors
-    /// [`ArgumentError`] naming the first field that is out of range.
-    pub fn validate(&self) -> Result<(), ArgumentError> {
+    fn check_fields(&self) -> Result<(), ArgumentError> {
         self.mel.validate()?;
         ensure_table("MfccConfig", "coefficients", self.coefficients, self.mel.bands)?;
         let expected = format!("from 1 to the number of bands, {}", self.mel.bands);
@@ -106,30 +104,21 @@ impl Mfcc {
 impl Family for Mfcc {
     configured_by! { MfccConfig }
 
-    const CARD: FamilyCard = FamilyCard {
-        name: "mfcc",
-        summary: "Mel-frequency cepstral coefficients: the lowest cosine coefficients of log-mel spectra.",
-        paper: Some(Paper {
-            authors: "Davis and Mermelstein 1980",
-            title: "Comparison of parametric representations for monosyllabic word recognition",
-            url: "https://doi.org/10.1109/TASSP.1980.1163420",
-        }),
-        inputs: RECORDINGS,
-        outputs: &[Signature::new(
-            "coefficients",
-            "[batch, coefficients, frames]",
-            "cepstral coefficients, lowest first",
-        )],
-        results: &[Measurement {
-            model: "mfcc_8khz",
-            what: "accuracy of the 200 recordings of the official test part of the spoken digits, by a linear layer on \
-                   mean and deviation of 20 coefficients (of the 40 log-mel bands: 94.0 %, by ridge regression \
-                   89.5 %; the most frequent class: 10 %)",
-            value: "94.0 %",
-            command: "firefly train configs/classification-digits-mfcc.toml --data DATA",
-            machine: MACHINE,
-        }],
-    };
+    card! {
+        "mfcc", "Mel-frequency cepstral coefficients: the lowest cosine coefficients of log-mel spectra.";
+        paper "Davis and Mermelstein 1980",
+            "Comparison of parametric representations for monosyllabic word recognition",
+            "https://doi.org/10.1109/TASSP.1980.1163420";
+        RECORDINGS
+        => &[Signature::new("coefficients", "[batch, coefficients, frames]", "cepstral coefficients, lowest first")];
+        measured! {
+            on MACHINE;
+            "mfcc_8khz", "94.0 %",
+                "accuracy of the 200 recordings of the official test part of the spoken digits, by a linear layer on \
+                 mean and deviation of 20 coefficients (of the 40 log-mel bands: 94.0 %, by ridge regression 89.5 %; \
+                 the most frequent class: 10 %)", "firefly train configs/classification-digits-mfcc.toml --data DATA";
+        }
+    }
 
     fn variants() -> Vec<Variant<MfccConfig>> {
         let torchaudio = LogMelConfig::new().with_hop(200).with_bands(128).with_unit(LogUnit::Decibel);

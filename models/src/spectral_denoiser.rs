@@ -6,13 +6,12 @@ use burn::nn::conv::{Conv1d, Conv1dConfig};
 use burn::nn::{Linear, LinearConfig, PaddingConfig1d};
 use burn::tensor::activation::{gelu, sigmoid, softmax};
 use burn::tensor::{Device, FloatDType, Tensor};
-use firefly_framework::graph::Input;
 use firefly_ops::fft::{ComplexTensor, istft, stft};
 use firefly_ops::{ArgumentError, StftOptions, Window, WindowSymmetry};
 
 use crate::log_mel::RECORDINGS;
 use crate::rows::Leading;
-use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Signature, Variant};
+use crate::zoo::{Family, MACHINE, Signature, Variant};
 use crate::{ensure, ensure_most};
 
 /// Command of the measurements on the card.
@@ -55,11 +54,7 @@ impl SpectralDenoiserConfig {
         StftOptions::new(self.n_fft).with_hop(self.hop)
     }
 
-    /// Checks every field.
-    ///
-    /// # Errors
-    /// [`ArgumentError`] naming the first field that is out of range.
-    pub fn validate(&self) -> Result<(), ArgumentError> {
+    fn check_fields(&self) -> Result<(), ArgumentError> {
         const NAME: &str = "SpectralDenoiserConfig";
         let Self { n_fft, hop, hidden, layers, samples, .. } = *self;
         let half = n_fft / 2;
@@ -182,30 +177,18 @@ impl SpectralDenoiser {
 impl Family for SpectralDenoiser {
     configured_by! { SpectralDenoiserConfig }
 
-    const CARD: FamilyCard = FamilyCard {
-        name: "spectral_denoiser",
-        summary: "Recordings without noise, by a learned mask on their short-time spectra.",
-        paper: None,
-        inputs: RECORDINGS,
-        outputs: &[Signature::new("denoised", "[batch, samples]", "in the unit of the signal")],
-        results: &[
-            Measurement {
-                model: "spectral_denoiser_speech",
-                what: "SI-SNR of spoken digits in white noise, pink noise and babble at 5 dB SNR, mean of the three, a \
-                       speaker not trained on (spectral subtraction, tuned for each: 12.13 dB)",
-                value: "14.27 dB",
-                command: COMMAND,
-                machine: MACHINE,
-            },
-            Measurement {
-                model: "spectral_denoiser_speech",
-                what: "the same in each of the three noises (spectral subtraction: 13.86, 12.66 and 9.88 dB)",
-                value: "14.48, 16.34 and 12.00 dB",
-                command: COMMAND,
-                machine: MACHINE,
-            },
-        ],
-    };
+    card! {
+        "spectral_denoiser", "Recordings without noise, by a learned mask on their short-time spectra.";
+        RECORDINGS => &[Signature::new("denoised", "[batch, samples]", "in the unit of the signal")];
+        measured! {
+            on MACHINE;
+            "spectral_denoiser_speech", "14.27 dB",
+                "SI-SNR of spoken digits in white noise, pink noise and babble at 5 dB SNR, mean of the three, a \
+                 speaker not trained on (spectral subtraction, tuned for each: 12.13 dB)", COMMAND;
+            "spectral_denoiser_speech", "14.48, 16.34 and 12.00 dB",
+                "the same in each of the three noises (spectral subtraction: 13.86, 12.66 and 9.88 dB)", COMMAND;
+        }
+    }
 
     fn variants() -> Vec<Variant<SpectralDenoiserConfig>> {
         let config = SpectralDenoiserConfig::new();
@@ -222,9 +205,5 @@ impl Family for SpectralDenoiser {
         ]
     }
 
-    fn inputs(&self, batch: usize) -> Vec<Input> {
-        vec![Input::new("signal", [batch, self.config.samples])]
-    }
-
-    applied_to! { signal: Tensor<2> => Tensor<2>, "SpectralDenoiser" }
+    applied_to! { signal [samples]: Tensor<2> => Tensor<2>, "SpectralDenoiser" }
 }

@@ -10,12 +10,11 @@ use burn::tensor::activation::{gelu, softmax};
 use burn::tensor::module::conv2d;
 use burn::tensor::ops::ConvOptions;
 use burn::tensor::{Device, Int, Tensor, TensorData};
-use firefly_framework::graph::Input;
 use firefly_ops::fft::rfft;
 use firefly_ops::{ArgumentError, top_k};
 
 use crate::dropout::dropped;
-use crate::zoo::{Family, FamilyCard, Measurement, Paper, Signature, Variant};
+use crate::zoo::{Family, Signature, Variant};
 use crate::{MAX_DEPTH, ensure, ensure_most, ensure_table};
 
 config! {
@@ -58,11 +57,7 @@ impl TimesNetConfig {
         self.look_back + self.horizon
     }
 
-    /// Checks every field.
-    ///
-    /// # Errors
-    /// [`ArgumentError`] naming the first field that is out of range.
-    pub fn validate(&self) -> Result<(), ArgumentError> {
+    fn check_fields(&self) -> Result<(), ArgumentError> {
         const NAME: &str = "TimesNetConfig";
         ensure_least!(self, NAME, look_back: 2.0, horizon: 1.0, channels: 1.0, features: 1.0, hidden: 1.0)?;
         ensure_least!(self, NAME, blocks: 1.0, kernels: 1.0)?;
@@ -329,26 +324,21 @@ impl TimesNet {
 impl Family for TimesNet {
     configured_by! { TimesNetConfig }
 
-    const CARD: FamilyCard = FamilyCard {
-        name: "timesnet",
-        summary: "Forecast of a series by convolutions over pictures of its strongest periods.",
-        paper: Some(Paper {
-            authors: "Wu et al. 2023",
-            title: "TimesNet: Temporal 2D-variation modeling for general time series analysis",
-            url: "https://arxiv.org/abs/2210.02186",
-        }),
-        inputs: &[Signature::new("series", "[batch, look_back, channels]", "samples of each channel, oldest first")],
-        outputs: &[Signature::new("forecast", "[batch, horizon, channels]", "in the unit of the series")],
-        results: &[Measurement {
-            model: "timesnet",
-            what: "test MSE of ETTh1, 96 rows ahead: 3 kernels, 16 hidden features, dropout 0.5, seeds 1 to 3 (last 24 \
-                   rows: 0.512; ridge regression on 360 rows, which is lower: 0.368)",
-            value: "0.390, 0.403, 0.399",
-            command: "cargo run --release --features cuda -- train configs/forecasting-timesnet.toml --data DATA \
-                      --device cuda",
-            machine: "an NVIDIA H100",
-        }],
-    };
+    card! {
+        "timesnet", "Forecast of a series by convolutions over pictures of its strongest periods.";
+        paper "Wu et al. 2023", "TimesNet: Temporal 2D-variation modeling for general time series analysis",
+            "https://arxiv.org/abs/2210.02186";
+        &[Signature::new("series", "[batch, look_back, channels]", "samples of each channel, oldest first")]
+        => &[Signature::new("forecast", "[batch, horizon, channels]", "in the unit of the series")];
+        measured! {
+            on "an NVIDIA H100";
+            "timesnet", "0.390, 0.403, 0.399",
+                "test MSE of ETTh1, 96 rows ahead: 3 kernels, 16 hidden features, dropout 0.5, seeds 1 to 3 (last 24 \
+                 rows: 0.512; ridge regression on 360 rows, which is lower: 0.368)",
+                "cargo run --release --features cuda -- train configs/forecasting-timesnet.toml --data DATA --device \
+                 cuda";
+        }
+    }
 
     const CAPTURE_UNSUPPORTED: Option<&'static str> = Some("shapes depend on the periods of the series");
 
@@ -362,10 +352,5 @@ impl Family for TimesNet {
         ]
     }
 
-    fn inputs(&self, batch: usize) -> Vec<Input> {
-        let TimesNetConfig { look_back, channels, .. } = *TimesNet::config(self);
-        vec![Input::new("series", [batch, look_back, channels])]
-    }
-
-    applied_to! { series: Tensor<3> => Tensor<3>, "TimesNet" }
+    applied_to! { series [look_back, channels]: Tensor<3> => Tensor<3>, "TimesNet" }
 }

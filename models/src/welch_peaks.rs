@@ -12,7 +12,7 @@ use firefly_ops::{
 };
 
 use crate::ensure;
-use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant, exactly};
+use crate::zoo::{Family, MACHINE, Signature, Variant, exactly};
 
 /// Command of the measurements on the card, which evaluates exact estimates too.
 const COMMAND: &str = "firefly train configs/bearing-256.toml --data DATA";
@@ -79,11 +79,7 @@ impl WelchPeaksConfig {
             .with_band(self.band)
     }
 
-    /// Checks every field.
-    ///
-    /// # Errors
-    /// [`ArgumentError`] naming the first field that is out of range.
-    pub fn validate(&self) -> Result<(), ArgumentError> {
+    fn check_fields(&self) -> Result<(), ArgumentError> {
         const NAME: &str = "WelchPeaksConfig";
         let is_length = (1..=MAX_MODEL_N_FFT).contains(&self.n_fft);
         ensure(is_length, NAME, "n_fft", self.n_fft, format_args!("from 1 to {MAX_MODEL_N_FFT}"))?;
@@ -238,33 +234,17 @@ pub(crate) const FRAMES: &[Signature] = &[Signature::new("signal", "[batch, fram
 impl Family for WelchPeaks {
     configured_by! { WelchPeaksConfig }
 
-    const CARD: FamilyCard = FamilyCard {
-        name: "welch_peaks",
-        summary: "Strongest bins of each frame's Welch power spectrum.",
-        paper: Some(Paper {
-            authors: "Welch 1967",
-            title: "The use of fast Fourier transform for the estimation of power spectra",
-            url: "https://doi.org/10.1109/TAU.1967.1161901",
-        }),
-        inputs: FRAMES,
-        outputs: PEAKS,
-        results: &[
-            Measurement {
-                model: "welch_peaks",
-                what: "share of the 16 strongest bins of eight segments, bearings under load 3",
-                value: "0.829",
-                command: COMMAND,
-                machine: MACHINE,
-            },
-            Measurement {
-                model: "welch_peaks_ultra",
-                what: "the same of one segment",
-                value: "0.741",
-                command: COMMAND,
-                machine: MACHINE,
-            },
-        ],
-    };
+    card! {
+        "welch_peaks", "Strongest bins of each frame's Welch power spectrum.";
+        paper "Welch 1967", "The use of fast Fourier transform for the estimation of power spectra",
+            "https://doi.org/10.1109/TAU.1967.1161901";
+        FRAMES => PEAKS;
+        measured! {
+            on MACHINE;
+            "welch_peaks", "0.829", "share of the 16 strongest bins of eight segments, bearings under load 3", COMMAND;
+            "welch_peaks_ultra", "0.741", "the same of one segment", COMMAND;
+        }
+    }
 
     fn variants() -> Vec<Variant<WelchPeaksConfig>> {
         let config = WelchPeaksConfig::new();

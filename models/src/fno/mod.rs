@@ -12,7 +12,7 @@ use firefly_ops::ArgumentError;
 use serde::{Deserialize, Serialize};
 
 use crate::channel_linear::ChannelLinear;
-use crate::zoo::{Family, FamilyCard, MACHINE, Measurement, Paper, Signature, Variant};
+use crate::zoo::{Family, MACHINE, Measurement, Signature, Variant};
 use crate::{MAX_DEPTH, ensure, ensure_most};
 pub use layer::{DenseLayer, FactorizedLayer, FnoLayer, SpectralWeights};
 pub use units::ChannelUnit;
@@ -74,17 +74,15 @@ config! {
     points: usize = 64;
 }
 
+validated! { FnoConfig }
+
 impl FnoConfig {
     /// Number of dimensions of a field.
     pub fn dims(&self) -> usize {
         self.modes.len()
     }
 
-    /// Checks every field.
-    ///
-    /// # Errors
-    /// [`ArgumentError`] naming the first field that is out of range.
-    pub fn validate(&self) -> Result<(), ArgumentError> {
+    fn check_fields(&self) -> Result<(), ArgumentError> {
         const NAME: &str = "FnoConfig";
         let (dims, share) = (self.dims(), self.padding_share);
         ensure((1..=3).contains(&dims), NAME, "modes", format_args!("for {dims} dimensions"), "for one to three")?;
@@ -276,82 +274,53 @@ fn with_coordinates<const D: usize>(field: Tensor<D>, endpoint: bool) -> Tensor<
     Tensor::cat(std::iter::once(field.clone()).chain(coordinates).collect(), 1)
 }
 
-const PAPER: Option<Paper> = Some(Paper {
-    authors: "Li et al. 2021",
-    title: "Fourier Neural Operator for Parametric Partial Differential Equations",
-    url: "https://arxiv.org/abs/2010.08895",
-});
-
-/// Measured results in one dimension.
-const BURGERS: &[Measurement] = &[
-    Measurement {
-        model: "fno1d",
-        what: "relative L2 on Burgers' equation at 1,024 points, trained at 128 points in 60 epochs",
-        value: "0.0011",
-        command: "firefly train configs/operator-burgers.toml --set training.epochs=60 --set data.validation_share=0.1 \
-                  --set data.generated.points=128",
-        machine: MACHINE,
-    },
-    Measurement {
-        model: "fno1d",
-        what: "relative L2 on Burgers' equation at 1,024, 2,048 and 8,192 points, trained at 1,024 in 20 epochs (ridge \
-               regression at 1,024: 0.067)",
-        value: "0.0036, 0.0036, 0.0036",
-        command: "firefly train configs/operator-burgers.toml --set training.epochs=20",
-        machine: MACHINE,
-    },
-    Measurement {
-        model: "fno1d",
-        what: "relative L2 on Burgers' equation at 1,024, 2,048 and 8,192 points, trained at 1,024 in 200 epochs",
-        value: "0.000353, 0.000353, 0.000354",
-        command: "cargo run --release --features cuda -- train configs/operator-burgers.toml --device cuda",
-        machine: "an NVIDIA H200",
-    },
-];
-
 /// Command of the measurements in two dimensions.
 const COMMAND: &str = "firefly train configs/operator-darcy.toml --data DATA";
 /// Command that trains the shipped weights.
 const LONG_COMMAND: &str = "firefly train configs/operator-darcy-long.toml --data DATA";
+/// Command of the measurements in three dimensions.
+const COMMAND_3D: &str = "firefly train configs/operator-darcy3d.toml";
 
-/// A measurement of `fno2d_darcy` on the small Darcy set.
-const fn darcy(what: &'static str, value: &'static str, command: &'static str) -> Measurement {
-    Measurement { model: "fno2d_darcy", what, value, command, machine: MACHINE }
-}
+/// Measured results in one dimension.
+const BURGERS: &[Measurement] = measured! {
+    on MACHINE;
+    "fno1d", "0.0011",
+        "relative L2 on Burgers' equation at 1,024 points, trained at 128 points in 60 epochs",
+        "firefly train configs/operator-burgers.toml --set training.epochs=60 --set data.validation_share=0.1 \
+         --set data.generated.points=128";
+    "fno1d", "0.0036, 0.0036, 0.0036",
+        "relative L2 on Burgers' equation at 1,024, 2,048 and 8,192 points, trained at 1,024 in 20 epochs (ridge \
+         regression at 1,024: 0.067)",
+        "firefly train configs/operator-burgers.toml --set training.epochs=20";
+    on "an NVIDIA H200";
+    "fno1d", "0.000353, 0.000353, 0.000354",
+        "relative L2 on Burgers' equation at 1,024, 2,048 and 8,192 points, trained at 1,024 in 200 epochs",
+        "cargo run --release --features cuda -- train configs/operator-burgers.toml --device cuda";
+};
 
 /// Measured results in two dimensions.
-const DARCY: &[Measurement] = &[
-    darcy(
-        "relative L2 on Darcy flow at 16 × 16, 15 epochs, seeds 1 to 3 (ridge regression: 0.241)",
-        "0.080, 0.079, 0.077",
-        COMMAND,
-    ),
-    darcy("relative L2 at 32 × 32, trained at 16 × 16, 15 epochs, seeds 1 to 3", "0.099, 0.105, 0.105", COMMAND),
-    darcy(
-        "relative L2 on Darcy flow at 16 × 16 points, the shipped weights, trained for 100 epochs",
-        "0.071",
-        LONG_COMMAND,
-    ),
-    darcy("relative L2 at 32 × 32 points, the shipped weights, trained at 16 × 16", "0.096", LONG_COMMAND),
-];
-
-/// A measurement of `fno3d_darcy` on generated Darcy flow.
-const fn darcy_3d(what: &'static str, value: &'static str) -> Measurement {
-    let command = "firefly train configs/operator-darcy3d.toml";
-    Measurement { model: "fno3d_darcy", what, value, command, machine: MACHINE }
-}
+const DARCY: &[Measurement] = measured! {
+    on MACHINE;
+    "fno2d_darcy", "0.080, 0.079, 0.077",
+        "relative L2 on Darcy flow at 16 × 16, 15 epochs, seeds 1 to 3 (ridge regression: 0.241)", COMMAND;
+    "fno2d_darcy", "0.099, 0.105, 0.105",
+        "relative L2 at 32 × 32, trained at 16 × 16, 15 epochs, seeds 1 to 3", COMMAND;
+    "fno2d_darcy", "0.071",
+        "relative L2 on Darcy flow at 16 × 16 points, the shipped weights, trained for 100 epochs", LONG_COMMAND;
+    "fno2d_darcy", "0.096",
+        "relative L2 at 32 × 32 points, the shipped weights, trained at 16 × 16", LONG_COMMAND;
+};
 
 /// Measured results in three dimensions.
-const DARCY_3D: &[Measurement] = &[
-    darcy_3d(
+const DARCY_3D: &[Measurement] = measured! {
+    on MACHINE;
+    "fno3d_darcy", "0.040",
         "relative L2 on Darcy flow at 16 × 16 × 16 points, 15 epochs (mean of the training outputs: 0.349)",
-        "0.040",
-    ),
-    darcy_3d(
+        COMMAND_3D;
+    "fno3d_darcy", "0.080",
         "relative L2 at 32 × 32 × 32 points, trained at 16 × 16 × 16 (mean of the training outputs: 0.378)",
-        "0.080",
-    ),
-];
+        COMMAND_3D;
+};
 
 /// Registers the operator of a number of dimensions.
 macro_rules! operator {
@@ -359,22 +328,18 @@ macro_rules! operator {
         impl Family for Fno<$rank> {
             configured_by! { FnoConfig }
 
-            const CARD: FamilyCard = FamilyCard {
-                name: $name,
-                summary: concat!("Fourier neural operator: a map between fields in ", $dims, "."),
-                paper: PAPER,
-                inputs: &[Signature::new(
-                    "field",
-                    concat!("[batch, in_channels, ", $points, "]"),
-                    "values on an equally spaced grid",
-                )],
-                outputs: &[Signature::new(
-                    "field",
-                    concat!("[batch, out_channels, ", $points, "]"),
-                    "values at the same points",
-                )],
-                results: $results,
-            };
+            card! {
+                $name, concat!("Fourier neural operator: a map between fields in ", $dims, ".");
+                paper "Li et al. 2021", "Fourier Neural Operator for Parametric Partial Differential Equations",
+                    "https://arxiv.org/abs/2010.08895";
+                &[Signature::new(
+                    "field", concat!("[batch, in_channels, ", $points, "]"), "values on an equally spaced grid",
+                )]
+                => &[Signature::new(
+                    "field", concat!("[batch, out_channels, ", $points, "]"), "values at the same points",
+                )];
+                $results
+            }
 
             fn variants() -> Vec<Variant<FnoConfig>> {
                 $variants
@@ -397,6 +362,12 @@ fn tiny(modes: Vec<usize>) -> FnoConfig {
     FnoConfig::new(modes).with_width(4).with_layers(2).with_projection(6).with_points(8)
 }
 
+/// Factorised layers on 17 points to the end of a domain that is not periodic.
+fn closed(modes: Vec<usize>, width: usize) -> FnoConfig {
+    let config = FnoConfig::new(modes).with_kind(FnoKind::Factorized).with_padding_share(0.25).with_points(17);
+    config.with_width(width).with_lifting(Some(2 * width)).with_projection(2 * width)
+}
+
 operator!(3, "fno1d", "one dimension", "n", BURGERS, {
     let burgers = FnoConfig::new(vec![16]).with_width(64).with_points(1024);
     vec![
@@ -410,13 +381,7 @@ operator!(4, "fno2d", "two dimensions", "n₁, n₂", DARCY, {
     let darcy = FnoConfig::new(vec![24, 12]).with_width(32).with_padding(9).with_points(85);
     let small = FnoConfig::new(vec![8, 4]).with_width(24).with_lifting(Some(48)).with_projection(48).with_points(16);
     let factorized = FnoConfig::new(vec![16, 16]).with_width(64).with_kind(FnoKind::Factorized);
-    let closed = FnoConfig::new(vec![10, 10])
-        .with_width(24)
-        .with_kind(FnoKind::Factorized)
-        .with_lifting(Some(48))
-        .with_projection(48)
-        .with_padding_share(0.25)
-        .with_points(17);
+    let closed = closed(vec![10, 10], 24);
     vec![
         Variant::new("fno2d", "the paper's for Darcy flow: 12 modes per corner of 32 channels, zeros behind", darcy),
         Variant::new("fno2d_small", "4 modes per corner of 24 channels, for grids of 16 points", small),
@@ -440,13 +405,7 @@ operator!(4, "fno2d", "two dimensions", "n₁, n₂", DARCY, {
 operator!(5, "fno3d", "three dimensions", "n₁, n₂, n₃", DARCY_3D, {
     let flow = FnoConfig::new(vec![16, 16, 8]).with_width(20).with_padding(6);
     let factorized = FnoConfig::new(vec![8, 8, 8]).with_kind(FnoKind::Factorized);
-    let closed = FnoConfig::new(vec![8, 8, 8])
-        .with_width(16)
-        .with_kind(FnoKind::Factorized)
-        .with_lifting(Some(32))
-        .with_projection(32)
-        .with_padding_share(0.25)
-        .with_points(17);
+    let closed = closed(vec![8, 8, 8], 16);
     vec![
         Variant::new("fno3d", "the paper's for Navier–Stokes flow: 8 modes per corner of 20 channels", flow),
         Variant::new(

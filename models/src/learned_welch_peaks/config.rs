@@ -113,11 +113,7 @@ impl LearnedWelchPeaksConfig {
             .with_band(self.band)
     }
 
-    /// Checks every field.
-    ///
-    /// # Errors
-    /// [`ArgumentError`] naming the first field that is out of range.
-    pub fn validate(&self) -> Result<(), ArgumentError> {
+    pub(super) fn check_fields(&self) -> Result<(), ArgumentError> {
         const NAME: &str = "LearnedWelchPeaksConfig";
         let options = self.options();
         options.validate(NAME)?;

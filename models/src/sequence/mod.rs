@@ -8,18 +8,17 @@ use burn::config::Config;
 use burn::module::Module;
 use burn::nn::{LayerNorm, LayerNormConfig, Linear, LinearConfig};
 use burn::tensor::{Device, Tensor};
-use firefly_framework::graph::Input;
 use firefly_ops::ArgumentError;
 
 use crate::channel_linear::ChannelLinear;
-use crate::zoo::{Family, FamilyCard, Measurement, Paper, Signature, Variant};
-use crate::{MAX_DEPTH, ensure, ensure_most};
+use crate::zoo::{Family, H200, Signature, Variant};
+use crate::{MAX_DEPTH, ensure};
 use block::over_channels;
 pub use block::{Channels, FeedForward, Mixer, SequenceBlock};
 pub use hyena::{HyenaFilter, HyenaOperator};
 pub use kernels::{DiagonalStateSpace, DirectKernel};
 
-/// Declares a configuration with the fields that all sequence models have, and its checks.
+/// Declares a configuration with the fields that all sequence models have.
 macro_rules! sequence_config {
     ($(#[$doc:meta])* $config:ident; $($field:tt)*) => {
         limited_config! {
@@ -31,21 +30,10 @@ macro_rules! sequence_config {
             /// Channels of the layers.
             width: usize = 64, 1.0;
             /// Number of layers.
-            layers: usize = 4, 1.0;
+            layers: usize = 4, 1.0, MAX_DEPTH;
             /// Samples of the declared inputs.
             length: usize = 1024, 2.0;
             $($field)*
-        }
-
-        impl $config {
-            /// Checks every field.
-            ///
-            /// # Errors
-            /// [`ArgumentError`] naming the first field that is out of range.
-            pub fn validate(&self) -> Result<(), ArgumentError> {
-                self.ensure_limits()?;
-                ensure_most(stringify!($config), "layers", self.layers, MAX_DEPTH)
-            }
         }
     };
 }
@@ -146,9 +134,15 @@ impl SequenceStack {
     }
 }
 
-/// Declares a model: its configuration, its mixer, and the longest signal it takes.
+/// Declares a model and its family: name, configuration, mixer, the longest signal it takes, card and variants.
 macro_rules! sequence_model {
-    ($(#[$doc:meta])* $model:ident, $config:ident, $mixer:expr, $longest:expr) => {
+    (
+        $(#[$doc:meta])* $model:ident, $config:ident, $mixer:expr, $longest:expr;
+        $name:literal, $summary:literal;
+        paper $authors:literal, $title:literal, $url:literal;
+        $results:expr;
+        $variants:expr
+    ) => {
         $(#[$doc])*
         #[derive(Module, Debug)]
         pub struct $model {
@@ -201,6 +195,24 @@ macro_rules! sequence_model {
                 ensure(is_signal, stringify!($model), "signal", format_args!("{dims:?}"), expected)
             }
         }
+
+        impl Family for $model {
+            configured_by! { $config }
+
+            card! {
+                $name, $summary;
+                paper $authors, $title, $url;
+                &[Signature::new("signal", "[batch, in_channels, length]", "samples of each channel, oldest first")]
+                => &[Signature::new("scores", "[batch, outputs]", "a value per class, or a regression")];
+                $results
+            }
+
+            fn variants() -> Vec<Variant<$config>> {
+                $variants
+            }
+
+            applied_to! { signal [in_channels, length]: Tensor<3> => Tensor<2>, $name }
+        }
     };
 }
 
@@ -226,7 +238,25 @@ sequence_model! {
     |config, device| {
         Mixer::Direct(DirectKernel::new(config.width, config.length, config.threshold, device))
     },
-    |_| usize::MAX
+    |_| usize::MAX;
+    "long_conv", "Sequence model of convolutions as long as the signal, learned tap by tap.";
+    paper "Fu et al. 2023", "Simple Hardware-Efficient Long Convolutions for Sequence Modeling",
+        "https://arxiv.org/abs/2302.06646";
+    measured! {
+        on H200;
+        "long_conv", "84.0",
+            "test accuracy of spoken digits from waveforms, official split, in percent, after 25 epochs on steps of \
+             16 samples (linear, log-mel bands: 89.5; most frequent class: 10.0)",
+            "firefly train configs/classification-digits-long-conv.toml --data DATA --device cuda";
+    };
+    {
+        let config = LongConvConfig::new();
+        let tiny = config.clone().with_width(6).with_layers(2).with_length(40).with_outputs(3);
+        vec![
+            Variant::new("long_conv", "4 layers of 64 channels, 1,024 samples", config),
+            Variant::new("long_conv_tiny", "2 layers of 6 channels, 40 samples, for tests", tiny),
+        ]
+    }
 }
 
 sequence_model! {
@@ -249,7 +279,27 @@ sequence_model! {
     /// ```
     S4d, S4dConfig,
     |config, device| Mixer::Diagonal(DiagonalStateSpace::new(config.width, config.states, device)),
-    |_| usize::MAX
+    |_| usize::MAX;
+    "s4d", "Sequence model of convolutions with the responses of diagonal state spaces.";
+    paper "Gu et al. 2022", "On the Parameterization and Initialization of Diagonal State Space Models",
+        "https://arxiv.org/abs/2206.11893";
+    measured! {
+        on H200;
+        "s4d", "96.5",
+            "test accuracy of spoken digits from waveforms, official split, in percent: width 64, 4 layers, 16 pairs \
+             of states on steps of 16 samples (linear, log-mel bands: 89.5; most frequent class: 10.0)",
+            "firefly train configs/classification-digits-s4d.toml --data DATA --device cuda";
+    };
+    {
+        let config = S4dConfig::new();
+        let digits = config.clone().with_length(8_000);
+        let tiny = config.clone().with_width(6).with_layers(2).with_states(4).with_length(40).with_outputs(3);
+        vec![
+            Variant::new("s4d", "4 layers of 64 channels with 32 pairs of states, 1,024 samples", config),
+            Variant::new("s4d_digits", "the same for one second at 8 kHz", digits),
+            Variant::new("s4d_tiny", "2 layers of 6 channels with 4 pairs of states, for tests", tiny),
+        ]
+    }
 }
 
 sequence_model! {
@@ -272,121 +322,17 @@ sequence_model! {
     /// ```
     Hyena, HyenaConfig,
     |config, device| Mixer::Hyena(HyenaOperator::new(config, device)),
-    |config| config.length
-}
-
-/// Machine of the results on the cards.
-const MACHINE: &str = "NVIDIA H200, 2026-11-24; one run, seed 1";
-
-/// Registers a sequence model: its name, summary, paper, results and variants.
-macro_rules! sequence_family {
-    ($model:ident, $config:ident, $name:literal, $summary:literal, $paper:expr, $results:expr, $variants:expr) => {
-        impl Family for $model {
-            configured_by! { $config }
-
-            const CARD: FamilyCard = FamilyCard {
-                name: $name,
-                summary: $summary,
-                paper: Some($paper),
-                inputs: &[Signature::new(
-                    "signal",
-                    "[batch, in_channels, length]",
-                    "samples of each channel, oldest first",
-                )],
-                outputs: &[Signature::new("scores", "[batch, outputs]", "a value per class, or a regression")],
-                results: $results,
-            };
-
-            fn variants() -> Vec<Variant<$config>> {
-                $variants
-            }
-
-            fn inputs(&self, batch: usize) -> Vec<Input> {
-                let $config { in_channels, length, .. } = *$model::config(self);
-                vec![Input::new("signal", [batch, in_channels, length])]
-            }
-
-            applied_to! { signal: Tensor<3> => Tensor<2>, $name }
-        }
+    |config| config.length;
+    "hyena", "Sequence model of long convolutions with implicit filters, between products by projections.";
+    paper "Poli et al. 2023", "Hyena Hierarchy: Towards Larger Convolutional Language Models",
+        "https://arxiv.org/abs/2302.10866";
+    measured! {
+        on H200;
+        "hyena", "80.5",
+            "test accuracy of spoken digits from waveforms, official split, in percent, after 25 epochs: width 64, 3 \
+             layers, on steps of 16 samples (linear, log-mel bands: 89.5; most frequent class: 10.0)",
+            "firefly train configs/classification-digits-hyena.toml --data DATA --device cuda";
     };
-}
-
-sequence_family!(
-    LongConv,
-    LongConvConfig,
-    "long_conv",
-    "Sequence model of convolutions as long as the signal, learned tap by tap.",
-    Paper {
-        authors: "Fu et al. 2023",
-        title: "Simple Hardware-Efficient Long Convolutions for Sequence Modeling",
-        url: "https://arxiv.org/abs/2302.06646",
-    },
-    &[Measurement {
-        model: "long_conv",
-        what: "test accuracy of spoken digits from waveforms, official split, in percent, after 25 epochs on steps of \
-               16 samples (linear, log-mel bands: 89.5; most frequent class: 10.0)",
-        value: "84.0",
-        command: "firefly train configs/classification-digits-long-conv.toml --data DATA --device cuda",
-        machine: MACHINE,
-    }],
-    {
-        let config = LongConvConfig::new();
-        let tiny = config.clone().with_width(6).with_layers(2).with_length(40).with_outputs(3);
-        vec![
-            Variant::new("long_conv", "4 layers of 64 channels, 1,024 samples", config),
-            Variant::new("long_conv_tiny", "2 layers of 6 channels, 40 samples, for tests", tiny),
-        ]
-    }
-);
-
-sequence_family!(
-    S4d,
-    S4dConfig,
-    "s4d",
-    "Sequence model of convolutions with the responses of diagonal state spaces.",
-    Paper {
-        authors: "Gu et al. 2022",
-        title: "On the Parameterization and Initialization of Diagonal State Space Models",
-        url: "https://arxiv.org/abs/2206.11893",
-    },
-    &[Measurement {
-        model: "s4d",
-        what: "test accuracy of spoken digits from waveforms, official split, in percent: width 64, 4 layers, 16 pairs \
-               of states on steps of 16 samples (linear, log-mel bands: 89.5; most frequent class: 10.0)",
-        value: "96.5",
-        command: "firefly train configs/classification-digits-s4d.toml --data DATA --device cuda",
-        machine: MACHINE,
-    }],
-    {
-        let config = S4dConfig::new();
-        let digits = config.clone().with_length(8_000);
-        let tiny = config.clone().with_width(6).with_layers(2).with_states(4).with_length(40).with_outputs(3);
-        vec![
-            Variant::new("s4d", "4 layers of 64 channels with 32 pairs of states, 1,024 samples", config),
-            Variant::new("s4d_digits", "the same for one second at 8 kHz", digits),
-            Variant::new("s4d_tiny", "2 layers of 6 channels with 4 pairs of states, for tests", tiny),
-        ]
-    }
-);
-
-sequence_family!(
-    Hyena,
-    HyenaConfig,
-    "hyena",
-    "Sequence model of long convolutions with implicit filters, between products by projections.",
-    Paper {
-        authors: "Poli et al. 2023",
-        title: "Hyena Hierarchy: Towards Larger Convolutional Language Models",
-        url: "https://arxiv.org/abs/2302.10866",
-    },
-    &[Measurement {
-        model: "hyena",
-        what: "test accuracy of spoken digits from waveforms, official split, in percent, after 25 epochs: width 64, 3 \
-               layers, on steps of 16 samples (linear, log-mel bands: 89.5; most frequent class: 10.0)",
-        value: "80.5",
-        command: "firefly train configs/classification-digits-hyena.toml --data DATA --device cuda",
-        machine: MACHINE,
-    }],
     {
         let config = HyenaConfig::new();
         let digits = config.clone().with_length(8_000);
@@ -398,4 +344,4 @@ sequence_family!(
             Variant::new("hyena_order_3_tiny", "order 3, 2 layers of 6 channels, for tests", tiny.with_order(3)),
         ]
     }
-);
+}

@@ -8,18 +8,17 @@ use burn::module::{Initializer, Module, Param};
 use burn::nn::{LayerNorm, LayerNormConfig, Linear, LinearConfig};
 use burn::tensor::activation::gelu;
 use burn::tensor::{Device, Tensor};
-use firefly_framework::graph::Input;
 use firefly_ops::ArgumentError;
 
-use crate::zoo::{Family, FamilyCard, Measurement, Paper, Signature, Variant};
-use crate::{MAX_DEPTH, ensure, ensure_most};
+use crate::zoo::{Family, H200, Signature, Variant};
+use crate::{MAX_DEPTH, ensure};
 pub use mixers::{AfnoMixer, BlockLinear, GlobalFilter};
 
-/// Declares a configuration with the fields that all image classifiers have, and its checks.
+/// Declares a configuration with the fields that all image classifiers have, and its checks, with further ones.
 macro_rules! vision_config {
-    ($(#[$doc:meta])* $config:ident; $($field:tt)*) => {
+    ($(#[$doc:meta])* $config:ident $(, $check:ident)*; $($field:tt)*) => {
         limited_config! {
-            $(#[$doc])* $config;
+            $(#[$doc])* $config, check_patch $(, $check)*;
             /// Rows and columns of an image.
             image: usize = 224, 1.0;
             /// Channels of an image.
@@ -29,7 +28,7 @@ macro_rules! vision_config {
             /// Values per patch.
             width: usize = 256, 1.0;
             /// Number of blocks.
-            layers: usize = 12, 1.0;
+            layers: usize = 12, 1.0, MAX_DEPTH;
             /// Hidden values of a block's linear layers per value of a patch.
             expansion: usize = 4, 1.0;
             /// Number of classes.
@@ -43,17 +42,9 @@ macro_rules! vision_config {
                 self.image / self.patch
             }
 
-            /// Checks every field.
-            ///
-            /// # Errors
-            /// [`ArgumentError`] naming the first field that is out of range.
-            pub fn validate(&self) -> Result<(), ArgumentError> {
-                const NAME: &str = stringify!($config);
-                self.ensure_limits()?;
-                ensure_most(NAME, "layers", self.layers, MAX_DEPTH)?;
+            fn check_patch(&self) -> Result<(), ArgumentError> {
                 let expected = format!("a divisor of `image`, {}", self.image);
-                ensure(self.image.is_multiple_of(self.patch), NAME, "patch", self.patch, expected)?;
-                self.validate_mixer(NAME)
+                ensure(self.image.is_multiple_of(self.patch), stringify!($config), "patch", self.patch, expected)
             }
         }
     };
@@ -72,12 +63,6 @@ vision_config! {
     GfNetConfig;
 }
 
-impl GfNetConfig {
-    fn validate_mixer(&self, _name: &'static str) -> Result<(), ArgumentError> {
-        Ok(())
-    }
-}
-
 vision_config! {
     /// Configuration of [`Afno`].
     ///
@@ -88,7 +73,7 @@ vision_config! {
     /// assert!(config.validate().is_ok());
     /// assert!(config.with_blocks(7).validate().unwrap_err().to_string().contains("`blocks` is 7"));
     /// ```
-    AfnoConfig;
+    AfnoConfig, check_blocks;
     /// Blocks of the mixer's weight matrices, a divisor of `width`.
     blocks: usize = 8, 1.0;
     /// Distance by which bins are moved towards 0; nearer ones become 0.
@@ -96,9 +81,9 @@ vision_config! {
 }
 
 impl AfnoConfig {
-    fn validate_mixer(&self, name: &'static str) -> Result<(), ArgumentError> {
+    fn check_blocks(&self) -> Result<(), ArgumentError> {
         let expected = format!("a divisor of `width`, {}", self.width);
-        ensure(self.width.is_multiple_of(self.blocks), name, "blocks", self.blocks, expected)
+        ensure(self.width.is_multiple_of(self.blocks), "AfnoConfig", "blocks", self.blocks, expected)
     }
 }
 
@@ -255,9 +240,15 @@ impl VisionStack {
     }
 }
 
-/// Declares a classifier with its configuration and mixer.
+/// Declares a classifier and its family: name, configuration, mixer, card and variants.
 macro_rules! vision_model {
-    ($(#[$doc:meta])* $model:ident, $config:ident, $mixer:expr) => {
+    (
+        $(#[$doc:meta])* $model:ident, $config:ident, $mixer:expr;
+        $name:literal, $summary:literal;
+        paper $authors:literal, $title:literal, $url:literal;
+        $results:expr;
+        $variants:expr
+    ) => {
         $(#[$doc])*
         #[derive(Module, Debug)]
         pub struct $model {
@@ -289,6 +280,24 @@ macro_rules! vision_model {
                 self.stack.try_forward(stringify!($model), images)
             }
         }
+
+        impl Family for $model {
+            configured_by! { $config }
+
+            card! {
+                $name, $summary;
+                paper $authors, $title, $url;
+                &[Signature::new("images", "[batch, in_channels, image, image]", "pixels, in any unit")]
+                => &[Signature::new("scores", "[batch, classes]", "a value per class")];
+                $results
+            }
+
+            fn variants() -> Vec<Variant<$config>> {
+                $variants
+            }
+
+            applied_to! { images [in_channels, image, image]: Tensor<4> => Tensor<2>, $name }
+        }
     };
 }
 
@@ -310,7 +319,29 @@ vision_model! {
     /// assert_eq!(config.init(&device).forward(images).dims(), [3, 5]);
     /// ```
     GfNet, GfNetConfig,
-    |config, device| PatchMixer::Filter(GlobalFilter::new(config.side(), config.width, device))
+    |config, device| PatchMixer::Filter(GlobalFilter::new(config.side(), config.width, device));
+    "gfnet", "Image classifier that mixes patches by learned filters of their spectrum.";
+    paper "Rao et al. 2021", "Global Filter Networks for Image Classification", "https://arxiv.org/abs/2107.00645";
+    measured! {
+        on H200;
+        "gfnet", "99.0",
+            "test accuracy of spoken digits from log-mel spectra, official split, in percent: 4 blocks of 64 values \
+             (linear, log-mel bands: 89.5; most frequent class: 10.0)",
+            "firefly train configs/classification-digits-gfnet.toml --data DATA --device cuda";
+    };
+    {
+        let config = GfNetConfig::new();
+        let extra_small = config.clone().with_width(384);
+        let base = config.clone().with_width(512).with_layers(19);
+        let tiny = config.clone().with_image(12).with_patch(3).with_width(6).with_layers(2).with_classes(3);
+        vec![
+            Variant::new("gfnet", "GFNet-Ti: 12 blocks of 256 values", config),
+            Variant::new("gfnet_xs", "GFNet-XS: 12 blocks of 384 values", extra_small.clone()),
+            Variant::new("gfnet_s", "GFNet-S: 19 blocks of 384 values", extra_small.with_layers(19)),
+            Variant::new("gfnet_b", "GFNet-B: 19 blocks of 512 values", base),
+            Variant::new("gfnet_tiny", "2 blocks of 6 values, for tests", tiny),
+        ]
+    }
 }
 
 vision_model! {
@@ -332,92 +363,17 @@ vision_model! {
     /// assert_eq!(config.init(&device).forward(images).dims(), [3, 1000]);
     /// ```
     Afno, AfnoConfig,
-    |config, device| PatchMixer::Operator(AfnoMixer::new(config.width, config.blocks, config.threshold, device))
-}
-
-/// Machine of the results on the cards.
-const MACHINE: &str = "NVIDIA H200, 2026-11-24; one run, seed 1";
-
-/// Registers a classifier: its name, summary, paper, results and variants.
-macro_rules! vision_family {
-    ($model:ident, $config:ident, $name:literal, $summary:literal, $paper:expr, $results:expr, $variants:expr) => {
-        impl Family for $model {
-            configured_by! { $config }
-
-            const CARD: FamilyCard = FamilyCard {
-                name: $name,
-                summary: $summary,
-                paper: Some($paper),
-                inputs: &[Signature::new("images", "[batch, in_channels, image, image]", "pixels, in any unit")],
-                outputs: &[Signature::new("scores", "[batch, classes]", "a value per class")],
-                results: $results,
-            };
-
-            fn variants() -> Vec<Variant<$config>> {
-                $variants
-            }
-
-            fn inputs(&self, batch: usize) -> Vec<Input> {
-                let $config { in_channels, image, .. } = *$model::config(self);
-                vec![Input::new("images", [batch, in_channels, image, image])]
-            }
-
-            applied_to! { images: Tensor<4> => Tensor<2>, $name }
-        }
+    |config, device| PatchMixer::Operator(AfnoMixer::new(config.width, config.blocks, config.threshold, device));
+    "afno", "Image classifier that mixes patches by linear layers over the channels of each bin.";
+    paper "Guibas et al. 2022", "Adaptive Fourier Neural Operators: Efficient Token Mixers for Transformers",
+        "https://arxiv.org/abs/2111.13587";
+    measured! {
+        on H200;
+        "afno", "87.5",
+            "test accuracy of spoken digits from log-mel spectra, official split, in percent: 4 blocks of 64 values, \
+             4 blocks of channels (linear, log-mel bands: 89.5; most frequent class: 10.0)",
+            "firefly train configs/classification-digits-afno.toml --data DATA --device cuda";
     };
-}
-
-vision_family!(
-    GfNet,
-    GfNetConfig,
-    "gfnet",
-    "Image classifier that mixes patches by learned filters of their spectrum.",
-    Paper {
-        authors: "Rao et al. 2021",
-        title: "Global Filter Networks for Image Classification",
-        url: "https://arxiv.org/abs/2107.00645",
-    },
-    &[Measurement {
-        model: "gfnet",
-        what: "test accuracy of spoken digits from log-mel spectra, official split, in percent: 4 blocks of 64 values \
-               (linear, log-mel bands: 89.5; most frequent class: 10.0)",
-        value: "99.0",
-        command: "firefly train configs/classification-digits-gfnet.toml --data DATA --device cuda",
-        machine: MACHINE,
-    }],
-    {
-        let config = GfNetConfig::new();
-        let extra_small = config.clone().with_width(384);
-        let base = config.clone().with_width(512).with_layers(19);
-        let tiny = config.clone().with_image(12).with_patch(3).with_width(6).with_layers(2).with_classes(3);
-        vec![
-            Variant::new("gfnet", "GFNet-Ti: 12 blocks of 256 values", config),
-            Variant::new("gfnet_xs", "GFNet-XS: 12 blocks of 384 values", extra_small.clone()),
-            Variant::new("gfnet_s", "GFNet-S: 19 blocks of 384 values", extra_small.with_layers(19)),
-            Variant::new("gfnet_b", "GFNet-B: 19 blocks of 512 values", base),
-            Variant::new("gfnet_tiny", "2 blocks of 6 values, for tests", tiny),
-        ]
-    }
-);
-
-vision_family!(
-    Afno,
-    AfnoConfig,
-    "afno",
-    "Image classifier that mixes patches by linear layers over the channels of each bin.",
-    Paper {
-        authors: "Guibas et al. 2022",
-        title: "Adaptive Fourier Neural Operators: Efficient Token Mixers for Transformers",
-        url: "https://arxiv.org/abs/2111.13587",
-    },
-    &[Measurement {
-        model: "afno",
-        what: "test accuracy of spoken digits from log-mel spectra, official split, in percent: 4 blocks of 64 values, \
-               4 blocks of channels (linear, log-mel bands: 89.5; most frequent class: 10.0)",
-        value: "87.5",
-        command: "firefly train configs/classification-digits-afno.toml --data DATA --device cuda",
-        machine: MACHINE,
-    }],
     {
         let config = AfnoConfig::new();
         let tiny =
@@ -427,4 +383,4 @@ vision_family!(
             Variant::new("afno_tiny", "2 blocks of 6 values, for tests", tiny),
         ]
     }
-);
+}

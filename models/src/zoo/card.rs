@@ -34,6 +34,8 @@ impl Signature {
 
 /// Machine that the results of cards in this version were measured on.
 pub(crate) const MACHINE: &str = "two cores of an AMD EPYC with AVX-512";
+/// Machine that models of sequences and images were trained on.
+pub(crate) const H200: &str = "NVIDIA H200, 2026-11-24; one run, seed 1";
 
 /// Measured result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

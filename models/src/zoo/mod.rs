@@ -29,8 +29,8 @@ mod store;
 
 use burn::tensor::Device;
 
-pub(crate) use card::MACHINE;
 pub use card::{Card, FamilyCard, Measurement, Paper, Signature};
+pub(crate) use card::{H200, MACHINE};
 pub use error::ZooError;
 pub use families::ZooModel;
 pub use family::{Family, Variant, exactly};
