@@ -22,7 +22,7 @@ pub use sections::{HeldValues, Length, ModelChoice, NoKeys, Section, Sections, T
 pub use task_name::TaskName;
 pub(crate) use validate::{MAX_FRAMES, ensure, in_section};
 
-pub(crate) use sections::section;
+pub(crate) use sections::{choice, section};
 
 /// A training run of a task, as its TOML file states it. Every key has a default.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

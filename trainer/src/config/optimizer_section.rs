@@ -2,48 +2,29 @@
 
 use std::fmt::Display;
 
-use serde::{Deserialize, Serialize};
-
-use super::ConfigError;
-use super::section;
 use super::validate::ensure;
+use super::{ConfigError, choice, section};
 
-/// Optimizer of the weights.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Optimizer {
-    /// Adam (Kingma and Ba, 2015).
-    #[default]
-    Adam,
-    /// Adam with decoupled weight decay (Loshchilov and Hutter, 2019).
-    AdamW,
-    /// Stochastic gradient descent, with momentum.
-    Sgd,
+choice! {
+    /// Optimizer of the weights.
+    pub enum Optimizer {
+        /// Adam (Kingma and Ba, 2015).
+        Adam = "adam",
+        /// Adam with decoupled weight decay (Loshchilov and Hutter, 2019).
+        AdamW = "adamw",
+        /// Stochastic gradient descent, with momentum.
+        Sgd = "sgd",
+    }
 }
 
-impl Optimizer {
-    /// Every optimizer.
-    pub const ALL: [Self; 3] = [Self::Adam, Self::AdamW, Self::Sgd];
-}
-
-/// Learning rate over the steps that follow the warm-up.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RateSchedule {
-    /// The same throughout.
-    Constant,
-    /// Half a cosine down to zero.
-    #[default]
-    Cosine,
-    /// Multiplied by a factor each time a number of steps is done.
-    Step,
-    /// A straight line down to zero.
-    Linear,
-}
-
-impl RateSchedule {
-    /// Every schedule.
-    pub const ALL: [Self; 4] = [Self::Constant, Self::Cosine, Self::Step, Self::Linear];
+choice! {
+    /// Learning rate over the steps that follow the warm-up.
+    pub enum RateSchedule {
+        Constant = "constant",
+        Cosine = "cosine",
+        Step = "step",
+        Linear = "linear",
+    }
 }
 
 section! {

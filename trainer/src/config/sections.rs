@@ -40,6 +40,36 @@ macro_rules! section {
 }
 pub(crate) use section;
 
+/// A choice among names in a configuration; the guide says what each stands for where its documentation does not.
+macro_rules! choice {
+    (
+        $(#[$of_choice:meta])*
+        pub enum $choice:ident {
+            $($(#[$of_value:meta])* $value:ident = $name:literal,)+
+        }
+    ) => {
+        $(#[$of_choice])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ::serde::Serialize, ::serde::Deserialize)]
+        #[allow(missing_docs, reason = "docs/guide/configuration.md describes the values")]
+        pub enum $choice {
+            $($(#[$of_value])* #[serde(rename = $name)] $value,)+
+        }
+
+        impl $choice {
+            /// Every value.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$value),+];
+
+            /// The name, as in a configuration.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$value => $name,)+
+                }
+            }
+        }
+    };
+}
+pub(crate) use choice;
+
 /// Section without keys.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -4,44 +4,24 @@ use std::fmt;
 use std::str::FromStr;
 
 use firefly_app::suggest;
-use serde::{Deserialize, Serialize};
 
-/// Name of a task.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TaskName {
-    /// Strongest lines of Welch power spectra, with fewer butterflies.
-    #[default]
-    Peaks,
-    /// A linear transform from its matrix or from examples.
-    Transform,
-    /// The next rows of a series.
-    Forecasting,
-    /// The class of a recording.
-    Classification,
-    /// A recording without its noise.
-    Denoising,
-    /// A map between fields.
-    Operator,
+use super::choice;
+
+choice! {
+    /// Name of a task.
+    #[derive(Default)]
+    pub enum TaskName {
+        #[default]
+        Peaks = "peaks",
+        Transform = "transform",
+        Forecasting = "forecasting",
+        Classification = "classification",
+        Denoising = "denoising",
+        Operator = "operator",
+    }
 }
 
 impl TaskName {
-    /// Every task.
-    pub const ALL: [Self; 6] =
-        [Self::Peaks, Self::Transform, Self::Forecasting, Self::Classification, Self::Denoising, Self::Operator];
-
-    /// The name, as in a configuration.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Peaks => "peaks",
-            Self::Transform => "transform",
-            Self::Forecasting => "forecasting",
-            Self::Classification => "classification",
-            Self::Denoising => "denoising",
-            Self::Operator => "operator",
-        }
-    }
-
     /// Description of what is trained, in a line.
     pub const fn summary(self) -> &'static str {
         match self {

@@ -1,39 +1,27 @@
 //! Noise to be added to signals: white, pink, babble of other signals, and recordings of noise.
 
 use firefly_recordings::Samples;
-use serde::{Deserialize, Serialize};
 
 use super::corpus::Corpus;
 use super::draw::{Draw, Part, Purpose};
 use super::synthetic::ColouredNoise;
 use super::{Fingerprint, mean_square};
+use crate::config::choice;
 
 /// Shares of a recording of noise after which its validation and its test part begin.
 const PARTS: [f64; 2] = [0.7, 0.85];
 
-/// Kind of noise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum NoiseKind {
-    /// Constant power density.
-    White,
-    /// Power density proportional to 1/frequency.
-    Pink,
-    /// Sum of several voices: signals of the same part, one after the other.
-    Babble,
-    /// Excerpts of recordings of noise.
-    Recorded,
-}
-
-impl NoiseKind {
-    /// The name, as in a configuration.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::White => "white",
-            Self::Pink => "pink",
-            Self::Babble => "babble",
-            Self::Recorded => "recorded",
-        }
+choice! {
+    /// Kind of noise.
+    pub enum NoiseKind {
+        /// Constant power density.
+        White = "white",
+        /// Power density proportional to 1/frequency.
+        Pink = "pink",
+        /// Sum of several voices: signals of the same part, one after the other.
+        Babble = "babble",
+        /// Excerpts of recordings of noise.
+        Recorded = "recorded",
     }
 }
 

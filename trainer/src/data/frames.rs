@@ -4,12 +4,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use firefly_recordings::{Recording, Samples};
-use serde::{Deserialize, Serialize};
 
 use super::corpus::Corpus;
 use super::draw::{Draw, Part, Purpose};
 use super::error::{DataError, check_frame};
-use crate::config::section;
+use crate::config::{choice, section};
 
 /// Frames to evaluate on, in order. The samples are shared with the recordings they are frames of.
 #[derive(Debug, Clone)]
@@ -107,15 +106,12 @@ pub fn frames_without_overlap(corpus: &Corpus, frame: usize) -> Result<Frames, D
     Ok(frames)
 }
 
-/// Choice of the file that a training frame is drawn from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FileChoice {
-    /// In proportion to its number of frames: every frame of the corpus is equally likely.
-    #[default]
-    ByLength,
-    /// Every file equally likely, and every channel of a file.
-    ByFile,
+choice! {
+    /// Choice of the file that a training frame is drawn from.
+    pub enum FileChoice {
+        ByLength = "by_length",
+        ByFile = "by_file",
+    }
 }
 
 section! {

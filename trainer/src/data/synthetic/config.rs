@@ -3,50 +3,32 @@
 use std::fmt::{self, Debug, Display};
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::config::section;
+use crate::config::{choice, section};
 use crate::data::error::DataError;
 
-/// Family of synthetic signals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SignalFamily {
-    /// Sinusoids of unrelated frequencies and levels, in white noise.
-    Tones,
-    /// A fundamental and its harmonics, with levels that fall per octave, in white noise.
-    Harmonics,
-    /// A carrier with sinusoidal amplitude modulation, in white noise.
-    Am,
-    /// A carrier with sinusoidal frequency modulation, in white noise.
-    Fm,
-    /// A linear chirp, in white noise.
-    Chirps,
-    /// Gaussian noise with a power density proportional to frequency^-exponent.
-    Noise,
-}
-
-impl SignalFamily {
-    /// All families.
-    pub const ALL: [Self; 6] = [Self::Tones, Self::Harmonics, Self::Am, Self::Fm, Self::Chirps, Self::Noise];
-
-    /// Its name in configurations.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tones => "tones",
-            Self::Harmonics => "harmonics",
-            Self::Am => "am",
-            Self::Fm => "fm",
-            Self::Chirps => "chirps",
-            Self::Noise => "noise",
-        }
+choice! {
+    /// Family of synthetic signals.
+    pub enum SignalFamily {
+        /// Sinusoids of unrelated frequencies and levels, in white noise.
+        Tones = "tones",
+        /// A fundamental and its harmonics, with levels that fall per octave, in white noise.
+        Harmonics = "harmonics",
+        /// A carrier with sinusoidal amplitude modulation, in white noise.
+        Am = "am",
+        /// A carrier with sinusoidal frequency modulation, in white noise.
+        Fm = "fm",
+        /// A linear chirp, in white noise.
+        Chirps = "chirps",
+        /// Gaussian noise with a power density proportional to frequency^-exponent.
+        Noise = "noise",
     }
 }
 
 impl Display for SignalFamily {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+        f.pad(self.as_str())
     }
 }
 
@@ -59,7 +41,7 @@ impl FromStr for SignalFamily {
     type Err = UnknownSignalFamily;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|family| family.name() == name).ok_or_else(|| UnknownSignalFamily(name.to_owned()))
+        Self::ALL.into_iter().find(|family| family.as_str() == name).ok_or_else(|| UnknownSignalFamily(name.to_owned()))
     }
 }
 
@@ -88,7 +70,7 @@ impl SyntheticConfig {
         if SignalFamily::ALL.iter().all(|family| self.families.contains(family)) {
             return "synthetic".into();
         }
-        self.families.iter().map(|family| family.name()).collect::<Vec<_>>().join(", ")
+        self.families.iter().map(|family| family.as_str()).collect::<Vec<_>>().join(", ")
     }
 
     /// Checks every setting by itself, and together those that a listed family uses together.

@@ -1,12 +1,10 @@
 //! Sections of a configuration that are the task's own.
 
-use serde::{Deserialize, Serialize};
-
 use super::model::{InputForm, image_spectrum};
 use super::{Classification, ClassificationConfig};
 use crate::config::{
-    ConfigError, DataRoot, HeldValues, MAX_FRAMES, Sections, TrainingSection, ensure, in_section, locate_recordings,
-    section,
+    ConfigError, DataRoot, HeldValues, MAX_FRAMES, Sections, TrainingSection, choice, ensure, in_section,
+    locate_recordings, section,
 };
 use crate::data::{RecordingsConfig, SyntheticConfig};
 use crate::tasks::TaskName;
@@ -15,15 +13,12 @@ use crate::tasks::zoo_model::{ZooSection, ZooTask};
 /// Largest number of samples of an example.
 const MAX_SAMPLES: usize = 1 << 22;
 
-/// Part of a file's name that is its label.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LabelPart {
-    /// Text before the first separator.
-    #[default]
-    BeforeFirst,
-    /// Text before the last separator.
-    BeforeLast,
+choice! {
+    /// Part of a file's name that is its label.
+    pub enum LabelPart {
+        BeforeFirst = "before_first",
+        BeforeLast = "before_last",
+    }
 }
 
 section! {

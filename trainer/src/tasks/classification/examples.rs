@@ -110,7 +110,7 @@ fn generated(config: &ClassificationConfig) -> Result<ExampleSets, TaskError> {
         Ok(Examples::new(Excerpts::of_signals(samples, signals), classes, data))
     };
     Ok(ExampleSets {
-        classes: families.iter().map(|family| family.name().to_string()).collect(),
+        classes: families.iter().map(|family| family.as_str().to_string()).collect(),
         train: set(Part::Train, data.synthetic_examples)?.for_training(config),
         validation: set(Part::Validation, quarter)?,
         test: set(Part::Test, quarter)?,

@@ -87,7 +87,7 @@ impl Comparison<'_> {
                 if estimates.iter().any(|(.., ratios)| ratios.examples == 0) {
                     return Err(TaskError::NoFrames(name.into()));
                 }
-                let data_set = format!("{name}, {} noise", kind.name());
+                let data_set = format!("{name}, {} noise", kind.as_str());
                 rows.extend(estimates.iter().map(|estimate| row(&data_set, *snr_db, &estimates[0].2, estimate)));
                 match of_all.get_mut(place) {
                     None => of_all.push(estimates),

@@ -161,7 +161,7 @@ impl Examples {
         let noise = recorded.map_or(noise.clone(), |corpus| noise.with_recorded(corpus));
         match data.noises.iter().find(|kind| !noise.has(**kind)) {
             None => Ok(Self { excerpts, noise }),
-            Some(kind) => Err(TaskError::NoNoise(kind.name())),
+            Some(kind) => Err(TaskError::NoNoise(kind.as_str())),
         }
     }
 

@@ -30,7 +30,7 @@ pub(super) fn parts(
 ) -> Result<ReportParts, TaskError> {
     let OpenRun { config, data } = *run;
     let [least, greatest] = config.data.snr_db;
-    let noises: Vec<&str> = config.data.noises.iter().map(|kind| kind.name()).collect();
+    let noises: Vec<&str> = config.data.noises.iter().map(|kind| kind.as_str()).collect();
     let facts = [
         ("model", config.model.name.clone()),
         ("settings", model.settings().to_string()),
@@ -77,7 +77,7 @@ fn spectrograms(config: &DenoisingConfig, data: &DenoisingData, model: &ZooModel
     let condition = Condition { kind: *kind, snr_db };
     let NoisyBatch { clean, noisy } = data.sets.test.mixed(&[0], |_| condition, &data.device);
     let denoised = denoised(model, noisy.clone())?;
-    let with_noise = format!("{} noise at {snr_db} dB", kind.name());
+    let with_noise = format!("{} noise at {snr_db} dB", kind.as_str());
     let signals = [("clean".to_string(), clean.clone()), (with_noise, noisy), ("denoised".to_string(), denoised)];
     let full_scale = Bands::of(clean, config)?.power.into_iter().flatten().fold(0.0, f32::max);
     let figure = |(name, signal): (String, Tensor<2>)| Ok(Bands::of(signal, config)?.figure(&name, full_scale));

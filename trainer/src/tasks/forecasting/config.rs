@@ -2,11 +2,9 @@
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
-
 use super::{Forecasting, ForecastingConfig};
 use crate::config::{
-    ConfigError, DataRoot, HeldValues, MAX_FRAMES, Sections, TrainingSection, ensure, locate, section,
+    ConfigError, DataRoot, HeldValues, MAX_FRAMES, Sections, TrainingSection, choice, ensure, locate, section,
 };
 use crate::tasks::TaskName;
 use crate::tasks::zoo_model::{ZooSection, ZooTask};
@@ -27,15 +25,12 @@ section! {
     }
 }
 
-/// Error of a forecast.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ForecastError {
-    /// Mean squared error.
-    #[default]
-    Mse,
-    /// Mean absolute error.
-    Mae,
+choice! {
+    /// Error of a forecast.
+    pub enum ForecastError {
+        Mse = "mse",
+        Mae = "mae",
+    }
 }
 
 section! {

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{OperatorConfig, OperatorTask};
 use crate::config::{
-    ConfigError, DataRoot, HeldValues, MAX_FRAMES, ModelChoice, NoKeys, Sections, TrainingSection, ensure, locate,
-    locate_own, section,
+    ConfigError, DataRoot, HeldValues, MAX_FRAMES, ModelChoice, NoKeys, Sections, TrainingSection, choice, ensure,
+    locate, locate_own, section,
 };
 use crate::tasks::TaskName;
 use crate::tasks::zoo_model::{ZooSection, ZooTask};
@@ -53,29 +53,16 @@ impl FieldFiles {
     }
 }
 
-/// Equation whose samples are generated.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Equation {
-    /// Burgers' equation on a periodic interval: from the initial field to that at a time.
-    #[default]
-    Burgers,
-    /// Darcy flow on the unit square: from the permeability to the pressure.
-    Darcy,
-    /// Darcy flow on the unit cube.
-    Darcy3d,
+choice! {
+    /// Equation whose samples are generated.
+    pub enum Equation {
+        Burgers = "burgers",
+        Darcy = "darcy",
+        Darcy3d = "darcy3d",
+    }
 }
 
 impl Equation {
-    /// The name, as in a configuration.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Burgers => "burgers",
-            Self::Darcy => "darcy",
-            Self::Darcy3d => "darcy3d",
-        }
-    }
-
     /// The name in a sentence.
     pub const fn title(self) -> &'static str {
         match self {
@@ -112,28 +99,23 @@ section! {
     }
 }
 
-/// Boundary of a domain whose points are k/n along each dimension, so that none is at 1.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Boundary {
-    /// Periodic, or not known: fields are taken as they are.
-    #[default]
-    Open,
-    /// Outputs vanish on it. Fields are closed by points at 1, where inputs are those of the nearest point and outputs
-    /// are 0; models see and learn these points, errors leave them out.
-    Zero,
+choice! {
+    /// Boundary of a domain whose points are k/n along each dimension, so that none is at 1.
+    pub enum Boundary {
+        Open = "open",
+        /// Outputs vanish on it. Fields are closed by points at 1, where inputs are those of the nearest point and
+        /// outputs are 0; models see and learn these points, errors leave them out.
+        Zero = "zero",
+    }
 }
 
-/// Symmetry of a problem.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Symmetries {
-    /// No symmetry is used.
-    #[default]
-    None,
-    /// Symmetries of the square or the cube: reflections and exchanges of dimensions, for inputs and outputs that are
-    /// scalars.
-    Square,
+choice! {
+    /// Symmetry of a problem.
+    pub enum Symmetries {
+        None = "none",
+        /// Reflections and exchanges of dimensions, for inputs and outputs that are scalars.
+        Square = "square",
+    }
 }
 
 section! {

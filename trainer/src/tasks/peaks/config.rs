@@ -5,11 +5,11 @@ use firefly_models::{
     ArgumentError, Band, Detrend, LearnedWelchPeaksConfig, Scaling, WelchPeaksConfig, Window, WindowSymmetry,
 };
 use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 
 use super::{PeaksConfig, PeaksTask, times};
 use crate::config::{
-    self, ConfigError, DataRoot, HeldValues, MAX_FRAMES, ModelChoice, Sections, Training, ensure, in_section,
+    self, ConfigError, DataRoot, HeldValues, MAX_FRAMES, ModelChoice, Sections, Training, choice, ensure, in_section,
     locate_frames, section,
 };
 use crate::data::DataConfig;
@@ -116,20 +116,15 @@ impl ModelSection {
     }
 }
 
-/// A group of the model's parameters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Parameters {
-    /// The taper.
-    Taper,
-    /// The twiddles.
-    Twiddles,
-    /// The gates of the butterflies.
-    Gates,
-    /// The gates of the segments.
-    Segments,
-    /// The per-bin gain.
-    Gain,
+choice! {
+    /// A group of the model's parameters.
+    pub enum Parameters {
+        Taper = "taper",
+        Twiddles = "twiddles",
+        Gates = "gates",
+        Segments = "segments",
+        Gain = "gain",
+    }
 }
 
 section! {

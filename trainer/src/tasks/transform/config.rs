@@ -1,10 +1,8 @@
 //! Sections of a configuration that are the task's own.
 
-use serde::{Deserialize, Serialize};
-
 use super::matrix::Transform;
 use super::{TransformConfig, TransformTask};
-use crate::config::{self as common, ConfigError, HeldValues, NoKeys, Sections, Training, ensure, section};
+use crate::config::{self as common, ConfigError, HeldValues, NoKeys, Sections, Training, choice, ensure, section};
 use crate::tasks::TaskName;
 use crate::tasks::zoo_model::{ZooSection, ZooTask};
 
@@ -13,26 +11,20 @@ const SIZES: [usize; 2] = [4, 4096];
 /// Largest number of random starts.
 const MAX_STARTS: usize = 1024;
 
-/// Data that the model learns from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LearningData {
-    /// Every element of the matrix, at each step.
-    #[default]
-    Matrix,
-    /// Random rows and their transforms, a new batch at each step.
-    Examples,
+choice! {
+    /// Data that the model learns from.
+    pub enum LearningData {
+        Matrix = "matrix",
+        Examples = "examples",
+    }
 }
 
-/// Part of the model's output that is the transform of real rows.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OutputPart {
-    /// The whole output; the imaginary part of a real transform is 0.
-    #[default]
-    Complex,
-    /// The real part; the imaginary part counts for nothing.
-    Real,
+choice! {
+    /// Part of the model's output that is the transform of real rows.
+    pub enum OutputPart {
+        Complex = "complex",
+        Real = "real",
+    }
 }
 
 section! {

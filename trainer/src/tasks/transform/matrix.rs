@@ -2,29 +2,27 @@
 
 use std::f64::consts::{PI, TAU};
 
-use serde::{Deserialize, Serialize};
-
+use crate::config::choice;
 use crate::data::normal;
 
-/// A linear transform of rows of n values.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Transform {
-    /// Discrete Fourier transform: exp(−2πi·jk/n).
-    #[default]
-    Dft,
-    /// Cosine transform of type II: cos(π(j + ½)k/n), orthonormal.
-    Dct,
-    /// Sine transform of type II: sin(π(j + ½)(k + 1)/n), orthonormal.
-    Dst,
-    /// Walsh–Hadamard transform in natural order: (−1) to the number of bits that j and k share.
-    Hadamard,
-    /// Discrete Hartley transform: cos(2πjk/n) + sin(2πjk/n).
-    Hartley,
-    /// Circular convolution with a random filter of norm 1.
-    Convolution,
-    /// Legendre transform: polynomials of degree k at the midpoints of n intervals of [−1, 1], times √(2k + 1).
-    Legendre,
+choice! {
+    /// A linear transform of rows of n values.
+    pub enum Transform {
+        /// Discrete Fourier transform: exp(−2πi·jk/n).
+        Dft = "dft",
+        /// Cosine transform of type II: cos(π(j + ½)k/n), orthonormal.
+        Dct = "dct",
+        /// Sine transform of type II: sin(π(j + ½)(k + 1)/n), orthonormal.
+        Dst = "dst",
+        /// Walsh–Hadamard transform in natural order: (−1) to the number of bits that j and k share.
+        Hadamard = "hadamard",
+        /// Discrete Hartley transform: cos(2πjk/n) + sin(2πjk/n).
+        Hartley = "hartley",
+        /// Circular convolution with a random filter of norm 1.
+        Convolution = "convolution",
+        /// Legendre transform: polynomials of degree k at the midpoints of n intervals of [−1, 1], times √(2k + 1).
+        Legendre = "legendre",
+    }
 }
 
 /// A complex matrix `[n, n]`, row-major: row k holds the weights of output k.
