@@ -20,7 +20,7 @@ pub use resolved::Resolved;
 pub(crate) use resolved::difference;
 pub use sections::{HeldValues, Length, ModelChoice, NoKeys, Section, Sections, Training, TrainingSection};
 pub use task_name::TaskName;
-pub(crate) use validate::{MAX_FRAMES, ensure, in_section};
+pub(crate) use validate::{MAX_FRAMES, RATIOS_DB, ensure, ensure_within, in_section};
 
 pub(crate) use sections::{choice, section};
 

@@ -1,5 +1,6 @@
 //! Checks of the values that configurations of every task have.
 
+use std::fmt::Display;
 use std::path::Path;
 
 use firefly_app::device::{DeviceChoice, DeviceName};
@@ -103,17 +104,27 @@ pub(crate) fn in_section(section: &str, error: DataError) -> ConfigError {
 }
 
 /// Checks that a condition on the value of a key holds.
-pub(crate) fn ensure(
-    holds: bool,
-    key: &str,
-    got: impl std::fmt::Display,
-    expected: &'static str,
-) -> Result<(), ConfigError> {
+pub(crate) fn ensure(holds: bool, key: &str, got: impl Display, expected: impl Display) -> Result<(), ConfigError> {
     if holds {
         Ok(())
     } else {
-        Err(ConfigError::Value { key: key.into(), got: got.to_string(), expected: expected.into() })
+        Err(ConfigError::Value { key: key.into(), got: got.to_string(), expected: expected.to_string() })
     }
+}
+
+/// Ratios that noise can have to a signal, in decibels.
+pub(crate) const RATIOS_DB: [f64; 2] = [-60.0, 200.0];
+
+/// Checks that a condition on a list of numbers holds, and that each of them is in a range.
+pub(crate) fn ensure_within(
+    holds: bool,
+    key: &str,
+    numbers: &[f64],
+    [least, greatest]: [f64; 2],
+    expected: &str,
+) -> Result<(), ConfigError> {
+    let holds = holds && numbers.iter().all(|number| (least..=greatest).contains(number));
+    ensure(holds, key, format_args!("{numbers:?}"), format_args!("{expected} within {least} to {greatest}"))
 }
 
 #[cfg(test)]

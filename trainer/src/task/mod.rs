@@ -48,6 +48,18 @@ pub struct MetricCurve {
     pub is_share: bool,
 }
 
+impl MetricCurve {
+    /// The curve of a metric.
+    pub const fn new(metric: &'static str, title: &'static str, axis: &'static str) -> Self {
+        Self { metric, title, axis, is_share: false }
+    }
+
+    /// The curve of a metric that is a share.
+    pub const fn share(metric: &'static str, title: &'static str, axis: &'static str) -> Self {
+        Self { is_share: true, ..Self::new(metric, title, axis) }
+    }
+}
+
 /// The parts of a run's page that a task contributes.
 #[derive(Default)]
 pub struct ReportParts {

@@ -3,8 +3,8 @@
 use super::model::{InputForm, image_spectrum};
 use super::{Classification, ClassificationConfig};
 use crate::config::{
-    ConfigError, DataRoot, HeldValues, MAX_FRAMES, Sections, TrainingSection, choice, ensure, in_section,
-    locate_recordings, section,
+    ConfigError, DataRoot, HeldValues, MAX_FRAMES, RATIOS_DB, Sections, TrainingSection, choice, ensure, ensure_within,
+    in_section, locate_recordings, section,
 };
 use crate::data::{RecordingsConfig, SyntheticConfig};
 use crate::tasks::TaskName;
@@ -85,28 +85,15 @@ impl Sections for Classification {
         ensure((2..=MAX_SAMPLES).contains(&data.n_fft), "data.n_fft", data.n_fft, "from 2 to 4,194,304")?;
         data.synthetic.validate().map_err(|error| in_section("data.synthetic", error))?;
         validate_input(config)?;
-        let is_ratio = |ratio: &f64| (-60.0..=200.0).contains(ratio);
         let range = &data.noise_snr_db;
-        ensure(
-            matches!(range[..], [] | [_, _]) && range.iter().all(is_ratio) && range.is_sorted(),
-            "data.noise_snr_db",
-            format!("{range:?}"),
-            "empty, or the least and the greatest ratio within -60 to 200",
-        )?;
-        ensure(
-            data.test_snr_db.iter().all(is_ratio),
-            "data.test_snr_db",
-            format!("{:?}", data.test_snr_db),
-            "a list of ratios within -60 to 200",
-        )?;
+        let is_range = matches!(range[..], [] | [_, _]) && range.is_sorted();
+        let accepted = "empty, or the least and the greatest ratio";
+        ensure_within(is_range, "data.noise_snr_db", range, RATIOS_DB, accepted)?;
+        ensure_within(true, "data.test_snr_db", &data.test_snr_db, RATIOS_DB, "a list of ratios")?;
         let examples = data.synthetic_examples;
         ensure((4..=MAX_FRAMES).contains(&examples), "data.synthetic_examples", examples, "from 4 to 1,048,576")?;
-        ensure(
-            (0.0..1.0).contains(&config.loss.smoothing),
-            "loss.smoothing",
-            config.loss.smoothing,
-            "from 0 to below 1",
-        )
+        let smoothing = config.loss.smoothing;
+        ensure((0.0..1.0).contains(&smoothing), "loss.smoothing", smoothing, "from 0 to below 1")
     }
 
     fn held_values(config: &ClassificationConfig) -> Vec<HeldValues> {

@@ -105,18 +105,8 @@ fn most_probable(row: &[f32]) -> usize {
 
 impl Task for Classification {
     const CURVES: &'static [MetricCurve] = &[
-        MetricCurve {
-            metric: "validation_accuracy",
-            title: "Validation accuracy",
-            axis: "share of the examples",
-            is_share: true,
-        },
-        MetricCurve {
-            metric: "validation_loss",
-            title: "Validation loss",
-            axis: "cross entropy (nats)",
-            is_share: false,
-        },
+        MetricCurve::share("validation_accuracy", "Validation accuracy", "share of the examples"),
+        MetricCurve::new("validation_loss", "Validation loss", "cross entropy (nats)"),
     ];
 
     type Model = Classifier;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use super::{Denoising, DenoisingConfig};
 use crate::config::{
-    ConfigError, DataRoot, HeldValues, MAX_FRAMES, Sections, TrainingSection, ensure, in_section, locate_own,
-    locate_recordings, section,
+    ConfigError, DataRoot, HeldValues, MAX_FRAMES, RATIOS_DB, Sections, TrainingSection, ensure, ensure_within,
+    in_section, locate_own, locate_recordings, section,
 };
 use crate::data::{NoiseKind, RecordingsConfig, SyntheticConfig};
 use crate::tasks::TaskName;
@@ -57,7 +57,6 @@ impl Sections for Denoising {
 
     fn validate(config: &DenoisingConfig) -> Result<(), ConfigError> {
         let data = &config.data;
-        let is_ratio = |ratio: &f64| (-60.0..=200.0).contains(ratio);
         let rate = data.sample_rate;
         ensure((1.0..=1e9).contains(&rate), "data.sample_rate", rate, "from 1 to 1,000,000,000")?;
         ensure((16..=MAX_SAMPLES).contains(&data.samples), "data.samples", data.samples, "from 16 to 4,194,304")?;
@@ -72,24 +71,10 @@ impl Sections for Denoising {
             "given where, and only where, recorded is one of data.noises",
         )?;
         ensure((1..=MAX_VOICES).contains(&data.voices), "data.voices", data.voices, "from 1 to 64")?;
-        ensure(
-            data.snr_db.iter().all(is_ratio) && data.snr_db.is_sorted(),
-            "data.snr_db",
-            format!("{:?}", data.snr_db),
-            "the least and the greatest ratio within -60 to 200",
-        )?;
-        ensure(
-            !data.test_snr_db.is_empty() && data.test_snr_db.iter().all(is_ratio),
-            "data.test_snr_db",
-            format!("{:?}", data.test_snr_db),
-            "a list of ratios within -60 to 200",
-        )?;
-        ensure(
-            data.speed.iter().all(|speed| (0.5..=2.0).contains(speed)) && data.speed.is_sorted(),
-            "data.speed",
-            format!("{:?}", data.speed),
-            "the least and the greatest factor within 0.5 to 2",
-        )?;
+        let (ratios, tests, speed) = (&data.snr_db, &data.test_snr_db, &data.speed);
+        ensure_within(ratios.is_sorted(), "data.snr_db", ratios, RATIOS_DB, "the least and the greatest ratio")?;
+        ensure_within(!tests.is_empty(), "data.test_snr_db", tests, RATIOS_DB, "a list of ratios")?;
+        ensure_within(speed.is_sorted(), "data.speed", speed, [0.5, 2.0], "the least and the greatest factor")?;
         data.synthetic.validate().map_err(|error| in_section("data.synthetic", error))?;
         let examples = data.synthetic_examples;
         ensure((8..=MAX_FRAMES).contains(&examples), "data.synthetic_examples", examples, "from 8 to 1,048,576")?;

@@ -76,12 +76,11 @@ impl Task for Denoising {
     const PREDICTIONS: PredictionForm = PredictionForm::Files;
     const TERMS: &'static [(&'static str, &'static str)] =
         &[("si_snr", "negative SI-SNR (dB)"), ("spectral", "spectral term")];
-    const CURVES: &'static [MetricCurve] = &[MetricCurve {
-        metric: "validation_si_snr_improvement_db",
-        title: "Validation: improvement of the ratio",
-        axis: "SI-SNR improvement (dB)",
-        is_share: false,
-    }];
+    const CURVES: &'static [MetricCurve] = &[MetricCurve::new(
+        "validation_si_snr_improvement_db",
+        "Validation: improvement of the ratio",
+        "SI-SNR improvement (dB)",
+    )];
 
     type Model = ZooModel;
     type Data = DenoisingData;

@@ -114,12 +114,8 @@ fn derived(config: &ForecastingConfig, channels: usize) -> Settings {
 impl Task for Forecasting {
     const TERMS: &'static [(&'static str, &'static str)] =
         &[("forecast", "forecast"), ("reconstruction", "reconstruction")];
-    const CURVES: &'static [MetricCurve] = &[MetricCurve {
-        metric: "validation_mse",
-        title: "Validation error",
-        axis: "mean squared error of standardised values",
-        is_share: false,
-    }];
+    const CURVES: &'static [MetricCurve] =
+        &[MetricCurve::new("validation_mse", "Validation error", "mean squared error of standardised values")];
 
     type Model = ZooModel;
     type Data = ForecastingData;

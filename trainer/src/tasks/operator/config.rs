@@ -183,12 +183,9 @@ impl Sections for OperatorTask {
         }
         validate_solver(generated)?;
         let (name, needed) = (generated.equation.as_str(), generated.equation.dims());
-        if data.files.is_some() || dims(config) == needed {
-            return Ok(());
-        }
         let plural = if needed == 1 { "" } else { "s" };
         let expected = format!("one of the family fno{needed}d: {name} has {needed} dimension{plural}");
-        Err(ConfigError::Value { key: "model.name".into(), got: config.model.name.clone(), expected })
+        ensure(data.files.is_some() || dims(config) == needed, "model.name", &config.model.name, expected)
     }
 
     fn held_values(config: &OperatorConfig) -> Vec<HeldValues> {
@@ -263,19 +260,11 @@ fn validate_solver(generated: &GeneratedSection) -> Result<(), ConfigError> {
     let has_form = solver.is_power_of_two() || generated.equation != Equation::Burgers;
     ensure(has_form && range.contains(&solver), "data.generated.solver_points", solver, expected)?;
     let divides = |points: &usize| *points >= 2 && solver.is_multiple_of(*points);
-    ensure(
-        divides(&generated.points),
-        "data.generated.points",
-        generated.points,
-        "a divisor of data.generated.solver_points",
-    )?;
-    let tests = format!("{:?}", generated.test_points);
-    ensure(
-        !generated.test_points.is_empty() && generated.test_points.iter().all(divides),
-        "data.generated.test_points",
-        tests,
-        "a list of divisors of data.generated.solver_points",
-    )?;
+    let (points, tests) = (generated.points, &generated.test_points);
+    let divisor = "a divisor of data.generated.solver_points";
+    ensure(divides(&points), "data.generated.points", points, divisor)?;
+    let (are_divisors, got) = (!tests.is_empty() && tests.iter().all(divides), format!("{tests:?}"));
+    ensure(are_divisors, "data.generated.test_points", got, "a list of divisors of data.generated.solver_points")?;
     for (key, value) in [("data.generated.viscosity", generated.viscosity), ("data.generated.time", generated.time)] {
         ensure(value > 0.0 && value <= 1e3, key, value, "above 0 and at most 1,000")?;
     }

@@ -68,12 +68,8 @@ fn derived(fields: &FieldDescription) -> Settings {
 
 impl Task for OperatorTask {
     const PREDICTIONS: PredictionForm = PredictionForm::Files;
-    const CURVES: &'static [MetricCurve] = &[MetricCurve {
-        metric: "validation_relative_l2",
-        title: "Validation error",
-        axis: "relative L2 error",
-        is_share: false,
-    }];
+    const CURVES: &'static [MetricCurve] =
+        &[MetricCurve::new("validation_relative_l2", "Validation error", "relative L2 error")];
 
     type Model = FieldOperator;
     type Data = OperatorData;

@@ -235,11 +235,9 @@ impl Sections for PeaksTask {
         )?;
         let is_time = |time: &f64| (LOSS_LIMITS[0]..=MAX_NANOSECONDS).contains(time);
         let times = &loss.segment_times;
-        if times.is_empty() || (times.len() == model.segments && times.iter().all(is_time)) {
-            return Ok(());
-        }
+        let holds = times.is_empty() || (times.len() == model.segments && times.iter().all(is_time));
         let expected = format!("a time from 1e-6 to 1e12 ns for each number of open segments, {}", model.segments);
-        Err(ConfigError::Value { key: "loss.segment_times".into(), got: format!("{times:?}"), expected })
+        ensure(holds, "loss.segment_times", format!("{times:?}"), expected)
     }
 
     fn held_values(config: &PeaksConfig) -> Vec<HeldValues> {

@@ -51,18 +51,12 @@ impl Task for PeaksTask {
     const TERMS: &'static [(&'static str, &'static str)] =
         &[("ranking", "ranking"), ("log_power", "log power"), ("price", "price on gates")];
     const CURVES: &'static [MetricCurve] = &[
-        MetricCurve {
-            metric: "validation_recall",
-            title: "Validation recall",
-            axis: "recall of the reference peaks (exact bin)",
-            is_share: true,
-        },
-        MetricCurve {
-            metric: "active_share",
-            title: "Active butterflies, hard gates",
-            axis: "open butterflies, share of the reference's",
-            is_share: true,
-        },
+        MetricCurve::share("validation_recall", "Validation recall", "recall of the reference peaks (exact bin)"),
+        MetricCurve::share(
+            "active_share",
+            "Active butterflies, hard gates",
+            "open butterflies, share of the reference's",
+        ),
     ];
 
     type Model = LearnedWelchPeaks;

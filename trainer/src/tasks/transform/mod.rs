@@ -44,12 +44,8 @@ fn best<'a>(starts: &'a Starts, data: &TransformData) -> Result<&'a ZooModel, Ta
 }
 
 impl Task for TransformTask {
-    const CURVES: &'static [MetricCurve] = &[MetricCurve {
-        metric: "validation_rmse",
-        title: "Error of the matrix",
-        axis: "root mean square error per element",
-        is_share: false,
-    }];
+    const CURVES: &'static [MetricCurve] =
+        &[MetricCurve::new("validation_rmse", "Error of the matrix", "root mean square error per element")];
 
     type Model = Starts;
     type Data = TransformData;
