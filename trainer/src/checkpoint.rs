@@ -105,10 +105,8 @@ impl Checkpoints {
         Self { folder, run, keep: keep.max(MIN_KEPT) }
     }
 
-    /// Writes a checkpoint, then removes those that are too old.
-    ///
-    /// # Errors
-    /// If a file can't be written; earlier checkpoints are then untouched.
+    /// Writes a checkpoint, then removes those that are too old. Earlier checkpoints are untouched where a file can't
+    /// be written.
     pub fn save<M: Module>(
         &self,
         state: RunState,
@@ -146,10 +144,8 @@ impl Checkpoints {
     }
 
     /// The last checkpoint whose files match its manifest, `None` if the run has no checkpoint yet; and later, damaged
-    /// checkpoints, which are renamed. Partial checkpoints of a killed run are removed.
-    ///
-    /// # Errors
-    /// If there are checkpoints and none can be used, or the folder can't be listed or changed.
+    /// checkpoints, which are renamed. Partial checkpoints of a killed run are removed. An error if there are
+    /// checkpoints and none can be used, or the folder can't be listed or changed.
     pub fn latest(&self) -> Result<(Option<Checkpoint>, Vec<DamagedCheckpoint>), CheckpointError> {
         if !self.folder.exists() {
             return Ok((None, Vec::new()));

@@ -91,18 +91,14 @@ pub struct Trainer<'a, T: Task> {
 }
 
 impl<'a, T: Task> Trainer<'a, T> {
-    /// A run at its first step, on `device`.
-    ///
-    /// # Errors
-    /// If the configuration and the data do not fit each other.
+    /// A run at its first step, on `device`. An error if the configuration and the data do not fit each other.
     pub fn new(config: &'a RunConfig<T>, data: &'a T::Data, device: &Device) -> Result<Self, FitError> {
         Self::on_devices(config, slice::from_ref(data), slice::from_ref(device))
     }
 
-    /// A run at its first step on several devices of one kind, at least one; `data` are those of each.
-    ///
-    /// # Errors
-    /// If the configuration and the data do not fit each other, or the loss is not a mean over examples.
+    /// A run at its first step on several devices of one kind, at least one; `data` are those of each. An error if
+    /// there are several and the loss is not a mean over examples, or if the configuration and the data do not fit each
+    /// other.
     pub fn on_devices(config: &'a RunConfig<T>, data: &'a [T::Data], devices: &[Device]) -> Result<Self, FitError> {
         let count = devices.len();
         if let Some(reason) = T::batch_statistics(config).filter(|_| count > 1) {
@@ -134,10 +130,7 @@ impl<'a, T: Task> Trainer<'a, T> {
         self.others.iter_mut().try_for_each(|other| other.follow(&self.stepper))
     }
 
-    /// Continues from a checkpoint.
-    ///
-    /// # Errors
-    /// If the checkpoint is of another model, or of a run on other recordings.
+    /// Continues from a checkpoint. An error if it is of another model, or of a run on other recordings.
     pub fn restore(&mut self, checkpoint: Checkpoint) -> Result<(), FitError> {
         let state = checkpoint.state;
         if state.recordings != self.state.recordings {
@@ -164,10 +157,7 @@ impl<'a, T: Task> Trainer<'a, T> {
         self.best.as_ref()
     }
 
-    /// Takes the remaining steps.
-    ///
-    /// # Errors
-    /// If the loss is no longer finite, a device fails, or a file can't be written.
+    /// Takes the remaining steps. An error if the loss is no longer finite, a device fails, or a file can't be written.
     pub fn fit(
         &mut self,
         checkpointing: &mut Checkpointing,

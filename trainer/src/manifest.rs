@@ -53,10 +53,8 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// The manifest of every file that is in `folder`; `subject` says what they are of.
-    ///
-    /// # Errors
-    /// If one of them can't be read.
+    /// The manifest of every file that is in `folder`; `subject` says what they are of. An error if one of them can't
+    /// be read.
     pub fn of(folder: &Path, subject: &str) -> io::Result<Self> {
         let mut files = BTreeMap::new();
         for entry in fs::read_dir(folder)? {
@@ -66,18 +64,12 @@ impl Manifest {
         Ok(Self { format: FORMAT, subject: subject.into(), files })
     }
 
-    /// Writes the manifest into `folder`.
-    ///
-    /// # Errors
-    /// If it can't be written.
+    /// Writes the manifest into `folder`. An error if it can't be written.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
         fs::write(folder.join(MANIFEST), serde_json::to_vec_pretty(self)?)
     }
 
-    /// Compares the files in `folder` with its manifest, which must be of `subject`.
-    ///
-    /// # Errors
-    /// [`ManifestError`] for the first difference.
+    /// Compares the files in `folder` with its manifest, which must be of `subject`. The error is the first difference.
     pub fn verify(folder: &Path, subject: &str) -> Result<(), ManifestError> {
         let unreadable = |file: &str| {
             let file = file.to_string();

@@ -94,10 +94,8 @@ pub fn optimizer(section: &OptimizerSection) -> ModuleOptimizer {
     }
 }
 
-/// Learning rates of `steps` steps: `rate` at the start or after the warm-up, and a share of it for each of `groups`.
-///
-/// # Errors
-/// With a message if they make no schedule.
+/// Learning rates of `steps` steps: `rate` at the start or after the warm-up, and a share of it for each of `groups`. A
+/// message if they make no schedule.
 pub fn scheduler(
     section: &OptimizerSection,
     rate: f64,

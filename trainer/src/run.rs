@@ -63,9 +63,6 @@ pub type Trained<T> = (RunFolder, Option<Vec<<T as Task>::Row>>);
 
 /// Trains as [`train`], in `folder` or, without one, in the first free one of `runs/NAME`, `runs/NAME-2` and so on; a
 /// run that is resumed is the last of the same configuration that is not complete.
-///
-/// # Errors
-/// As [`train`].
 pub fn train_in<T: Task>(
     folder: Option<&Path>,
     resolved: &Resolved<T>,
@@ -86,10 +83,8 @@ pub fn train_in<T: Task>(
 }
 
 /// Trains in `folder` from the start, or from the last checkpoint with `resume`, on `devices` of one kind, at least
-/// one; then evaluates and reports. Returns the evaluation, or none if the run was interrupted.
-///
-/// # Errors
-/// If the folder holds another run, the data can't be read, training fails, or an output can't be written.
+/// one; then evaluates and reports. Returns the evaluation, or none if the run was interrupted. An error if the folder
+/// holds another run, the data can't be read, training fails, or an output can't be written.
 pub fn train<T: Task>(
     folder: &RunFolder,
     resolved: &Resolved<T>,

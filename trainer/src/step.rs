@@ -58,10 +58,8 @@ pub struct Stepper<'a, T: Task> {
 }
 
 impl<'a, T: Task> Stepper<'a, T> {
-    /// The configured model before the first of `steps` steps, on `device`, the one at this position among several.
-    ///
-    /// # Errors
-    /// If the configuration is out of range.
+    /// The configured model before the first of `steps` steps, on `device`, the one at this position among several. An
+    /// error if the configuration is out of range.
     pub fn new(
         config: &'a RunConfig<T>,
         data: &'a T::Data,
@@ -103,10 +101,7 @@ impl<'a, T: Task> Stepper<'a, T> {
         if devices == 1 { name.to_string() } else { format!("{name} ({} of {devices})", index + 1) }
     }
 
-    /// Takes over model, optimizer and schedule of another device.
-    ///
-    /// # Errors
-    /// If its model is another one.
+    /// Takes over model, optimizer and schedule of another device. An error if its model is another one.
     pub fn follow(&mut self, first: &Self) -> Result<(), StepError> {
         self.load(first.model.clone().into_record())?;
         self.optimizer = self.optimizer.clone().load_record(first.optimizer.to_record());
@@ -121,10 +116,7 @@ impl<'a, T: Task> Stepper<'a, T> {
         Ok(())
     }
 
-    /// Continues from a checkpoint.
-    ///
-    /// # Errors
-    /// If the checkpoint is of another model.
+    /// Continues from a checkpoint. An error if the checkpoint is of another model.
     pub fn restore(&mut self, checkpoint: Checkpoint) -> Result<(), StepError> {
         let unfit = |error: String| StepError::Checkpoint(error);
         self.load(checkpoint.model)?;
@@ -141,10 +133,7 @@ impl<'a, T: Task> Stepper<'a, T> {
         Ok(())
     }
 
-    /// Writes a checkpoint.
-    ///
-    /// # Errors
-    /// If a file can't be written.
+    /// Writes a checkpoint. An error if a file can't be written.
     pub fn save(&self, checkpoints: &Checkpoints, state: RunState) -> Result<(), CheckpointError> {
         // A record of the model lacks the last step's running statistics of batch normalisation until they are read.
         drop(self.model.valid());
@@ -161,10 +150,7 @@ impl<'a, T: Task> Stepper<'a, T> {
         self.average.clone().unwrap_or_else(|| self.model.valid())
     }
 
-    /// Loss and gradients of the step that follows `step` steps.
-    ///
-    /// # Errors
-    /// If a batch does not fit the model.
+    /// Loss and gradients of the step that follows `step` steps. An error if a batch does not fit the model.
     pub fn gradients(&self, step: usize) -> Result<StepGradients<T>, StepError> {
         let batches = self.config.optimizer.accumulate;
         let model = T::advance(&self.run(), self.model.clone(), step, self.steps)?;

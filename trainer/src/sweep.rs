@@ -87,10 +87,8 @@ impl SweepAxis {
 /// Trains a run per value on `devices`, each in a folder of its own in `folder`, and writes the page that compares
 /// them. Returns the evaluation, or none if the sweep was interrupted.
 ///
-/// Runs that are complete are not repeated: a sweep that was interrupted continues.
-///
-/// # Errors
-/// If a run fails, or the page can't be written.
+/// Runs that are complete are not repeated: a sweep that was interrupted continues. An error if a run fails, or the
+/// page can't be written.
 pub fn sweep<T: Task>(
     folder: &RunFolder,
     axis: &SweepAxis,

@@ -79,10 +79,7 @@ pub fn main() -> ExitCode {
 }
 
 impl Cli {
-    /// Runs the command.
-    ///
-    /// # Errors
-    /// If it could not be carried out.
+    /// Runs the command. An error if it could not be carried out.
     pub fn run(self) -> anyhow::Result<ExitCode> {
         let done = match self.command {
             Some(Command::Eval(args)) => eval::run(&args),

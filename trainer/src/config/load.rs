@@ -65,18 +65,13 @@ pub enum ConfigError {
 }
 
 /// The task of a configuration with `section.key=value` settings. One in the text that is not a task's is reported by
-/// [`load`], which knows its line.
-///
-/// # Errors
-/// [`ConfigError`] for a file that can't be read, or a setting of the task that is not a task's.
+/// [`load`], which knows its line. An error for a file that can't be read, or a setting of the task that is not a
+/// task's.
 pub fn task_of(path: &Path, settings: &[String]) -> Result<TaskName, ConfigError> {
     task_of_text(&read(path)?, settings)
 }
 
 /// As [`task_of`], of a configuration's text.
-///
-/// # Errors
-/// As [`task_of`], but for the file.
 pub fn task_of_text(text: &str, settings: &[String]) -> Result<TaskName, ConfigError> {
     let mut table: Table = toml::from_str(text).unwrap_or_default();
     for setting in settings {
@@ -91,19 +86,14 @@ pub fn task_of_text(text: &str, settings: &[String]) -> Result<TaskName, ConfigE
 }
 
 /// Reads a configuration, applies `section.key=value` settings to it in order, checks it, and locates its data in the
-/// folder `root`, or in the working folder; by the root `synthetic`, generated data replace all files.
-///
-/// # Errors
-/// [`ConfigError`] for a file that can't be read, a key that does not exist (with the nearest one that does), a value
-/// of the wrong type or out of range, and data that are not in the working folder.
+/// folder `root`, or in the working folder; by the root `synthetic`, generated data replace all files. An error for a
+/// file that can't be read, a key that does not exist (with the nearest one that does), a value of the wrong type or
+/// out of range, and data that are not in the working folder.
 pub fn load<T: Sections>(path: &Path, settings: &[String], root: Option<&Path>) -> Result<RunConfig<T>, ConfigError> {
     load_text(&read(path)?, path, settings, root)
 }
 
 /// As [`load`], of a configuration's text; errors name `path`, which need not exist.
-///
-/// # Errors
-/// As [`load`], but for the file.
 pub fn load_text<T: Sections>(
     text: &str,
     path: &Path,

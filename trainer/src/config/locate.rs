@@ -31,10 +31,8 @@ impl<'a> DataRoot<'a> {
 }
 
 /// Paths of data made absolute, so that a run can be resumed and evaluated from another working folder. False, and the
-/// paths as they are, if generated data replace them.
-///
-/// # Errors
-/// If a path in the working folder does not exist, or is not text, or the root can't be made absolute.
+/// paths as they are, if generated data replace them. An error if a path in the working folder does not exist, or is
+/// not text, or the root can't be made absolute.
 pub(crate) fn locate<'a>(
     paths: impl IntoIterator<Item = &'a mut PathBuf>,
     root: DataRoot<'_>,

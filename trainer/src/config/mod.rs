@@ -82,10 +82,7 @@ impl DeviceNames {
         self.0.is_empty()
     }
 
-    /// The devices that are named; none if none is.
-    ///
-    /// # Errors
-    /// For a name that is not a device's.
+    /// The devices that are named; none if none is. An error for a name that is not a device's.
     pub fn list(&self) -> Result<Option<DeviceList>, DeviceListError> {
         if self.is_empty() { Ok(None) } else { DeviceList::of(self.0.iter().map(String::as_str)).map(Some) }
     }

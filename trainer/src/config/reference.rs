@@ -65,10 +65,7 @@ pub fn keys(task: TaskName) -> Vec<KeyReference> {
 }
 
 /// A configuration of a task with every key, its meaning and its default. Keys and sections without a default are there
-/// as comments.
-///
-/// # Errors
-/// If a default can't be written as TOML.
+/// as comments. An error if a default can't be written as TOML.
 pub fn template<T: Sections>(config: &RunConfig<T>) -> Result<String, toml::ser::Error> {
     let table = Table::try_from(config)?;
     let mut text = format!("# Configuration of the task {}: {}.\n\n", T::NAME, T::NAME.summary());

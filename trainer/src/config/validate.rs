@@ -17,10 +17,7 @@ pub(crate) const MAX_FRAMES: usize = 1 << 20;
 const MAX_STEPS: u64 = 1_000_000_000_000;
 
 impl<T: Sections> RunConfig<T> {
-    /// Checks every value.
-    ///
-    /// # Errors
-    /// [`ConfigError::Value`] naming the first key that is out of range.
+    /// Checks every value. The error names the first key that is out of range.
     pub fn validate(&self) -> Result<(), ConfigError> {
         ensure(self.task == T::NAME, "task", self.task, T::NAME.as_str())?;
         let file_name = Path::new(&self.name).file_name().is_some_and(|name| name == self.name.as_str());
@@ -59,10 +56,8 @@ impl<T: Sections> RunConfig<T> {
         T::validate(self)
     }
 
-    /// The devices of the command line if there are any, or else those of the configuration, or else the CPU.
-    ///
-    /// # Errors
-    /// For a name that is not a device's.
+    /// The devices of the command line if there are any, or else those of the configuration, or else the CPU. An error
+    /// for a name that is not a device's.
     pub fn device_list(&self, chosen: Option<&DeviceList>) -> Result<DeviceList, ConfigError> {
         let default = || DeviceList::single(DeviceChoice::Named(DeviceName::CPU));
         Ok(match chosen {
@@ -72,10 +67,7 @@ impl<T: Sections> RunConfig<T> {
     }
 
     /// Checks that generated data and a batch fit into `available` bytes of memory, if that is known. What a step
-    /// allocates besides is not forecast.
-    ///
-    /// # Errors
-    /// [`ConfigError::Value`] naming the key of the most values.
+    /// allocates besides is not forecast. The error names the key of the most values.
     pub fn check_memory(&self, available: Option<u64>) -> Result<(), ConfigError> {
         let (Some(available), held) = (available, T::held_values(self)) else { return Ok(()) };
         let taken = |values: u128| u64::try_from(values.saturating_mul(size_of::<f32>() as u128)).unwrap_or(u64::MAX);

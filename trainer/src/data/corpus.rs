@@ -34,11 +34,8 @@ impl Corpus {
     /// Half of the available memory is for recordings; those that it does not hold are kept in temporary files.
     ///
     /// Recordings shorter than `frame` samples, and files without samples, are not kept but counted in
-    /// [`skipped`](Self::skipped).
-    ///
-    /// # Errors
-    /// If the folder is missing, holds no recording, or all of them are too short; and at the first file, in that
-    /// order, that can't be read.
+    /// [`skipped`](Self::skipped). An error if the folder is missing, holds no recording, or all of them are too short,
+    /// and at the first file, in that order, that can't be read.
     pub fn load(folder: &Path, frame: usize) -> Result<Self, DataError> {
         check_frame(frame)?;
         let files = find_recordings(folder)?;
@@ -58,10 +55,8 @@ impl Corpus {
         Self::with_min_length(folder.to_owned(), recordings, empty_files, frame)
     }
 
-    /// A corpus of recordings in memory, sorted by path and channel. Recordings of one path count as one file.
-    ///
-    /// # Errors
-    /// If there are none, or all are shorter than `frame`.
+    /// A corpus of recordings in memory, sorted by path and channel. Recordings of one path count as one file. An error
+    /// if there are none, or all are shorter than `frame`.
     pub fn from_recordings(mut recordings: Vec<Recording>, frame: usize) -> Result<Self, DataError> {
         check_frame(frame)?;
         if recordings.is_empty() {
@@ -130,9 +125,7 @@ impl Corpus {
     }
 
     /// Checks that recordings have one sample rate, here and in other corpora. Those that do not say theirs fit any.
-    ///
-    /// # Errors
-    /// [`RecordingProblem::OtherRate`] for the first recording of another rate.
+    /// The error names the first recording of another rate.
     pub fn check_one_rate<'a>(corpora: impl IntoIterator<Item = &'a Self>) -> Result<(), DataError> {
         let recordings = corpora.into_iter().flat_map(Self::recordings);
         let mut rates = recordings.filter_map(|recording| Some((&recording.path, recording.sample_rate?)));
@@ -153,10 +146,7 @@ impl Corpus {
     }
 
     /// Checks that no frame of `frame` samples, multiplied by up to `gain`, has power that overflows f32: a frame's
-    /// spectrum is at most its length times its largest sample.
-    ///
-    /// # Errors
-    /// [`RecordingProblem::Overflow`] for the first sample that is too large.
+    /// spectrum is at most its length times its largest sample. The error names the first sample that is too large.
     pub(super) fn check_power(&self, frame: usize, gain: f64) -> Result<(), DataError> {
         // Twice the square of the spectrum is the one-sided power.
         let limit = (f64::from(f32::MAX / 2.0).sqrt() / frame as f64 / gain) as f32;

@@ -27,10 +27,8 @@ struct Excerpt {
 }
 
 impl Excerpts {
-    /// Of the recordings of a corpus: with `cut` their parts without overlap, or else one excerpt each.
-    ///
-    /// # Errors
-    /// If every recording is too short to be cut.
+    /// Of the recordings of a corpus: with `cut` their parts without overlap, or else one excerpt each. An error if
+    /// every recording is too short to be cut.
     pub fn of(corpus: &Corpus, samples: usize, cut: bool) -> Result<Self, DataError> {
         let mut items = Vec::new();
         for (source, recording) in corpus.recordings().iter().enumerate() {

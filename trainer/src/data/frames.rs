@@ -93,10 +93,7 @@ impl Frames {
 }
 
 /// All whole frames of `frame` samples, without overlap, in the order of the corpus. Samples at the end of a recording
-/// that do not fill a frame are dropped.
-///
-/// # Errors
-/// If `frame` is 0 or longer than every recording.
+/// that do not fill a frame are dropped. An error if `frame` is 0 or longer than every recording.
 pub fn frames_without_overlap(corpus: &Corpus, frame: usize) -> Result<Frames, DataError> {
     check_frame(frame)?;
     let frames = Frames::new(frame, corpus.recordings().iter().map(|recording| recording.samples.clone()));
@@ -124,10 +121,7 @@ section! {
 }
 
 impl SamplingConfig {
-    /// Checks every setting.
-    ///
-    /// # Errors
-    /// [`DataError::Setting`] if `gain_db` is not within 0 to 120.
+    /// Checks every setting. An error if `gain_db` is not within 0 to 120.
     pub fn validate(&self) -> Result<(), DataError> {
         if (0.0..=120.0).contains(&self.gain_db) {
             return Ok(());
@@ -166,11 +160,8 @@ pub struct FrameSampler {
 }
 
 impl FrameSampler {
-    /// A sampler of frames of `frame` samples.
-    ///
-    /// # Errors
-    /// If `frame` is 0 or longer than a recording of the corpus (load the corpus with the same frame), or `gain_db` is
-    /// not within 0 to 120.
+    /// A sampler of frames of `frame` samples. An error if `frame` is 0 or longer than a recording of the corpus (load
+    /// the corpus with the same frame), or `gain_db` is not within 0 to 120.
     pub fn new(corpus: Corpus, frame: usize, config: SamplingConfig, seed: u64) -> Result<Self, DataError> {
         check_frame(frame)?;
         config.validate()?;

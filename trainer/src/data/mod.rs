@@ -96,10 +96,8 @@ fn mean_square(samples: &[f32]) -> f64 {
 }
 
 impl DataSets {
-    /// The rows of every evaluation set, in order; `of_set` takes its name and its frames.
-    ///
-    /// # Errors
-    /// The first of `of_set`.
+    /// The rows of every evaluation set, in order; `of_set` takes its name and its frames. The error is the first of
+    /// `of_set`.
     pub fn evaluated<R, E>(&self, of_set: impl Fn(&str, &Frames) -> Result<Vec<R>, E>) -> Result<Vec<R>, E> {
         let mut rows = Vec::new();
         for EvaluationSet { name, frames } in &self.evaluation {
@@ -124,11 +122,9 @@ impl DataSets {
 }
 
 impl DataConfig {
-    /// Reads the recordings or prepares the synthetic signals; `frame` is in samples.
-    ///
-    /// # Errors
-    /// Those of [`RecordingsConfig::load`], [`FrameSampler::new`] and [`Synthetic::new`]; for several rates in one
-    /// source, for a weight of a source that is out of range, and for recordings beside sources.
+    /// Reads the recordings or prepares the synthetic signals; `frame` is in samples. An error of
+    /// [`RecordingsConfig::load`], [`FrameSampler::new`] or [`Synthetic::new`]; for several rates in one source, for a
+    /// weight of a source that is out of range, and for recordings beside sources.
     pub fn open(&self, frame: usize, seed: u64) -> Result<DataSets, DataError> {
         match &self.recordings {
             Some(recordings) if self.sources.is_empty() => self.open_recordings(recordings, frame, seed),

@@ -13,10 +13,7 @@ use super::error::DataError;
 ///
 /// Files are ranked by a hash of `seed` and their path relative to the corpus's folder. The first `validation_share` of
 /// them validate, rounded, at least one and not all. The result depends neither on the order of the files nor on the
-/// folder's path.
-///
-/// # Errors
-/// If the share is not within (0, 1), or there are fewer than two files.
+/// folder's path. An error if the share is not within (0, 1), or there are fewer than two files.
 pub fn split(corpus: &Corpus, validation_share: f64, seed: u64) -> Result<(Corpus, Corpus), DataError> {
     if !(validation_share > 0.0 && validation_share < 1.0) {
         return Err(DataError::setting("validation_share", validation_share, "above 0 and below 1"));
@@ -44,10 +41,7 @@ pub fn split(corpus: &Corpus, validation_share: f64, seed: u64) -> Result<(Corpu
 }
 
 /// Splits by file name into (others, matching): a file matches if its name without the extension ends in one of
-/// `suffixes`.
-///
-/// # Errors
-/// If no file matches, or every file does.
+/// `suffixes`. An error if no file matches, or every file does.
 pub fn split_by_suffix(corpus: &Corpus, suffixes: &[String]) -> Result<(Corpus, Corpus), DataError> {
     split_by_name(corpus, "test_suffixes", suffixes, |stem, suffix| stem.ends_with(suffix))
 }
@@ -138,11 +132,8 @@ impl RecordingsConfig {
         }
     }
 
-    /// Reads the folders and splits them; `frame` is in samples.
-    ///
-    /// # Errors
-    /// Those of [`Corpus::load`], [`split`] and [`split_by_suffix`]; if `test` and `test_suffixes` are both given; if
-    /// one folder lies within the other.
+    /// Reads the folders and splits them; `frame` is in samples. An error of [`Corpus::load`], [`split`] or
+    /// [`split_by_suffix`]; if `test` and `test_suffixes` are both given; if one folder lies within the other.
     pub fn load(&self, frame: usize, seed: u64) -> Result<Corpora, DataError> {
         let names = [("test_suffixes", &self.test_suffixes), ("test_contains", &self.test_contains)];
         for (key, names) in names {

@@ -84,10 +84,7 @@ impl PendingPoint {
         Self { step, losses, validation: None }
     }
 
-    /// The loss, read back.
-    ///
-    /// # Errors
-    /// If it is not finite.
+    /// The loss, read back. An error if it is not finite.
     pub fn finite_loss(&self) -> Result<f64, MetricsError> {
         let loss = self.sum(|loss| loss.total.clone());
         if loss.is_finite() { Ok(loss) } else { Err(MetricsError::LossNotFinite { loss, step: self.step }) }
@@ -99,10 +96,7 @@ impl PendingPoint {
     }
 
     /// The point with every term read back, with the properties of the model, the base learning rate and the mean wall
-    /// time per step since the point before.
-    ///
-    /// # Errors
-    /// If the loss is not finite.
+    /// time per step since the point before. An error if the loss is not finite.
     pub fn complete(
         self,
         properties: Vec<Metric>,
@@ -132,10 +126,8 @@ pub struct MetricsLog {
 }
 
 impl MetricsLog {
-    /// Opens the file, or makes it, and cuts it to the bytes written by the time of a checkpoint.
-    ///
-    /// # Errors
-    /// If it can't be opened.
+    /// Opens the file, or makes it, and cuts it to the bytes written by the time of a checkpoint. An error if it can't
+    /// be opened.
     pub fn open(path: &Path, written: u64) -> Result<Self, MetricsError> {
         let failed = |source| MetricsError::Open(path.into(), source);
         let mut file =
@@ -145,10 +137,7 @@ impl MetricsLog {
         Ok(Self { path: path.into(), file: BufWriter::new(file) })
     }
 
-    /// Adds a line.
-    ///
-    /// # Errors
-    /// If it can't be written, or the file was moved or removed.
+    /// Adds a line. An error if it can't be written, or the file was moved or removed.
     pub fn append(&mut self, point: &TrainingPoint) -> Result<(), MetricsError> {
         if !self.path.exists() {
             return Err(MetricsError::Gone(self.path.clone()));
@@ -158,10 +147,7 @@ impl MetricsLog {
         written.map_err(|source| MetricsError::Write(self.path.clone(), source))
     }
 
-    /// Syncs the file to disk; returns its length in bytes.
-    ///
-    /// # Errors
-    /// If it can't be written.
+    /// Syncs the file to disk; returns its length in bytes. An error if it can't be written.
     pub fn sync(&mut self) -> Result<u64, MetricsError> {
         let synced = self.file.flush().and_then(|()| self.file.get_ref().sync_all());
         let length = synced.and_then(|()| self.file.stream_position());
@@ -170,10 +156,8 @@ impl MetricsLog {
 }
 
 /// Length, in bytes, of the part of a metrics file that belongs to a checkpoint, at which the file had `written` bytes.
-/// A damaged file is replaced by its readable lines, which have another length.
-///
-/// # Errors
-/// If the file can't be read, or can't be replaced.
+/// A damaged file is replaced by its readable lines, which have another length. An error if the file can't be read, or
+/// can't be replaced.
 pub fn repair(path: &Path, written: u64) -> Result<u64, MetricsError> {
     let bytes = match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
@@ -191,10 +175,7 @@ pub fn repair(path: &Path, written: u64) -> Result<u64, MetricsError> {
     Ok(kept.len() as u64)
 }
 
-/// Every line of a file of metrics.
-///
-/// # Errors
-/// If the file can't be read, or a line is not one of metrics.
+/// Every line of a file of metrics. An error if the file can't be read, or a line is not one of metrics.
 pub fn read(path: &Path) -> Result<Vec<TrainingPoint>, MetricsError> {
     let lines = || -> Result<_, Box<dyn StdError + Send + Sync>> {
         BufReader::new(File::open(path)?).lines().map(|line| Ok(serde_json::from_str(&line?)?)).collect()

@@ -81,10 +81,7 @@ impl<'s, 'a, T: Task> Replicas<'s, 'a, T> {
     }
 
     /// Takes the step that follows `step` steps. Returns the loss of each device's share, whose sum is that of the
-    /// batch, and the base learning rate.
-    ///
-    /// # Errors
-    /// If a batch does not fit the model, or a device fails.
+    /// batch, and the base learning rate. An error if a batch does not fit the model, or a device fails.
     pub fn step(&mut self, step: usize) -> Result<(Vec<StepLoss>, f64), StepError> {
         for worker in &self.others {
             // A thread that has ended has left its error in the other channel.

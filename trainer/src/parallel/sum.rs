@@ -35,10 +35,8 @@ impl GradientSum {
     }
 
     /// The part of the sum that one device contributes on the host: its vector `[values]`, or nothing if devices sum.
-    ///
-    /// # Errors
-    /// The reason why a device has not computed its vector, before the others wait for it in a collective, which would
-    /// have no end. On the host, reading the vector panics instead.
+    /// An error, the reason, if a device has not computed its vector, before the others wait for it in a collective,
+    /// which would have no end; on the host, reading the vector panics instead.
     pub fn part(&self, vector: &Tensor<1>) -> Result<Vec<f32>, String> {
         match self {
             Self::Host => Ok(vector.clone().into_data().iter().collect()),
@@ -71,10 +69,7 @@ impl GradientSum {
 /// Checks that every operation that a vector depends on was launched. Waits for the launches, not for the GPU.
 ///
 /// A launch that fails, as for want of memory, leaves its outputs unwritten, and so do those that take these outputs as
-/// inputs; CubeCL says so to whoever asks for the last of them.
-///
-/// # Errors
-/// The message of the launch that failed.
+/// inputs; CubeCL says so to whoever asks for the last of them. The error is the message of the launch that failed.
 #[cfg(feature = "cuda")]
 fn check_launches(vector: &Tensor<1>) -> Result<(), String> {
     let fused = vector.clone().try_into_primitive::<Cube>().map_err(|error| format!("{error:?}"))?;

@@ -32,10 +32,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// The report of a finished run, with the parts of its task.
-    ///
-    /// # Errors
-    /// If the configuration can't be written as TOML.
+    /// The report of a finished run, with the parts of its task. An error if the configuration can't be written as
+    /// TOML.
     pub fn of_run<T: Task>(
         resolved: &Resolved<T>,
         training: Vec<TrainingPoint>,

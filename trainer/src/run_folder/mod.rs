@@ -95,10 +95,8 @@ impl RunFolder {
         self.0.join("report.html")
     }
 
-    /// The configuration the run was started with.
-    ///
-    /// # Errors
-    /// If the folder holds no run, one of another task, or its configuration is not one of a run.
+    /// The configuration the run was started with. An error if the folder holds no run, one of another task, or its
+    /// configuration is not one of a run.
     pub fn resolved<T: Task>(&self) -> Result<Resolved<T>, FolderError> {
         let path = self.config();
         let text = fs::read_to_string(&path).map_err(|source| self.no_run(source))?;
@@ -114,10 +112,7 @@ impl RunFolder {
         Ok(resolved)
     }
 
-    /// The task of the run.
-    ///
-    /// # Errors
-    /// If the folder holds no run.
+    /// The task of the run. An error if the folder holds no run.
     pub fn task(&self) -> Result<TaskName, FolderError> {
         let text = fs::read_to_string(self.config()).map_err(|source| self.no_run(source))?;
         Ok(task_in(&toml::from_str(&text).unwrap_or_default()))
@@ -136,10 +131,8 @@ impl RunFolder {
         FolderError::Sweep(folder, runs)
     }
 
-    /// The finished model.
-    ///
-    /// # Errors
-    /// If the folder holds no run, the run has no model yet, or its files are damaged or of another configuration.
+    /// The finished model. An error if the folder holds no run, the run has no model yet, or its files are damaged or
+    /// of another configuration.
     pub fn load_model<T: Task>(&self, device: &Device) -> Result<T::Model, FolderError> {
         let (folder, resolved) = (self.model(), self.resolved::<T>()?);
         if !folder.exists() {
@@ -154,10 +147,8 @@ impl RunFolder {
         self.report().exists()
     }
 
-    /// Starts a run in the folder and locks it.
-    ///
-    /// # Errors
-    /// If the folder holds anything, or can't be written; a folder that was made for the run is then removed.
+    /// Starts a run in the folder and locks it. An error if the folder holds anything, or can't be written; a folder
+    /// that was made for the run is then removed.
     pub fn start<T: Task>(&self, resolved: &Resolved<T>) -> Result<FolderLock, FolderError> {
         // The text first, so that a configuration that has none leaves no folder behind.
         let text = toml::to_string(resolved)?;
@@ -177,10 +168,8 @@ impl RunFolder {
     }
 
     /// Locks the folder to resume its run, on whatever devices. A run that ended before its configuration was written
-    /// is started.
-    ///
-    /// # Errors
-    /// If the folder holds no run, or one of another configuration, or another process is training in it.
+    /// is started. An error if the folder holds no run, or one of another configuration, or another process is training
+    /// in it.
     pub fn resume<T: Task>(&self, resolved: &Resolved<T>) -> Result<FolderLock, FolderError> {
         let folder = self.0.clone();
         let started = match self.resolved::<T>() {
@@ -201,10 +190,8 @@ impl RunFolder {
         Ok(lock)
     }
 
-    /// Checks that the folder is not there, or holds nothing but what a run that was killed at its start left.
-    ///
-    /// # Errors
-    /// If it holds anything else, or can't be listed.
+    /// Checks that the folder is not there, or holds nothing but what a run that was killed at its start left. An error
+    /// if it holds anything else, or can't be listed.
     pub fn ensure_empty(&self) -> Result<(), FolderError> {
         let folder = self.0.clone();
         let is_left_over = |name: &str| name == LOCK || name.starts_with(PARTIAL);
@@ -264,10 +251,7 @@ fn other_version(config: &Table) -> String {
     }
 }
 
-/// Writes evaluation rows as JSON, atomically.
-///
-/// # Errors
-/// If the file can't be written.
+/// Writes evaluation rows as JSON, atomically. An error if the file can't be written.
 pub fn write_rows(path: &Path, rows: &[impl Serialize]) -> Result<(), FolderError> {
     let json = serde_json::to_vec_pretty(rows).map_err(io::Error::from);
     json.and_then(|json| write_atomically(path, &json)).map_err(|source| FolderError::Write(path.into(), source))

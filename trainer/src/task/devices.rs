@@ -62,10 +62,8 @@ pub struct Placed<M> {
     pub device: Device,
 }
 
-/// `work` of every item, in the order of the items. Each device takes the next item as soon as it is done with one.
-///
-/// # Errors
-/// That of the first item that failed; items after it may not have been worked on.
+/// `work` of every item, in the order of the items. Each device takes the next item as soon as it is done with one. The
+/// error is that of the first item that failed; items after it may not have been worked on.
 pub fn over_devices<M: Send, I: Sync, R: Send, E: Send>(
     placed: &mut [Placed<M>],
     items: &[I],

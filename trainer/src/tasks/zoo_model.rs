@@ -109,11 +109,9 @@ impl<T: ZooTask> ZooSection<T> {
         self.settings.get(key).cloned().or_else(of_name)?.as_u64()?.try_into().ok()
     }
 
-    /// The untrained model with the settings that the task derives, drawn from `seed`.
-    ///
-    /// # Errors
-    /// If the zoo has no such model, a setting is out of range, or training the model on this machine's processor would
-    /// take more memory than is available.
+    /// The untrained model with the settings that the task derives, drawn from `seed`. An error if the zoo has no such
+    /// model, a setting is out of range, or training the model on this machine's processor would take more memory than
+    /// is available.
     pub fn create(&self, derived: Settings, seed: u64, device: &Device) -> Result<ZooModel, ZooError> {
         let settings = derived.iter().fold(self.settings.clone(), |all, (key, value)| all.with(key, value.clone()));
         device.clone().inner().seed(seed);
@@ -168,10 +166,8 @@ fn parameters(model: &ZooModel) -> u64 {
     counter.0
 }
 
-/// The first output of a model, of which there is none otherwise.
-///
-/// # Errors
-/// If inputs do not fit the model, or it has no output.
+/// The first output of a model, of which there is none otherwise. An error if inputs do not fit the model, or it has no
+/// output.
 pub fn first_output(model: &ZooModel, inputs: Vec<AnyTensor>) -> Result<AnyTensor, TaskError> {
     model.try_forward(inputs)?.into_iter().next().ok_or_else(|| without_output(model))
 }
@@ -181,20 +177,14 @@ pub fn without_output(model: &ZooModel) -> TaskError {
     TaskError::Unsuitable(model.family().name.into(), "it has no output".into())
 }
 
-/// Writes a value into a file of a model's folder, as JSON.
-///
-/// # Errors
-/// If the file can't be written.
+/// Writes a value into a file of a model's folder, as JSON. An error if the file can't be written.
 pub fn write_json(path: PathBuf, value: &impl Serialize) -> Result<(), ModelError> {
     let text =
         serde_json::to_vec_pretty(value).map_err(|error| ModelError::Weights(path.clone(), error.to_string()))?;
     write_atomically(&path, &text).map_err(|source| ModelError::File(path, source))
 }
 
-/// The value in a JSON file of a model's folder.
-///
-/// # Errors
-/// If the file is missing or damaged.
+/// The value in a JSON file of a model's folder. An error if the file is missing or damaged.
 pub fn read_json<V: DeserializeOwned>(path: PathBuf) -> Result<V, ModelError> {
     let text = fs::read(&path).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => {
@@ -205,20 +195,14 @@ pub fn read_json<V: DeserializeOwned>(path: PathBuf) -> Result<V, ModelError> {
     serde_json::from_slice(&text).map_err(|error| ModelError::Weights(path, error.to_string()))
 }
 
-/// Writes a model into a folder.
-///
-/// # Errors
-/// If the file can't be written.
+/// Writes a model into a folder. An error if the file can't be written.
 pub fn save(model: &ZooModel, folder: &Path) -> Result<(), ModelError> {
     let path = folder.join(WEIGHTS);
     fs::create_dir_all(folder).map_err(|error| ZooError::File(path.clone(), error))?;
     Ok(model.save(&path)?)
 }
 
-/// The model in a folder.
-///
-/// # Errors
-/// If the file is damaged.
+/// The model in a folder. An error if the file is damaged.
 pub fn read(folder: &Path, device: &Device) -> Result<ZooModel, ModelError> {
     Ok(zoo::load(&folder.join(WEIGHTS), device)?)
 }

@@ -73,10 +73,8 @@ impl SyntheticConfig {
         self.families.iter().map(|family| family.as_str()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Checks every setting by itself, and together those that a listed family uses together.
-    ///
-    /// # Errors
-    /// [`DataError::Setting`] with the key, its value, and the values accepted.
+    /// Checks every setting by itself, and together those that a listed family uses together. The error has the key,
+    /// its value, and the values accepted.
     pub fn validate(&self) -> Result<(), DataError> {
         if self.families.is_empty() {
             let accepted = "at least one of tones, harmonics, am, fm, chirps, noise";

@@ -29,10 +29,8 @@ pub struct Synthetic {
 }
 
 impl Synthetic {
-    /// A source of training frames of `frame` samples.
-    ///
-    /// # Errors
-    /// If `frame` is 0 or a setting is out of its range ([`SyntheticConfig::validate`]).
+    /// A source of training frames of `frame` samples. An error if `frame` is 0 or a setting is out of its range
+    /// ([`SyntheticConfig::validate`]).
     pub fn new(config: SyntheticConfig, frame: usize, seed: u64) -> Result<Self, DataError> {
         check_frame(frame)?;
         config.validate()?;

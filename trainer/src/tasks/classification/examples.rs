@@ -50,10 +50,8 @@ pub struct ExampleSets {
 }
 
 impl ExampleSets {
-    /// Reads or generates the examples of a configuration.
-    ///
-    /// # Errors
-    /// If recordings can't be read or have another rate, or a label of a test file is not one of a training file.
+    /// Reads or generates the examples of a configuration. An error if recordings can't be read or have another rate,
+    /// or a label of a test file is not one of a training file.
     pub fn open(config: &ClassificationConfig) -> Result<Self, TaskError> {
         let Some(recordings) = &config.data.recordings else { return generated(config) };
         let corpora = recordings.load(1, config.seed)?;
@@ -139,10 +137,8 @@ impl Examples {
         Self { noise: AddedNoise::new(config.data.samples, config.seed, Part::Train), ..self }
     }
 
-    /// The examples of a corpus.
-    ///
-    /// # Errors
-    /// If a recording has another rate, a label is empty or none of the classes, or every recording is too short.
+    /// The examples of a corpus. An error if a recording has another rate, a label is empty or none of the classes, or
+    /// every recording is too short.
     pub fn of(corpus: &Corpus, data: &DataSection, classes: &[String]) -> Result<Self, TaskError> {
         check_rate(corpus.recordings(), data.sample_rate)?;
         let mut of_recordings = Vec::with_capacity(corpus.recordings().len());
@@ -165,10 +161,7 @@ impl Examples {
         Ok(Self::new(excerpts, classes, data))
     }
 
-    /// The examples of a corpus without labels.
-    ///
-    /// # Errors
-    /// If a recording has another rate, or every one is too short.
+    /// The examples of a corpus without labels. An error if a recording has another rate, or every one is too short.
     pub fn unlabelled(corpus: &Corpus, data: &DataSection) -> Result<Self, TaskError> {
         check_rate(corpus.recordings(), data.sample_rate)?;
         let excerpts = Excerpts::of(corpus, data.samples, data.cut)?;

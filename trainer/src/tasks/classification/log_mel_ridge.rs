@@ -25,10 +25,7 @@ pub struct LogMelRidge {
 
 impl LogMelRidge {
     /// The classifier that fits the training examples, with the penalty of the lowest error on those of the validation;
-    /// `None` if there are too many classes.
-    ///
-    /// # Errors
-    /// If examples are too short for a spectrum.
+    /// `None` if there are too many classes. An error if examples are too short for a spectrum.
     pub fn fit(sets: &ExampleSets, sample_rate: f64, device: &Device) -> Result<Option<Self>, TaskError> {
         let samples = sets.train.samples();
         let n_fft = ((SEGMENT_SECONDS * sample_rate) as usize).next_power_of_two().clamp(2, samples.max(2));

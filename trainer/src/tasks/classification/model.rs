@@ -122,10 +122,7 @@ fn derived(config: &ClassificationConfig, form: InputForm, classes: &[String]) -
 }
 
 impl Classifier {
-    /// The untrained classifier of a run.
-    ///
-    /// # Errors
-    /// If a setting of the model is out of range.
+    /// The untrained classifier of a run. An error if a setting of the model is out of range.
     pub fn new(config: &ClassificationConfig, classes: Vec<String>, device: &Device) -> Result<Self, ZooError> {
         let form = InputForm::of(config);
         let spectrum = match form {
@@ -136,18 +133,14 @@ impl Classifier {
         Ok(Self { model, spectrum, output: OutputLayer::of(config, classes.len(), device), form, classes })
     }
 
-    /// Probabilities `[batch, classes]` of recordings `[batch, samples]`.
-    ///
-    /// # Errors
-    /// As [`try_forward`](Self::try_forward).
+    /// Probabilities `[batch, classes]` of recordings `[batch, samples]`. Errors as of
+    /// [`try_forward`](Self::try_forward).
     pub fn probabilities(&self, signal: Tensor<2>) -> Result<Tensor<2>, TaskError> {
         Ok(softmax(self.try_forward(signal)?, 1))
     }
 
-    /// Scores `[batch, classes]` of recordings `[batch, samples]`.
-    ///
-    /// # Errors
-    /// If recordings are too short for the model, or it has no output.
+    /// Scores `[batch, classes]` of recordings `[batch, samples]`. An error if recordings are too short for the model,
+    /// or it has no output.
     pub fn try_forward(&self, signal: Tensor<2>) -> Result<Tensor<2>, TaskError> {
         let input = match (self.form, &self.spectrum) {
             (InputForm::Steps { patch }, _) => steps(signal, patch).into(),
@@ -194,10 +187,7 @@ impl OutputLayer {
         self.linear.forward(self.normalisation.forward(features))
     }
 
-    /// Writes the layer into a model's folder.
-    ///
-    /// # Errors
-    /// If the file can't be written.
+    /// Writes the layer into a model's folder. An error if the file can't be written.
     pub fn save(&self, folder: &Path) -> Result<(), ModelError> {
         let path = folder.join(OUTPUT);
         let bytes = weights::serialize(self, ("firefly", "output layer"))
@@ -205,10 +195,8 @@ impl OutputLayer {
         write_atomically(&path, &bytes).map_err(|source| ModelError::File(path, source))
     }
 
-    /// The layer with the parameters in a model's folder.
-    ///
-    /// # Errors
-    /// If there is no file, or it is damaged or that of another layer.
+    /// The layer with the parameters in a model's folder. An error if there is no file, or it is damaged or that of
+    /// another layer.
     pub fn restored(mut self, folder: &Path) -> Result<Self, ModelError> {
         let path = folder.join(OUTPUT);
         let bytes = fs::read(&path).map_err(|source| ModelError::File(path.clone(), source))?;

@@ -61,10 +61,8 @@ pub struct Noisy {
 }
 
 impl Noisy {
-    /// The spectra of rows `[rows, samples]` of a sample rate in hertz: frames of 32 ms, or of what the rows have.
-    ///
-    /// # Errors
-    /// [`ArgumentError`] for rows of fewer than 8 samples.
+    /// The spectra of rows `[rows, samples]` of a sample rate in hertz: frames of 32 ms, or of what the rows have. An
+    /// error for rows of fewer than 8 samples.
     pub fn new(rows: Tensor<2>, sample_rate: f64) -> Result<Self, ArgumentError> {
         let samples = rows.dims()[1];
         let frame = (sample_rate * FRAME_SECONDS).clamp(8.0, samples.max(8) as f64) as usize;
@@ -78,10 +76,7 @@ impl Noisy {
     }
 
     /// The rows by spectral subtraction (Boll 1979; Berouti, Schwartz and Makhoul 1979): the noise, estimated from the
-    /// quietest frames, is subtracted from powers of amplitudes, down to a floor.
-    ///
-    /// # Errors
-    /// [`ArgumentError`] of the inverse transform.
+    /// quietest frames, is subtracted from powers of amplitudes, down to a floor. An error of the inverse transform.
     pub fn subtracted(&self, settings: &SpectralSubtraction) -> Result<Tensor<2>, ArgumentError> {
         let gains = |row: usize, gains: &mut [f32]| {
             let power = self.row(row);
@@ -104,9 +99,7 @@ impl Noisy {
 
     /// The rows by a Wiener filter for noise of known mean power per bin, with a decision-directed estimate of the
     /// signal (Ephraim and Malah 1984). The mean is that of `noise`, the noise in each row, over the frames of the row.
-    ///
-    /// # Errors
-    /// [`ArgumentError`] for noise of another shape.
+    /// An error for noise of another shape.
     pub fn filtered(&self, settings: &WienerFilter, noise: Tensor<2>) -> Result<Tensor<2>, ArgumentError> {
         let WienerFilter { smoothing, least_gain } = *settings;
         let noise: ComplexTensor<3> = stft(noise, Some(self.window.clone()), &self.options)?;
@@ -168,9 +161,7 @@ pub trait Tunable: Copy + PartialEq + Default {
 }
 
 /// The settings with the greatest `score`: each setting in turn takes the best of its values, until none changes.
-///
-/// # Errors
-/// Those of `score`.
+/// Errors are those of `score`.
 pub fn tuned<S: Tunable, E>(score: impl Fn(&S) -> Result<f64, E>) -> Result<S, E> {
     let changes = S::changes();
     let mut best = S::default();

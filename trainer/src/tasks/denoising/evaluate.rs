@@ -71,11 +71,9 @@ pub(super) struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    /// Scores of the noisy signals, of spectral subtraction, of a Wiener filter that knows the noise, and of models: for
-    /// each kind of noise and all together, at each ratio. `name` is that of the test examples.
-    ///
-    /// # Errors
-    /// If no example has power, or a model does not fit.
+    /// Scores of the noisy signals, of spectral subtraction, of a Wiener filter that knows the noise, and of models:
+    /// for each kind of noise and all together, at each ratio. `name` is that of the test examples. An error if no
+    /// example has power, or a model does not fit.
     pub(super) fn rows(&self, name: &str) -> Result<Vec<ScoreRow>, TaskError> {
         let data = &self.config.data;
         let mut rows = Vec::new();

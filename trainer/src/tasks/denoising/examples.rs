@@ -54,10 +54,8 @@ pub struct ExampleSets {
 }
 
 impl ExampleSets {
-    /// Reads or generates the examples of a configuration.
-    ///
-    /// # Errors
-    /// If recordings can't be read, are silent, or have another sample rate, or if there is no noise of a kind.
+    /// Reads or generates the examples of a configuration. An error if recordings can't be read, are silent, or have
+    /// another sample rate, or if there is no noise of a kind.
     pub fn open(config: &DenoisingConfig) -> Result<Self, TaskError> {
         let noise = noise_corpus(&config.data)?;
         let noise = noise.as_ref();
@@ -140,10 +138,7 @@ impl Examples {
         Self::with_noise(excerpts, &signals, config, part, noise)
     }
 
-    /// The examples of a folder, as test examples.
-    ///
-    /// # Errors
-    /// As [`ExampleSets::open`].
+    /// The examples of a folder, as test examples. Errors as of [`ExampleSets::open`].
     pub fn of_folder(folder: &Path, config: &DenoisingConfig) -> Result<Self, TaskError> {
         Self::of(&Corpus::load(folder, 1)?, config, Part::Test, noise_corpus(&config.data)?.as_ref())
     }

@@ -60,10 +60,8 @@ pub fn si_snr_rows(estimate: Tensor<2>, clean: Tensor<2>) -> Tensor<2> {
 }
 
 /// Mean over the resolutions of the spectral convergence and of the mean difference of log amplitudes, `[1]` (Yamamoto
-/// et al., "Parallel WaveGAN", 2020). Resolutions longer than the rows of `[rows, samples]` are left out.
-///
-/// # Errors
-/// [`ArgumentError`] for rows that are shorter than every resolution.
+/// et al., "Parallel WaveGAN", 2020). Resolutions longer than the rows of `[rows, samples]` are left out. An error if
+/// all of them are.
 pub fn spectral_difference(estimate: Tensor<2>, clean: Tensor<2>) -> Result<Tensor<1>, ArgumentError> {
     let [_, samples] = clean.dims();
     let mut terms: Vec<Tensor<1>> = Vec::new();

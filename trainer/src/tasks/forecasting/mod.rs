@@ -292,10 +292,8 @@ impl Task for Forecasting {
     }
 }
 
-/// Places of the trained columns in a table by their titles; `None` where either has none, or some are equal.
-///
-/// # Errors
-/// The reason if a title is missing.
+/// Places of the trained columns in a table by their titles; `None` where either has none, or some are equal. The error
+/// is the reason if a title is missing.
 fn columns_of(trained: &[String], found: &[String]) -> Result<Option<Vec<usize>>, String> {
     let are_distinct = trained.iter().enumerate().all(|(place, title)| !trained[..place].contains(title));
     if trained.is_empty() || found.is_empty() || !are_distinct {

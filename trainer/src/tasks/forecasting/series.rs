@@ -26,10 +26,8 @@ pub struct SeriesTable {
 }
 
 impl SeriesTable {
-    /// The table in a file; if it takes too much memory, in a temporary file.
-    ///
-    /// # Errors
-    /// If it can't be read, or a value is not finite.
+    /// The table in a file; if it takes too much memory, in a temporary file. An error if it can't be read, or a value
+    /// is not finite.
     pub fn read(path: &Path) -> Result<Self, DataError> {
         let (channels, values) = read_rows(path)?;
         Ok(Self { channels, values })
@@ -159,10 +157,7 @@ pub struct Windows {
 }
 
 impl Series {
-    /// Reads or generates the series of a section.
-    ///
-    /// # Errors
-    /// If the file can't be read or has too few rows.
+    /// Reads or generates the series of a section. An error if the file can't be read or has too few rows.
     pub fn open(section: &DataSection, seed: u64, device: &Device) -> Result<Self, TaskError> {
         let needed = section.train_rows + section.validation_rows + section.test_rows;
         let (table, fingerprint) = match &section.file {

@@ -143,10 +143,7 @@ impl Domain {
         Self { symmetries: Vec::new(), ..self.clone() }
     }
 
-    /// Checks that fields of so many points have the symmetries.
-    ///
-    /// # Errors
-    /// The reason why they have not.
+    /// Checks that fields of so many points have the symmetries. The error is the reason why they have not.
     pub fn check(&self, points: &[usize]) -> Result<(), String> {
         if self.symmetries.is_empty() || points.iter().all(|count| *count == points[0]) {
             return Ok(());

@@ -46,9 +46,7 @@ impl Fields {
     }
 
     /// The samples in an array `[samples, points…]` or `[samples, channels, points…]` of `dims` dimensions of points.
-    ///
-    /// # Errors
-    /// If the array has another rank or no value, or a value is not finite; `path` and `name` are what the error names.
+    /// An error, which names `path` and `name`, if the array has another rank or no value, or a value is not finite.
     pub fn of(array: Array, dims: usize, path: &Path, name: &str) -> Result<Self, TaskError> {
         let refused = |reason: String| TaskError::Input(path.into(), reason);
         let Array { shape, values } = array;
@@ -139,11 +137,8 @@ impl Fields {
 }
 
 impl FieldPairs {
-    /// Inputs and outputs that belong together.
-    ///
-    /// # Errors
-    /// If they differ in samples or points, or an output is zero everywhere, so that its relative error is undefined;
-    /// `path` is what the error names.
+    /// Inputs and outputs that belong together. An error, which names `path`, if they differ in samples or points, or
+    /// an output is zero everywhere, so that its relative error is undefined.
     pub fn of(input: Fields, output: Fields, path: &Path) -> Result<Self, TaskError> {
         let refused = |reason: String| TaskError::Input(path.into(), reason);
         if (input.len(), &input.points) != (output.len(), &output.points) {
@@ -157,10 +152,8 @@ impl FieldPairs {
         Ok(Self { input, output })
     }
 
-    /// The arrays `x` and `y` of files with fields in `dims` dimensions.
-    ///
-    /// # Errors
-    /// If a file can't be read, or the arrays are no fields that belong together.
+    /// The arrays `x` and `y` of files with fields in `dims` dimensions. An error if a file can't be read, or the
+    /// arrays are no fields that belong together.
     pub fn read(files: &FieldFiles, dims: usize) -> Result<Self, TaskError> {
         let fields = |path: &Path, name: &str| Fields::of(Array::read(path, name)?, dims, path, name);
         let outputs = files.outputs();

@@ -215,10 +215,8 @@ impl Task for OperatorTask {
     }
 }
 
-/// Checks that the model of a run can be made, and be run on each of its test sets, given by name and points.
-///
-/// # Errors
-/// If a setting of the model is out of range, or it has more modes than a test set has points for.
+/// Checks that the model of a run can be made, and be run on each of its test sets, given by name and points. An error
+/// if a setting of the model is out of range, or it has more modes than a test set has points for.
 fn ensure_runs(
     config: &OperatorConfig,
     fields: FieldDescription,

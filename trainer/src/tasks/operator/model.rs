@@ -107,10 +107,8 @@ pub struct FieldOperator {
 }
 
 impl FieldOperator {
-    /// Outputs `[batch, channels · points]` of inputs in the same form, at `points` points along each dimension.
-    ///
-    /// # Errors
-    /// If the model is of another number of dimensions, or the points are too few for its modes.
+    /// Outputs `[batch, channels · points]` of inputs in the same form, at `points` points along each dimension. An
+    /// error if the model is of another number of dimensions, or the points are too few for its modes.
     pub fn try_forward(&self, inputs: Tensor<2>, points: &[usize]) -> Result<Tensor<2>, TaskError> {
         match points.len() {
             1 => self.forward_fields::<3>(inputs, points),
@@ -120,10 +118,7 @@ impl FieldOperator {
     }
 
     /// The same operator with scales in the weights of its model, so that those are of use by themselves. Equal up to
-    /// rounding.
-    ///
-    /// # Errors
-    /// If a scale is not finite.
+    /// rounding. An error if a scale is not finite.
     pub fn with_scales_in_weights(&self) -> Result<Self, TaskError> {
         let FieldDescription { input, output, points } = &self.fields;
         if input.is_identity() && output.is_identity() {

@@ -34,10 +34,7 @@ impl TestSet {
         Self { name: format!("{name}, {} points", pairs.resolution()), pairs }
     }
 
-    /// The samples in files, under the shortest names that tell the files apart.
-    ///
-    /// # Errors
-    /// If a file can't be read.
+    /// The samples in files, under the shortest names that tell the files apart. An error if a file can't be read.
     pub fn read(files: &[FieldFiles], dims: usize) -> Result<Vec<Self>, TaskError> {
         let names = distinct_names(&files.iter().map(|files| files.x.as_path()).collect::<Vec<_>>());
         files.iter().zip(names).map(|(files, name)| Ok(Self::new(&name, FieldPairs::read(files, dims)?))).collect()
@@ -62,10 +59,8 @@ pub struct SampleSets {
 }
 
 impl SampleSets {
-    /// Reads or solves the samples of a configuration.
-    ///
-    /// # Errors
-    /// If a file can't be read, samples do not fit each other, or `monitor` says to stop.
+    /// Reads or solves the samples of a configuration. An error if a file can't be read, samples do not fit each other,
+    /// or `monitor` says to stop.
     pub fn open(config: &OperatorConfig, monitor: &Monitor<'_>) -> Result<Self, TaskError> {
         let (section, dims) = (&config.data, dims(config));
         let (all, mut tests, fingerprint) = match &section.files {
@@ -107,10 +102,7 @@ impl SampleSets {
     }
 
     /// Checks that a model of the training samples can be evaluated on `pairs`, called `name`: channels, and points
-    /// where fields have symmetries.
-    ///
-    /// # Errors
-    /// The reason why it can't.
+    /// where fields have symmetries. The error is the reason why it can't.
     pub fn check(&self, name: &str, pairs: &FieldPairs) -> Result<(), String> {
         let channels = |pairs: &FieldPairs| (pairs.input.channels, pairs.output.channels);
         let (found, expected) = (channels(pairs), channels(&self.train));
@@ -155,10 +147,8 @@ impl HostSets for SampleSets {
     }
 }
 
-/// A power of two near the root mean square of outputs.
-///
-/// # Errors
-/// If an output is so small or large beside the others that its squares in this unit are no numbers of f32.
+/// A power of two near the root mean square of outputs. An error if an output is so small or large beside the others
+/// that its squares in this unit are no numbers of f32.
 fn output_unit(outputs: &Fields) -> Result<f64, String> {
     let count = outputs.shape().iter().product::<usize>();
     let mean_square = outputs.values().map(|value| f64::from(value).powi(2)).sum::<f64>() / count as f64;

@@ -42,10 +42,8 @@ pub struct PeaksData {
 }
 
 impl PeaksData {
-    /// Opens the data of a run on a device without autodiff.
-    ///
-    /// # Errors
-    /// If the recordings can't be read, or do not fit the reference.
+    /// Opens the data of a run on a device without autodiff. An error if the recordings can't be read, or do not fit
+    /// the reference.
     pub fn open(config: &PeaksConfig, device: &Device) -> Result<Self, TaskError> {
         let sets = config.data.open(config.model.frame(), config.seed)?;
         let reference = config.model.exact(REFERENCE_SEGMENTS).try_init(device)?;
@@ -155,10 +153,7 @@ impl ValidationSet {
 }
 
 /// Frames of a folder of recordings, of all synthetic signals, or of one family of them, and the number of recordings
-/// that are too short.
-///
-/// # Errors
-/// If there are no data of this name, or they can't be read.
+/// that are too short. An error if there are no data of this name, or they can't be read.
 pub(super) fn named_frames(config: &PeaksConfig, name: &str) -> Result<(Frames, usize), TaskError> {
     let (data, frame) = (&config.data, config.model.frame());
     let synthetic = |signals: SyntheticConfig| -> Result<(Frames, usize), TaskError> {

@@ -23,10 +23,8 @@ pub struct TrainedPeaks {
     pub exact: Agreement,
 }
 
-/// Trains by a configuration, then compares the best model on validation and an exact estimate with the reference.
-///
-/// # Errors
-/// If the configuration is out of range, the data can't be read, or training fails.
+/// Trains by a configuration, then compares the best model on validation and an exact estimate with the reference. An
+/// error if the configuration is out of range, the data can't be read, or training fails.
 pub fn train_ephemeral(
     config: &PeaksConfig,
     exact: &WelchPeaksConfig,
@@ -42,10 +40,8 @@ pub fn train_ephemeral(
     Ok(trained.map_err(TaskError::Argument)?)
 }
 
-/// Compares a model of a configuration and an exact estimate with the reference, on the configuration's data.
-///
-/// # Errors
-/// If the configuration is out of range, the data can't be read, or the device fails.
+/// Compares a model of a configuration and an exact estimate with the reference, on the configuration's data. An error
+/// if the configuration is out of range, the data can't be read, or the device fails.
 pub fn evaluate_ephemeral(
     config: &PeaksConfig,
     model: LearnedWelchPeaks,

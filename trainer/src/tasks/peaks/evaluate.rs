@@ -129,10 +129,8 @@ struct ComparedModel<'a> {
 }
 
 /// Exact estimates of one segment up to the reference's eight, adjacent and spread evenly, and the learned models with
-/// their names, evaluated on one data set. One and eight segments are the same ones in both placements.
-///
-/// # Errors
-/// If there are no frames, or they don't fit the models.
+/// their names, evaluated on one data set. One and eight segments are the same ones in both placements. An error if
+/// there are no frames, or they don't fit the models.
 pub fn compare(
     data_set: &str,
     frames: &Frames,

@@ -32,10 +32,8 @@ pub(super) fn microseconds_by_device(
     calibrated.iter().filter_map(|(name, device)| Some((name.clone(), predicted(device)? / 1e3))).collect()
 }
 
-/// The profile of a device; `None` if it was not calibrated.
-///
-/// # Errors
-/// [`ProfileError`] if its file can't be read, or is of another machine.
+/// The profile of a device; `None` if it was not calibrated. An error if its file can't be read, or is of another
+/// machine.
 pub(super) fn profile(device: DeviceId) -> Result<Option<DeviceProfile>, ProfileError> {
     load(&default_path(device)?, &fingerprint(device))
 }
@@ -69,10 +67,8 @@ pub(super) fn of_model(model: &LearnedWelchPeaks) -> impl Fn(&DeviceProfile) -> 
     move |device| device.crossovers.learned(&size?, options.n_fft, k, device.peaks.gpu)
 }
 
-/// Gives a loss that is priced by the time on a device the times of its calibrated profile, unless it has times.
-///
-/// # Errors
-/// [`ConfigError::Value`] if the device was not calibrated, or its profile can't be read.
+/// Gives a loss that is priced by the time on a device the times of its calibrated profile, unless it has times. An
+/// error if the device was not calibrated, or its profile can't be read.
 pub(super) fn complete(loss: &mut LossSection, model: &ModelSection) -> Result<(), ConfigError> {
     if let (Some(device), true) = (&loss.price_device, loss.segment_times.is_empty()) {
         let failed =

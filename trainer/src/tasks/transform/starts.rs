@@ -58,18 +58,12 @@ impl Starts {
         Ok(ranked.into_iter().map(|(_, place)| place).collect())
     }
 
-    /// The start of the lowest error, the first of equal ones.
-    ///
-    /// # Errors
-    /// That of an error's computation.
+    /// The start of the lowest error, the first of equal ones. An error if that of a model can't be computed.
     pub fn best<E>(&self, error: impl Fn(&ZooModel) -> Result<f64, E>) -> Result<&ZooModel, E> {
         Ok(&self.models[self.ranked(error)?[0]])
     }
 
-    /// The starts with all but the best `count` dropped.
-    ///
-    /// # Errors
-    /// That of an error's computation.
+    /// The starts with all but the best `count` dropped. An error if that of a model can't be computed.
     pub fn keep<E>(mut self, count: usize, error: impl Fn(&ZooModel) -> Result<f64, E>) -> Result<Self, E> {
         let ranked = self.ranked(error)?;
         let (kept, starts) = (&ranked[..count.min(ranked.len())], self.models.len());

@@ -40,10 +40,8 @@ pub struct Solved {
 }
 
 impl Solved {
-    /// The samples of a section: from its cache, or solved and put there.
-    ///
-    /// # Errors
-    /// If a solver does not converge, the cache can't be read or written, or `monitor` says to stop.
+    /// The samples of a section: from its cache, or solved and put there. An error if a solver does not converge, the
+    /// cache can't be read or written, or `monitor` says to stop.
     pub fn open(section: &GeneratedSection, seed: u64, monitor: &Monitor<'_>) -> Result<Self, TaskError> {
         let Some(folder) = &section.cache else { return Self::compute(section, seed, monitor) };
         let path = cache_path(folder, section, seed);
