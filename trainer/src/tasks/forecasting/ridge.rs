@@ -56,13 +56,12 @@ fn moments(rows: &[f32], channels: usize, windows: usize, look_back: usize, wind
     let products = products(rows, channels, windows, window);
     let with_past = |place: usize| &products[place * window..][..look_back];
     let mean = |values: &[f64]| values.iter().sum::<f64>() / look_back as f64;
-    let means: Vec<f64> = (0..look_back).map(|place| mean(with_past(place))).collect();
-    let of_mean = mean(&means);
+    let means: Vec<f64> = (0..window).map(|place| mean(with_past(place))).collect();
+    let of_mean = mean(&means[..look_back]);
     let less_means = |place: usize| -> Vec<f64> {
-        let of_place = mean(with_past(place));
-        with_past(place).iter().zip(&means).map(|(product, mean)| product - mean - of_place + of_mean).collect()
+        with_past(place).iter().zip(&means).map(|(product, mean)| product - mean - means[place] + of_mean).collect()
     };
-    let square = |place: usize| products[place * window + place] - 2.0 * mean(with_past(place)) + of_mean;
+    let square = |place: usize| products[place * window + place] - 2.0 * means[place] + of_mean;
     Moments {
         inputs: (0..look_back).flat_map(less_means).collect(),
         cross: (look_back..window).flat_map(less_means).collect(),
