@@ -32,12 +32,15 @@
 
 use std::ops::Range;
 
+use burn::backend::Dispatch;
+use burn::backend::ops::IntTensorOps;
 use burn::tensor::{Bool, Int, Shape, Tensor, TensorData};
 
 use super::check::{self, InputCheck};
 use super::fft::ComplexTensor;
 use super::peaks::top_k;
 use super::product::product;
+use super::rows::reshaped;
 use super::segments::{averaged, one_sided, scale, spectra};
 use crate::error::{ArgumentError, ensure};
 use crate::options::{MAX_TOP_K_LENGTH, WelchOptions};
@@ -58,7 +61,7 @@ pub fn csd<const D: usize>(
     let scale = one_sided(options.n_fft, &window) * scale(&window, options.scaling);
     let cross = x.conj() * y;
     let [re, im] = [cross.re, cross.im].map(|part| averaged(part, options.average));
-    Ok(ComplexTensor { re: re?, im: im? }.map(|part| (part * scale.clone()).reshape(shape)))
+    Ok(ComplexTensor { re: re?, im: im? }.map(|part| reshaped(part * scale.clone(), shape)))
 }
 
 /// Magnitude-squared coherence of the rows of two signals, as `scipy.signal.coherence`: |Pxy|² / (Pxx Pyy), from 0 to
@@ -75,7 +78,7 @@ pub fn coherence<const D: usize>(
     // A product of two powers may leave the range of f32, that of two amplitudes does not.
     let [of_x, of_y] = [&x, &y].map(|spectra| mean_power(spectra).sqrt());
     let cross = (x.conj() * y).map(|part| part.mean_dim(1) / of_x.clone() / of_y.clone());
-    Ok(cross.abs_squared().reshape(shape))
+    Ok(reshaped(cross.abs_squared(), shape))
 }
 
 /// Estimator of the transfer function of a linear system from its input x and its output y.
@@ -104,8 +107,8 @@ pub fn transfer_function<const D: usize>(
     let squared = ratio.clone().abs_squared();
     // Of q = Pxy / Pyy, H2 is 1 / conj(q).
     Ok(ratio.map(|part| match estimator {
-        TransferEstimator::H1 => part.reshape(shape),
-        TransferEstimator::H2 => (part / squared.clone()).reshape(shape),
+        TransferEstimator::H1 => reshaped(part, shape),
+        TransferEstimator::H2 => reshaped(part / squared.clone(), shape),
     }))
 }
 
@@ -201,10 +204,11 @@ pub fn most_coherent_pairs<const D: usize, const E: usize>(
     let (pair, bin, coherence) = best.expect("a pair has a first channel");
     let mut shape = [k; E];
     shape[..E - 1].copy_from_slice(&channels.shape[..E - 1]);
-    let pair = pair.reshape(shape);
+    let [pair, bin] = [pair, bin]
+        .map(|of_rows| Tensor::from_dispatch(Dispatch::int_reshape(of_rows.into_dispatch(), Shape::from(shape))));
     let first = pair.clone() / count as i64;
     let second = pair - first.clone() * count as i64;
-    Ok(CoherentPairs { first, second, bin: bin.reshape(shape), coherence: coherence.reshape(shape) })
+    Ok(CoherentPairs { first, second, bin, coherence: reshaped(coherence, shape) })
 }
 
 /// Power, the mean over segments, `[rows, 1, bins]`.
@@ -226,7 +230,7 @@ fn pair<const D: usize>(
     let y = inputs.next("y", y, shape)?;
     let window = inputs.next("window", window, [options.n_fft])?;
     let rows = [shape[..D - 1].iter().product(), shape[D - 1]];
-    let [x, y] = [inputs.first(x), y].map(|signal| spectra(signal.reshape(rows), &window, options));
+    let [x, y] = [inputs.first(x), y].map(|signal| spectra(reshaped(signal, rows), &window, options));
     shape[D - 1] = options.bins();
     Ok((shape, [x?, y?], window))
 }
@@ -258,7 +262,8 @@ impl<const D: usize> ChannelSpectra<D> {
         ensure(count >= 1, operation, "signal", format_args!("{shape:?}"), "of at least 1 channel")?;
         let mut inputs = InputCheck::of(operation, "signal", &signal)?;
         let window = inputs.next("window", window, [options.n_fft])?;
-        let spectra = spectra(inputs.first(signal).reshape([batch * count, shape[D - 1]]), &window, options)?;
+        let rows = reshaped(inputs.first(signal), [batch * count, shape[D - 1]]);
+        let spectra = spectra(rows, &window, options)?;
         let size = [batch, count, options.averaged(), options.bins()];
         let ComplexTensor { re, im } = spectra.map(|part| part.reshape(size).permute([0, 3, 1, 2]));
         let factors = [Tensor::cat(vec![re.clone(), im.clone()], 3), Tensor::cat(vec![im, -re], 3)];
@@ -285,6 +290,6 @@ impl<const D: usize> ChannelSpectra<D> {
         let mut shape = [0; E];
         shape[..D - 2].copy_from_slice(&self.shape[..D - 2]);
         shape[D - 2..].copy_from_slice(&[self.count, self.count, values.dims()[1]]);
-        values.permute([0, 2, 3, 1]).reshape(shape)
+        reshaped(values.permute([0, 2, 3, 1]), shape)
     }
 }

@@ -27,6 +27,7 @@ use burn::tensor::{Tensor, TensorData};
 
 use super::check::InputCheck;
 use super::fft::{ComplexTensor, rfft};
+use super::rows::reshaped;
 use super::segments::one_sided;
 use super::trend::detrended;
 use crate::error::{ArgumentError, ensure};
@@ -143,7 +144,7 @@ pub fn multitaper<const D: usize>(
     let (rows, n) = (shape[..D - 1].iter().product(), shape[D - 1]);
     let Dpss { tapers, ratios } = tapers(n, options.half_bandwidth, count)?;
     let inputs = InputCheck::of(NAME, "signal", &signal)?;
-    let signal: Tensor<3> = inputs.first(signal).reshape([rows, 1, n]);
+    let signal = reshaped(inputs.first(signal), [rows, 1, n]);
     let place = (signal.device().inner(), signal.dtype());
     let constant = |values: Vec<f64>, shape: [usize; 3]| {
         Tensor::<3>::from_data(TensorData::new(values, shape), (&place.0, place.1))
@@ -156,7 +157,8 @@ pub fn multitaper<const D: usize>(
     let ratios = constant(ratios, [1, count, 1]);
     let weights = if steps == 0 { ratios } else { adaptive_weights(&power, &ratios, steps) };
     shape[D - 1] = n / 2 + 1;
-    Ok(MultitaperEstimate { psd: weighted(&power, &weights).reshape(shape), power, weights, spectra, sums, sides })
+    let psd = reshaped(weighted(&power, &weights), shape);
+    Ok(MultitaperEstimate { psd, power, weights, spectra, sums, sides })
 }
 
 /// Mean of power `[rows, tapers, bins]` with weights; 0 where no taper has any.
@@ -221,8 +223,9 @@ impl<const D: usize> MultitaperEstimate<D> {
         let statistic = mean.clone().abs_squared() * energy / rest.abs_squared().sum_dim(1) * free;
         let p_value = ((statistic.clone() / free).log1p() * -free).exp();
         let shape = self.psd.dims();
-        let amplitude = mean.map(|part| (part * self.sides.clone()).reshape(shape));
-        Ok(LineTest { statistic: statistic.reshape(shape), p_value: p_value.reshape(shape), amplitude })
+        let amplitude = mean.map(|part| reshaped(part * self.sides.clone(), shape));
+        let [statistic, p_value] = [statistic, p_value].map(|value| reshaped(value, shape));
+        Ok(LineTest { statistic, p_value, amplitude })
     }
 
     /// Interval that has the power of each bin with a probability of `confidence`: lower and upper ends, `[.., bins]`.
@@ -250,7 +253,8 @@ impl<const D: usize> MultitaperEstimate<D> {
         let logarithms = Tensor::cat((0..count).map(left_out).collect(), 1);
         let deviations = logarithms.clone() - logarithms.mean_dim(1);
         let variance = deviations.square().sum_dim(1) * ((count - 1) as f64 / count as f64);
-        let width = (variance.sqrt() * student_quantile(confidence, count - 1)).exp().reshape(self.psd.dims());
+        let width = (variance.sqrt() * student_quantile(confidence, count - 1)).exp();
+        let width = reshaped(width, self.psd.dims());
         Ok([self.psd.clone() / width.clone(), self.psd.clone() * width])
     }
 

@@ -55,6 +55,11 @@ impl SampleKind for Int {
     }
 }
 
+/// A tensor in a shape whose zeros are lengths: Burn's own `reshape` keeps the length that a dimension has for a 0.
+pub(super) fn reshaped<const D: usize, const E: usize>(tensor: Tensor<D>, shape: [usize; E]) -> Tensor<E> {
+    Tensor::from_dispatch(Dispatch::float_reshape(tensor.into_dispatch(), Shape::from(shape)))
+}
+
 /// The dimensions that precede the last one: what the results of an operation share with its input.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Leading<const D: usize> {

@@ -224,6 +224,26 @@ fn gradients_match_differences() {
 }
 
 #[test]
+fn no_rows_have_empty_results() {
+    let device = Device::flex();
+    let options = WelchOptions::new(8, 2);
+    let none = || Tensor::<3>::zeros([2, 0, 12], &device);
+    let window = || Tensor::<1>::ones([8], &device);
+    for average in [Average::Mean, Average::Median] {
+        let cross = csd(none(), none(), window(), &options.with_average(average)).unwrap();
+        assert_eq!(cross.dims(), [2, 0, 5]);
+    }
+    assert_eq!(coherence(none(), none(), window(), &options).unwrap().dims(), [2, 0, 5]);
+    for estimator in [TransferEstimator::H1, TransferEstimator::H2] {
+        let response = transfer_function(none(), none(), window(), &options, estimator).unwrap();
+        assert_eq!(response.dims(), [2, 0, 5]);
+    }
+    let channels = || Tensor::<4>::zeros([2, 0, 3, 12], &device);
+    assert_eq!(csd_matrix::<4, 5>(channels(), window(), &options).unwrap().dims(), [2, 0, 3, 3, 5]);
+    assert_eq!(coherence_matrix::<4, 5>(channels(), window(), &options).unwrap().dims(), [2, 0, 3, 3, 5]);
+}
+
+#[test]
 fn wrong_arguments_are_refused_by_name() {
     let device = Device::flex();
     let options = WelchOptions::new(8, 2);

@@ -135,6 +135,17 @@ fn sines_have_the_power_of_their_definition() {
 }
 
 #[test]
+fn no_rows_have_empty_results() {
+    for adaptive_steps in [0, 4] {
+        let options = MultitaperOptions { adaptive_steps, ..MultitaperOptions::new(2.5, 1.0) };
+        let estimate = multitaper(Tensor::<3>::zeros([2, 0, 40], &Device::flex()), &options).unwrap();
+        assert_eq!(estimate.psd.dims(), [2, 0, 21]);
+        assert_eq!(estimate.line_test().unwrap().amplitude.dims(), [2, 0, 21]);
+        assert_eq!(estimate.interval(0.9).unwrap().map(|end| end.dims()), [[2, 0, 21]; 2]);
+    }
+}
+
+#[test]
 fn silence_has_no_power_and_its_gradient_is_finite() {
     let options = MultitaperOptions { adaptive_steps: 4, ..MultitaperOptions::new(2.5, 1.0) };
     let signal = Tensor::<1>::zeros([40], &Device::flex().autodiff()).require_grad();
