@@ -5,7 +5,7 @@ use burn::tensor::{Int, Tensor, TensorData};
 
 use super::check;
 use super::fft::ComplexTensor;
-use super::psd::{WelchWeights, welch_psd_complex_of, welch_psd_of};
+use super::psd::{Estimate, WelchWeights, welch_psd_complex_of};
 use super::rows::{Leading, SampleKind};
 use crate::error::{ArgumentError, ensure};
 use crate::op::inputs;
@@ -67,21 +67,22 @@ pub fn welch_peaks<const D: usize, K: SampleKind>(
     k: usize,
 ) -> Result<Peaks<D>, ArgumentError> {
     const NAME: &str = "welch_peaks";
-    let weights = weights.into();
-    if options.validate_for_kernels(NAME).is_err() {
-        options.validate(NAME)?;
-        options.validate_k(NAME, k)?;
-        let searched = options.searched();
-        let power = welch_psd_of(NAME, signal, weights, options)?.narrow(D - 1, searched.start, searched.len());
-        let Peaks { bins, power } = top_k(power, k)?;
-        let missing = bins.clone().lower_elem(0);
-        return Ok(Peaks { bins: (bins + searched.start as i64).mask_fill(missing, -1), power });
-    }
     let (leading, _) = Leading::of(&signal);
     let bins = check::bin_dtype(&signal.device(), options.bins());
-    let inputs::WelchPsd { signal, window, gain } = weights.prepare(NAME, signal, options)?;
+    let estimate = weights.into().prepare(NAME, signal, options)?;
     options.validate_k(NAME, k)?;
-    let (bins, power) = inputs::WelchPeaks { signal, window, gain }.apply::<Dispatch>(*options, k, bins);
+    let (bins, power) = match estimate {
+        Estimate::Fused(inputs::WelchPsd { signal, window, gain }) => {
+            inputs::WelchPeaks { signal, window, gain }.apply::<Dispatch>(*options, k, bins)
+        }
+        Estimate::Composed(power) => {
+            let searched = options.searched();
+            let Peaks { bins, power } = top_k(power.narrow(1, searched.start, searched.len()), k)?;
+            let missing = bins.clone().lower_elem(0);
+            let bins = (bins + searched.start as i64).mask_fill(missing, -1);
+            (bins.into_dispatch(), power.into_dispatch())
+        }
+    };
     Ok(Peaks::of_rows(&leading, bins, power, k))
 }
 

@@ -6,7 +6,7 @@ use burn::tensor::Tensor;
 use super::check::{self, InputCheck};
 use super::fft::{ComplexTensor, fft};
 use super::rows::{Leading, SampleKind};
-use super::segments::{averaged, scale, segments};
+use super::segments::{averaged, scale, segments, windowed};
 use crate::error::{ArgumentError, ensure};
 use crate::op::inputs;
 use crate::options::{POWER_TAPS, PRODUCT_TAPS, PowerSpectrumOptions, WelchOptions};
@@ -94,11 +94,9 @@ pub(super) fn welch_psd_complex_of<const D: usize>(
         None => inputs.ones([n_fft]),
     };
     let (leading, _) = Leading::of(&re);
-    let windowed = |part: Tensor<D>| -> Result<Tensor<3>, ArgumentError> {
-        let rows: Tensor<2> = Tensor::from_dispatch(leading.flatten(part));
-        Ok(segments(rows, options)? * window.clone().reshape([1, 1, n_fft]))
-    };
-    let parts = ComplexTensor { re: windowed(inputs.first(re))?, im: windowed(im)? };
+    let [re, im] =
+        [inputs.first(re), im].map(|part| windowed(Tensor::from_dispatch(leading.flatten(part)), &window, options));
+    let parts = ComplexTensor { re: re?, im: im? };
     // Only a device's limits are left that a transform may not fit.
     let spectra = fft(parts).map_err(|error| ArgumentError {
         operation,
@@ -117,15 +115,13 @@ pub(super) fn welch_psd_of<const D: usize, K: SampleKind>(
     options: &WelchOptions,
 ) -> Result<Tensor<D>, ArgumentError> {
     let (leading, _) = Leading::of(&signal);
-    if options.validate_for_kernels(operation).is_err() {
-        check::signal(operation, "signal", &signal, options)?;
-        weights.gain.as_ref().map_or(Ok(()), |_| options.validate_mean(operation, "mean, with a gain"))?;
-        let segments = segments(InputCheck::of(operation, "signal", &signal)?.rows(signal), options)?;
-        let single = WelchOptions::new(options.n_fft, 1).with_scaling(options.scaling);
-        let power = averaged(welch_psd_of(operation, segments, weights, &single)?, options.average)?;
-        return Ok(leading.unflatten(power.into_dispatch(), options.bins()));
-    }
-    let [power] = weights.prepare(operation, signal, options)?.apply::<Dispatch>(*options);
+    let power = match weights.prepare(operation, signal, options)? {
+        Estimate::Fused(inputs) => {
+            let [power] = inputs.apply::<Dispatch>(*options);
+            power
+        }
+        Estimate::Composed(power) => power.into_dispatch(),
+    };
     Ok(leading.unflatten(power, options.bins()))
 }
 
@@ -160,12 +156,10 @@ pub fn power_spectrum<const D: usize, K: SampleKind>(
     options: &PowerSpectrumOptions,
 ) -> Result<Tensor<D>, ArgumentError> {
     const NAME: &str = "power_spectrum";
-    let (_, n) = Leading::of(&signal);
-    ensure(n >= 1, NAME, "signal", format_args!("{n} samples per row"), "at least 1")?;
-    let welch = WelchOptions::new(n, 1).with_hop(n).with_scaling(options.scaling).with_detrend(options.detrend);
+    let welch = whole_row(NAME, &signal, options)?;
     let window = match window {
         Some(window) => window,
-        None => check::InputCheck::of(NAME, "signal", &signal)?.ones([n]),
+        None => InputCheck::of(NAME, "signal", &signal)?.ones([welch.n_fft]),
     };
     welch_psd_of(NAME, signal, WelchWeights::new(window), &welch)
 }
@@ -205,10 +199,19 @@ pub fn power_spectrum_complex<const D: usize>(
 ) -> Result<Tensor<D>, ArgumentError> {
     const NAME: &str = "power_spectrum_complex";
     let signal = signal.into();
-    let (_, n) = Leading::of(&signal.re);
-    ensure(n >= 1, NAME, "signal", format_args!("{n} samples per row"), "at least 1")?;
-    let welch = WelchOptions::new(n, 1).with_hop(n).with_scaling(options.scaling).with_detrend(options.detrend);
+    let welch = whole_row(NAME, &signal.re, options)?;
     welch_psd_complex_of(NAME, signal, window, &welch)
+}
+
+/// The estimate of one segment that is a whole row of `signal`.
+fn whole_row<const D: usize, K: SampleKind>(
+    operation: &'static str,
+    signal: &Tensor<D, K>,
+    options: &PowerSpectrumOptions,
+) -> Result<WelchOptions, ArgumentError> {
+    let (_, n) = Leading::of(signal);
+    ensure(n >= 1, operation, "signal", format_args!("{n} samples per row"), "at least 1")?;
+    Ok(WelchOptions::new(n, 1).with_hop(n).with_scaling(options.scaling).with_detrend(options.detrend))
 }
 
 /// Window of a Welch estimate, and perhaps a gain of its bins. A window alone converts to one without a gain.
@@ -255,16 +258,23 @@ impl WelchWeights {
         Self { gain, ..self }
     }
 
-    /// The checked inputs of a Welch operation, in one type and as rows.
+    /// Checks the inputs of a Welch operation, and composes what no kernel computes.
     pub(super) fn prepare<const D: usize, K: SampleKind>(
         self,
         operation: &'static str,
         signal: Tensor<D, K>,
         options: &WelchOptions,
-    ) -> Result<inputs::WelchPsd<DispatchTensor>, ArgumentError> {
-        let Self { window, gain } = self;
+    ) -> Result<Estimate, ArgumentError> {
         check::signal(operation, "signal", &signal, options)?;
-        let mut given = check::InputCheck::of(operation, "signal", &signal)?;
+        if options.validate_for_kernels(operation).is_err() {
+            self.gain.as_ref().map_or(Ok(()), |_| options.validate_mean(operation, "mean, with a gain"))?;
+            let segments = segments(InputCheck::of(operation, "signal", &signal)?.rows(signal), options)?;
+            let single = WelchOptions::new(options.n_fft, 1).with_scaling(options.scaling);
+            let power = welch_psd_of(operation, segments, self, &single)?;
+            return averaged(power, options.average).map(Estimate::Composed);
+        }
+        let Self { window, gain } = self;
+        let mut given = InputCheck::of(operation, "signal", &signal)?;
         given.transforms(["signal", "n_fft"], &signal, [options.n_fft, options.segments], None)?;
         let window = given.next("window", window, [options.n_fft])?;
         let gain = match gain {
@@ -278,8 +288,18 @@ impl WelchWeights {
             }
             None => None,
         };
-        Ok(inputs::WelchPsd { signal: given.samples(signal), window: window.into_dispatch(), gain })
+        let (signal, window) = (given.samples(signal), window.into_dispatch());
+        Ok(Estimate::Fused(inputs::WelchPsd { signal, window, gain }))
     }
+}
+
+/// How the power of rows is estimated.
+#[allow(clippy::large_enum_variant, reason = "one is made per call")]
+pub(super) enum Estimate {
+    /// By kernels, from inputs in one type and as rows.
+    Fused(inputs::WelchPsd<DispatchTensor>),
+    /// By a composition of operations, for a line as trend or a median: `[rows, bins]`.
+    Composed(Tensor<2>),
 }
 
 impl From<Tensor<1>> for WelchWeights {

@@ -27,8 +27,16 @@ pub(super) fn spectra(
     window: &Tensor<1>,
     options: &WelchOptions,
 ) -> Result<ComplexTensor<3>, ArgumentError> {
-    let windowed = segments(rows, options)? * window.clone().reshape([1, 1, options.n_fft]);
-    rfft(windowed)
+    rfft(windowed(rows, window, options)?)
+}
+
+/// The [`segments`] of rows times a window.
+pub(super) fn windowed(
+    rows: Tensor<2>,
+    window: &Tensor<1>,
+    options: &WelchOptions,
+) -> Result<Tensor<3>, ArgumentError> {
+    Ok(segments(rows, options)? * window.clone().reshape([1, 1, options.n_fft]))
 }
 
 /// Average over segments, `[rows, segments, bins]` → `[rows, bins]`.
