@@ -30,14 +30,11 @@ impl FftOptions {
         Self { length, direction, scale: 1.0, interior: 1.0 }
     }
 
-    /// The same transform with a factor on every output.
-    pub const fn with_scale(self, scale: f64) -> Self {
-        Self { scale, ..self }
-    }
-
-    /// The same transform with a factor on the interior bins of a one-sided spectrum.
-    pub const fn with_interior(self, interior: f64) -> Self {
-        Self { interior, ..self }
+    with_fields! {
+        /// The same transform with a factor on every output.
+        with_scale(scale: f64);
+        /// The same transform with a factor on the interior bins of a one-sided spectrum.
+        with_interior(interior: f64);
     }
 
     /// Bins of a one-sided spectrum, n/2 + 1.

@@ -68,24 +68,15 @@ impl LocalMaximaOptions {
         Self { height: None, distance: 1, prominence: None, interpolation: Interpolation::LogParabola }
     }
 
-    /// The same options with a least power.
-    pub const fn with_height(self, height: f64) -> Self {
-        Self { height: Some(height), ..self }
-    }
-
-    /// The same options with a least distance, in bins.
-    pub const fn with_distance(self, distance: usize) -> Self {
-        Self { distance, ..self }
-    }
-
-    /// The same options with a least prominence.
-    pub const fn with_prominence(self, prominence: f64) -> Self {
-        Self { prominence: Some(prominence), ..self }
-    }
-
-    /// The same options with another estimate of offsets.
-    pub const fn with_interpolation(self, interpolation: Interpolation) -> Self {
-        Self { interpolation, ..self }
+    with_fields! {
+        /// The same options with a least power.
+        with_height(height: f64 as Some);
+        /// The same options with a least distance, in bins.
+        with_distance(distance: usize);
+        /// The same options with a least prominence.
+        with_prominence(prominence: f64 as Some);
+        /// The same options with another estimate of offsets.
+        with_interpolation(interpolation: Interpolation);
     }
 
     /// Whether maxima may be too close to each other: two are always at least two bins apart.

@@ -100,24 +100,15 @@ impl MelBands {
         Self { sample_rate, count, f_min: 0.0, f_max: None, scale: MelScale::Slaney, norm: MelNorm::Slaney }
     }
 
-    /// The same number of bands from another frequency on, in hertz.
-    pub const fn with_f_min(self, f_min: f64) -> Self {
-        Self { f_min, ..self }
-    }
-
-    /// The same number of bands up to another frequency, in hertz.
-    pub const fn with_f_max(self, f_max: f64) -> Self {
-        Self { f_max: Some(f_max), ..self }
-    }
-
-    /// The same number of bands on another scale.
-    pub const fn with_scale(self, scale: MelScale) -> Self {
-        Self { scale, ..self }
-    }
-
-    /// The same bands with another factor.
-    pub const fn with_norm(self, norm: MelNorm) -> Self {
-        Self { norm, ..self }
+    with_fields! {
+        /// The same number of bands from another frequency on, in hertz.
+        with_f_min(f_min: f64);
+        /// The same number of bands up to another frequency, in hertz.
+        with_f_max(f_max: f64 as Some);
+        /// The same number of bands on another scale.
+        with_scale(scale: MelScale);
+        /// The same bands with another factor.
+        with_norm(norm: MelNorm);
     }
 
     /// Upper edge of the last band, in hertz.
@@ -178,9 +169,9 @@ impl MelOptions {
         Self { stft, bands, kind: SpectrumKind::Power }
     }
 
-    /// The same frames and bands of power or of amplitude.
-    pub const fn with_kind(self, kind: SpectrumKind) -> Self {
-        Self { kind, ..self }
+    with_fields! {
+        /// The same frames and bands of power or of amplitude.
+        with_kind(kind: SpectrumKind);
     }
 
     /// Whether power is summed, or else amplitude.
@@ -283,9 +274,9 @@ impl Logarithm {
         Self { unit, guard: LogGuard::Floor(1e-10) }
     }
 
-    /// The same logarithm with another guard.
-    pub const fn with_guard(self, guard: LogGuard) -> Self {
-        Self { guard, ..self }
+    with_fields! {
+        /// The same logarithm with another guard.
+        with_guard(guard: LogGuard);
     }
 
     /// Factor on the natural logarithm; `is_power` is whether power is taken, or else amplitude.

@@ -9,6 +9,16 @@
 //! assert_eq!(error.to_string(), "welch_psd: `hop` is 0, but must be at least 1");
 //! ```
 
+/// Methods that return the options with another value of one field: `with_field(field: Type)`, or `as Some` of it.
+macro_rules! with_fields {
+    ($($(#[$attribute:meta])* $name:ident($field:ident: $type:ty $(as $variant:ident)?);)*) => {$(
+        $(#[$attribute])*
+        pub const fn $name(self, $field: $type) -> Self {
+            Self { $field: $($variant)?($field), ..self }
+        }
+    )*};
+}
+
 mod dpss;
 mod fft;
 mod local_maxima;

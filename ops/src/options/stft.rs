@@ -44,34 +44,19 @@ impl StftOptions {
         }
     }
 
-    /// These options with another `hop`.
-    pub fn with_hop(self, hop: usize) -> Self {
-        Self { hop, ..self }
-    }
-
-    /// These options with a window of `length` samples.
-    pub fn with_window_length(self, length: usize) -> Self {
-        Self { window_length: Some(length), ..self }
-    }
-
-    /// These options with or without centring.
-    pub fn with_center(self, center: bool) -> Self {
-        Self { center, ..self }
-    }
-
-    /// These options with another padding of centred signals.
-    pub fn with_pad(self, pad: SignalPadding) -> Self {
-        Self { pad, ..self }
-    }
-
-    /// These options with or without normalisation.
-    pub fn with_normalized(self, normalized: bool) -> Self {
-        Self { normalized, ..self }
-    }
-
-    /// These options with one side of the spectra, or both.
-    pub fn with_onesided(self, onesided: bool) -> Self {
-        Self { onesided, ..self }
+    with_fields! {
+        /// These options with another `hop`.
+        with_hop(hop: usize);
+        /// These options with a window of `window_length` samples.
+        with_window_length(window_length: usize as Some);
+        /// These options with or without centring.
+        with_center(center: bool);
+        /// These options with another padding of centred signals.
+        with_pad(pad: SignalPadding);
+        /// These options with or without normalisation.
+        with_normalized(normalized: bool);
+        /// These options with one side of the spectra, or both.
+        with_onesided(onesided: bool);
     }
 
     /// Bins of a spectrum.

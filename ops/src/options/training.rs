@@ -62,29 +62,17 @@ impl AdamOptions {
         Self { learning_rate, step, betas: [0.9, 0.999], epsilon: 1e-8, weight_decay: WeightDecay::None }
     }
 
-    /// The same parameters of another step.
-    pub const fn with_step(self, step: usize) -> Self {
-        Self { step, ..self }
-    }
-
-    /// The same parameters with another learning rate.
-    pub const fn with_learning_rate(self, learning_rate: f64) -> Self {
-        Self { learning_rate, ..self }
-    }
-
-    /// The same parameters with other decays of the moments.
-    pub const fn with_betas(self, betas: [f64; 2]) -> Self {
-        Self { betas, ..self }
-    }
-
-    /// The same parameters with another epsilon.
-    pub const fn with_epsilon(self, epsilon: f64) -> Self {
-        Self { epsilon, ..self }
-    }
-
-    /// The same parameters with another weight decay.
-    pub const fn with_weight_decay(self, weight_decay: WeightDecay) -> Self {
-        Self { weight_decay, ..self }
+    with_fields! {
+        /// The same parameters of another step.
+        with_step(step: usize);
+        /// The same parameters with another learning rate.
+        with_learning_rate(learning_rate: f64);
+        /// The same parameters with other decays of the moments.
+        with_betas(betas: [f64; 2]);
+        /// The same parameters with another epsilon.
+        with_epsilon(epsilon: f64);
+        /// The same parameters with another weight decay.
+        with_weight_decay(weight_decay: WeightDecay);
     }
 
     /// Checks the parameters.
@@ -174,19 +162,13 @@ impl PeakLossOptions {
         Self { k, temperature: 1.0, offset: 1e-6, weights: [1.0; 2] }
     }
 
-    /// The same parameters with another temperature, in nepers.
-    pub const fn with_temperature(self, temperature: f64) -> Self {
-        Self { temperature, ..self }
-    }
-
-    /// The same parameters with another offset.
-    pub const fn with_offset(self, offset: f64) -> Self {
-        Self { offset, ..self }
-    }
-
-    /// The same parameters with other factors of the ranking loss and of the power loss.
-    pub const fn with_weights(self, weights: [f64; 2]) -> Self {
-        Self { weights, ..self }
+    with_fields! {
+        /// The same parameters with another temperature, in nepers.
+        with_temperature(temperature: f64);
+        /// The same parameters with another offset.
+        with_offset(offset: f64);
+        /// The same parameters with other factors of the ranking loss and of the power loss.
+        with_weights(weights: [f64; 2]);
     }
 
     /// Checks the parameters for rows of `bins`.

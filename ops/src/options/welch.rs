@@ -155,33 +155,51 @@ impl WelchOptions {
         Self { n_fft, hop, segments, scaling, detrend, band: None, chosen: None, average }
     }
 
-    /// The same estimate with segments `hop` samples apart.
-    pub const fn with_hop(self, hop: usize) -> Self {
-        Self { hop, ..self }
-    }
-
-    /// The same estimate from another number of segments.
-    pub const fn with_segments(self, segments: usize) -> Self {
-        Self { segments, ..self }
-    }
-
-    /// The same estimate from some of its segments, or from all with `None`.
-    ///
-    /// ```
-    /// use burn::tensor::{Device, Tensor};
-    /// use firefly_ops::options::SegmentSet;
-    /// use firefly_ops::{WelchOptions, welch_psd};
-    ///
-    /// // Of three segments of four samples, the first and the last.
-    /// let device = Device::flex();
-    /// let signal = Tensor::<1>::from_floats([1.0, 1.0, 1.0, 1.0, 9.0, 9.0, 9.0, 9.0, 3.0, 3.0, 3.0, 3.0], &device);
-    /// let options = WelchOptions::new(4, 3).with_hop(4).with_chosen(Some(SegmentSet::new([0, 2])?));
-    /// let power = welch_psd(signal, Tensor::<1>::ones([4], &device), &options)?;
-    /// assert_eq!(power.into_data().iter::<f32>().next(), Some((16.0 + 144.0) / 2.0));
-    /// # Ok::<(), firefly_ops::ArgumentError>(())
-    /// ```
-    pub const fn with_chosen(self, chosen: Option<SegmentSet>) -> Self {
-        Self { chosen, ..self }
+    with_fields! {
+        /// The same estimate with segments `hop` samples apart.
+        with_hop(hop: usize);
+        /// The same estimate from another number of segments.
+        with_segments(segments: usize);
+        /// The same estimate from some of its segments, or from all with `None`.
+        ///
+        /// ```
+        /// use burn::tensor::{Device, Tensor};
+        /// use firefly_ops::options::SegmentSet;
+        /// use firefly_ops::{WelchOptions, welch_psd};
+        ///
+        /// // Of three segments of four samples, the first and the last.
+        /// let device = Device::flex();
+        /// let signal = Tensor::<2>::from_floats([[1.0; 4], [9.0; 4], [3.0; 4]], &device).flatten::<1>(0, 1);
+        /// let options = WelchOptions::new(4, 3).with_hop(4).with_chosen(Some(SegmentSet::new([0, 2])?));
+        /// let power = welch_psd(signal, Tensor::<1>::ones([4], &device), &options)?;
+        /// assert_eq!(power.into_data().iter::<f32>().next(), Some((16.0 + 144.0) / 2.0));
+        /// # Ok::<(), firefly_ops::ArgumentError>(())
+        /// ```
+        with_chosen(chosen: Option<SegmentSet>);
+        /// The same estimate with another scaling.
+        with_scaling(scaling: Scaling);
+        /// The same estimate with another detrending.
+        with_detrend(detrend: Detrend);
+        /// The same estimate with another average of segments.
+        with_average(average: Average);
+        /// The same estimate with peaks searched in some of the bins: `Some(first..end)`, or all with `None`.
+        ///
+        /// ```
+        /// use burn::tensor::{Device, Tensor};
+        /// use firefly_ops::{Band, WelchOptions, welch_peaks};
+        ///
+        /// // A constant with a weak tone at bin 2 of 8: without DC and its neighbour the tone is the strongest.
+        /// let device = Device::flex();
+        /// let signal = Tensor::<1>::from_floats([6.0, 5.0, 4.0, 5.0, 6.0, 5.0, 4.0, 5.0], &device);
+        /// let strongest = |options: &WelchOptions| {
+        ///     let peaks = welch_peaks(signal.clone(), Tensor::<1>::ones([8], &device), options, 1)?;
+        ///     Ok::<i64, firefly_ops::ArgumentError>(peaks.bins.into_scalar())
+        /// };
+        /// let all = WelchOptions::new(8, 1);
+        /// assert_eq!((strongest(&all)?, strongest(&all.with_band(Some(Band::new(2..5))))?), (0, 2));
+        /// # Ok::<(), firefly_ops::ArgumentError>(())
+        /// ```
+        with_band(band: Option<Band>);
     }
 
     /// The same estimate with its segments placed in a frame, which may have more; adjacent, from its start, with `None`.
@@ -204,42 +222,6 @@ impl WelchOptions {
     /// Indices of the segments whose power is averaged, ascending.
     pub fn indices(&self) -> Vec<usize> {
         self.chosen.map_or_else(|| (0..self.segments).collect(), Vec::from)
-    }
-
-    /// The same estimate with another scaling.
-    pub const fn with_scaling(self, scaling: Scaling) -> Self {
-        Self { scaling, ..self }
-    }
-
-    /// The same estimate with another detrending.
-    pub const fn with_detrend(self, detrend: Detrend) -> Self {
-        Self { detrend, ..self }
-    }
-
-    /// The same estimate with another average of segments.
-    pub const fn with_average(self, average: Average) -> Self {
-        Self { average, ..self }
-    }
-
-    /// The same estimate with peaks searched in some of the bins: `Some(first..end)`, or all with `None`.
-    ///
-    /// ```
-    /// use burn::tensor::{Device, Tensor};
-    /// use firefly_ops::{Band, WelchOptions, welch_peaks};
-    ///
-    /// // A constant with a weak tone at bin 2 of 8: without DC and its neighbour the tone is the strongest.
-    /// let device = Device::flex();
-    /// let signal = Tensor::<1>::from_floats([6.0, 5.0, 4.0, 5.0, 6.0, 5.0, 4.0, 5.0], &device);
-    /// let strongest = |options: &WelchOptions| {
-    ///     let peaks = welch_peaks(signal.clone(), Tensor::<1>::ones([8], &device), options, 1)?;
-    ///     Ok::<i64, firefly_ops::ArgumentError>(peaks.bins.into_scalar())
-    /// };
-    /// let all = WelchOptions::new(8, 1);
-    /// assert_eq!((strongest(&all)?, strongest(&all.with_band(Some(Band::new(2..5))))?), (0, 2));
-    /// # Ok::<(), firefly_ops::ArgumentError>(())
-    /// ```
-    pub const fn with_band(self, band: Option<Band>) -> Self {
-        Self { band, ..self }
     }
 
     /// The bins among which peaks are searched: those of the band, or all.
@@ -430,14 +412,11 @@ impl PowerSpectrumOptions {
         Self { scaling: Scaling::Power, detrend: Detrend::None }
     }
 
-    /// The same spectrum with another scaling.
-    pub const fn with_scaling(self, scaling: Scaling) -> Self {
-        Self { scaling, ..self }
-    }
-
-    /// The same spectrum with another detrending.
-    pub const fn with_detrend(self, detrend: Detrend) -> Self {
-        Self { detrend, ..self }
+    with_fields! {
+        /// The same spectrum with another scaling.
+        with_scaling(scaling: Scaling);
+        /// The same spectrum with another detrending.
+        with_detrend(detrend: Detrend);
     }
 }
 
