@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use super::device::{GpuDevice, chunks, elements, floats, from_row};
+use super::device::{GpuDevice, chunks, elements, floats, from_row, launch_checked};
 use crate::options::AdamOptions;
 
 /// The numbers of `AdamCoefficients`.
@@ -58,13 +58,11 @@ fn step(
 pub fn adam_step(device: &GpuDevice, state: [Handle; 3], gradient: &Handle, length: usize, options: &AdamOptions) {
     let by = options.coefficients::<f32>();
     for chunk in chunks(device, length, 0, 1) {
-        let (cubes, units) = elements(device, chunk.len());
         let [parameter, moment_1, moment_2] =
             state.each_ref().map(|values| floats(&from_row(values, chunk.start, 1), chunk.len()));
-        step::launch(
-            &device.client,
-            cubes,
-            units,
+        launch_checked!(step(
+            device,
+            elements(device, chunk.len()),
             parameter,
             moment_1,
             moment_2,
@@ -83,6 +81,6 @@ pub fn adam_step(device: &GpuDevice, state: [Handle; 3], gradient: &Handle, leng
                 by.penalty,
             ),
             by.penalty != 0.0,
-        );
+        ));
     }
 }

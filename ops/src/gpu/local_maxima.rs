@@ -6,7 +6,7 @@
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use crate::gpu::device::{GpuDevice, buffer, chunks, elements, empty, floats, from_row};
+use crate::gpu::device::{GpuDevice, buffer, chunks, elements, empty, floats, from_row, launch_checked};
 use crate::gpu::top_k::{PeakBuffers, SearchedRows, top_k};
 use crate::options::LocalMaximaOptions;
 
@@ -57,20 +57,23 @@ impl MaximaSearch<'_> {
         let Self { device, options, ref power, rows, length } = *self;
         let (client, values) = (&device.client, rows * length);
         let marked = empty(client, values);
-        let (cubes, units) = elements(device, values);
-        clear::launch(client, cubes, units, floats(&marked, values), values as u32, f32::NAN.to_bits());
+        launch_checked!(clear(
+            device,
+            elements(device, values),
+            floats(&marked, values),
+            values as u32,
+            f32::NAN.to_bits(),
+        ));
         // Where maxima may be too close, prominence is checked of those alone that are kept.
         let (separates, prominent) = (options.separates(), options.prominence.is_some());
-        let (cubes, units) = elements(device, values);
-        mark_maxima::launch(
-            client,
-            cubes,
-            units,
+        launch_checked!(mark_maxima(
+            device,
+            elements(device, values),
             floats(power, values),
             floats(&marked, values),
             self.shape(),
             prominent && !separates,
-        );
+        ));
         let marks = SearchedRows::whole(&marked, rows, length);
         let strengths = empty(client, rows * ranked);
         if !separates {
@@ -79,11 +82,9 @@ impl MaximaSearch<'_> {
         let order = client.empty(rows * ranked * size_of::<i32>());
         top_k(device, &marks, &PeakBuffers { bins: order.clone(), power: strengths, k: ranked });
         let reach = (options.distance - 1).min(length);
-        let (cubes, units) = elements(device, rows);
-        separate::launch(
-            client,
-            cubes,
-            units,
+        launch_checked!(separate(
+            device,
+            elements(device, rows),
             floats(power, values),
             floats(&marked, values),
             buffer::<i32>(&order, rows * ranked),
@@ -91,24 +92,22 @@ impl MaximaSearch<'_> {
             self.shape(),
             RankingShapeLaunch::new(ranked as u32, k as u32, reach as u32),
             prominent,
-        );
+        ));
     }
 
     fn find_bases(&self, maxima: &Handle, bases: &Handle, k: usize) {
         let Self { device, ref power, rows, length, .. } = *self;
         let count = rows * k;
-        let (cubes, units) = elements(device, count);
-        find_bases::launch(
-            &device.client,
-            cubes,
-            units,
+        launch_checked!(find_bases(
+            device,
+            elements(device, count),
             floats(power, rows * length),
             buffer::<i32>(maxima, count),
             buffer::<i32>(bases, count),
             rows as u32,
             length as u32,
             k as u32,
-        );
+        ));
     }
 
     fn shape(&self) -> MaximaShapeLaunch {

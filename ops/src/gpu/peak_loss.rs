@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use super::device::{GpuDevice, chunks, cubes, elements, floats, from_row};
+use super::device::{GpuDevice, chunks, elements, floats, from_row, grid, launch_checked};
 use crate::options::PeakLossOptions;
 
 /// Rows of power in device memory, and what they are compared with.
@@ -52,15 +52,14 @@ impl PeakLossBuffers {
 pub fn peak_loss(device: &GpuDevice, inputs: &PeakLossBuffers, options: &PeakLossOptions, into: &Handle) {
     for chunk in chunks(device, inputs.rows, 0, inputs.bins) {
         let rows = chunk.len();
-        losses::launch(
-            &device.client,
-            cubes(device, rows),
-            CubeDim::new_1d(UNITS),
+        launch_checked!(losses(
+            device,
+            grid(device, rows, UNITS),
             inputs.input(chunk.start, rows),
             floats(&from_row(into, chunk.start, 2), 2 * rows),
             inputs.shape(rows, options),
             inputs.ranks as u32,
-        );
+        ));
     }
 }
 
@@ -74,17 +73,15 @@ pub fn peak_loss_backward(
 ) {
     for chunk in chunks(device, inputs.rows, 0, inputs.bins) {
         let rows = chunk.len();
-        let (cubes, units) = elements(device, rows * inputs.bins);
-        gradients::launch(
-            &device.client,
-            cubes,
-            units,
+        launch_checked!(gradients(
+            device,
+            elements(device, rows * inputs.bins),
             inputs.input(chunk.start, rows),
             floats(&from_row(grad, chunk.start, 2), 2 * rows),
             floats(&from_row(into, chunk.start, inputs.bins), rows * inputs.bins),
             inputs.shape(rows, options),
             inputs.ranks as u32,
-        );
+        ));
     }
 }
 

@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use super::device::{GpuDevice, elements, empty, floats};
+use super::device::{GpuDevice, elements, empty, floats, launch_checked};
 
 /// Blocks of elementwise kernels, at most.
 pub const MAX_ROW_BLOCKS: usize = 2048;
@@ -82,9 +82,16 @@ pub fn sum_rows(device: &GpuDevice, rows: Handle, count: usize, width: usize, in
 /// One level of the tree, from the first handle to the second.
 fn add_groups(device: &GpuDevice, [rows, into]: [&Handle; 2], count: usize, width: usize, accumulate: bool) {
     let groups = count.div_ceil(FAN_IN).max(1);
-    let (cubes, units) = elements(device, groups * width);
-    let (from, to) = (floats(rows, count * width), floats(into, groups * width));
-    add_rows::launch(&device.client, cubes, units, from, to, count as u32, width as u32, groups as u32, accumulate);
+    launch_checked!(add_rows(
+        device,
+        elements(device, groups * width),
+        floats(rows, count * width),
+        floats(into, groups * width),
+        count as u32,
+        width as u32,
+        groups as u32,
+        accumulate,
+    ));
 }
 
 #[cfg(test)]

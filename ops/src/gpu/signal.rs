@@ -4,7 +4,7 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use super::complex::{Complex, complex};
-use super::device::{GpuDevice, chunks, elements, empty, floats, from_row};
+use super::device::{GpuDevice, chunks, elements, empty, floats, from_row, launch_checked};
 use super::segments::DeviceFrames;
 use crate::sample_type::SampleType;
 
@@ -140,11 +140,9 @@ impl DeviceFrames {
         let into = empty(&device.client, self.rows * self.len);
         for chunk in chunks(device, self.rows, 0, self.row_values()) {
             let (frames, count) = (self.slice(chunk.clone()), chunk.len() * self.len);
-            let (cubes, units) = elements(device, count);
-            widen::launch(
-                &device.client,
-                cubes,
-                units,
+            launch_checked!(widen(
+                device,
+                elements(device, count),
                 frames.signal(device),
                 floats(&from_row(&into, chunk.start, self.len), count),
                 count as u32,
@@ -152,7 +150,7 @@ impl DeviceFrames {
                 frames.stride as u32,
                 frames.skipped as u32,
                 self.samples,
-            );
+            ));
         }
         Self { signal: into, stride: self.len, samples: SampleType::F32, skipped: 0, ..*self }
     }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
-use crate::gpu::device::{GpuDevice, buffer, chunks, cubes, elements, floats, from_row};
+use crate::gpu::device::{GpuDevice, buffer, chunks, elements, floats, from_row, grid, launch_checked};
 
 /// Units that sort a row, at most.
 const SORT_UNITS: u32 = 256;
@@ -81,16 +81,15 @@ pub fn top_k(device: &GpuDevice, search: &SearchedRows, into: &PeakBuffers) {
         let units = ((length / 2) as u32).min(SORT_UNITS).min(device.limits.units);
         for chunk in chunks(device, search.rows, 0, search.stride) {
             let (into, search) = (into.skip_rows(chunk.start), search.slice(chunk));
-            sort_rows::launch(
-                &device.client,
-                cubes(device, search.rows),
-                CubeDim::new_1d(units),
+            launch_checked!(sort_rows(
+                device,
+                grid(device, search.rows, units),
                 floats(&search.power, search.values()),
                 into.output(search.rows),
                 into.shape(&search),
                 length as u32,
                 units,
-            );
+            ));
         }
         return;
     }
@@ -106,32 +105,34 @@ fn sort_in_device_memory(device: &GpuDevice, search: &SearchedRows, into: &PeakB
     let [keys, order] = [0; 2].map(|_| client.empty(values * size_of::<u32>()));
     let sorted = || SortedKeysLaunch::new(buffer::<u32>(&keys, values), buffer::<u32>(&order, values));
     let powers = || floats(&search.power, search.values());
-    let (cubes, units) = elements(device, values);
-    make_keys::launch(client, cubes, units, powers(), sorted(), into.shape(search), length as u32);
+    launch_checked!(make_keys(device, elements(device, values), powers(), sorted(), into.shape(search), length as u32));
     // The steps of a bitonic sort: runs of twice the length each time, merged at half the distance each time.
     let mut run = 2;
     while run <= length {
         let mut distance = run / 2;
         while distance > 0 {
-            let (cubes, units) = elements(device, values / 2);
-            let pairs = (values / 2) as u32;
-            let half = (length / 2) as u32;
-            sort_step::launch(client, cubes, units, sorted(), pairs, half, run as u32, distance as u32);
+            launch_checked!(sort_step(
+                device,
+                elements(device, values / 2),
+                sorted(),
+                (values / 2) as u32,
+                (length / 2) as u32,
+                run as u32,
+                distance as u32,
+            ));
             distance /= 2;
         }
         run *= 2;
     }
-    let (cubes, units) = elements(device, search.rows * into.k);
-    write_peaks::launch(
-        client,
-        cubes,
-        units,
+    launch_checked!(write_peaks(
+        device,
+        elements(device, search.rows * into.k),
         powers(),
         sorted(),
         into.output(search.rows),
         into.shape(search),
         length as u32,
-    );
+    ));
 }
 
 /// The strongest bins and their power, `[rows, k]`.

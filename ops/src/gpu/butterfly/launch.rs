@@ -8,7 +8,7 @@ use super::kernel::backward::{self, BlockedRowsLaunch, ButterflyBuffersLaunch};
 use super::kernel::forward::{self, ForwardTablesLaunch, PACK_UNITS, pack};
 use super::plan::{ButterflyLaunchPlan, Propagation, launches, recomputed_launch};
 use crate::gpu::complex::ComplexRows;
-use crate::gpu::device::{DeviceLimitError, GpuDevice, buffer, chunks, cubes, empty, floats, launch};
+use crate::gpu::device::{DeviceLimitError, GpuDevice, buffer, chunks, empty, floats, grid, launch};
 use crate::gpu::reduce::{RowBlocks, sum_rows};
 
 /// Number of values at which a transform's blocks occupy every processor of a large device.
@@ -132,20 +132,16 @@ impl ButterflyTransform {
         // own only. Tiles are of the rows that the buffers hold as `buffers` checked, and stages and butterflies are
         // those of the transform. Loops have constant bounds.
         unsafe {
-            launch!(
+            launch!(forward::forward(
                 device,
-                forward::forward(
-                    &device.client,
-                    cubes(device, groups.div_ceil(plan.groups() as usize)),
-                    CubeDim::new_1d(plan.cube_units()),
-                    from.buffers(values),
-                    ForwardTablesLaunch::new(twiddles, packed),
-                    into.buffers(values),
-                    rows as u32,
-                    plan,
-                    self.gates.is_some(),
-                )
-            );
+                grid(device, groups.div_ceil(plan.groups() as usize), plan.cube_units()),
+                from.buffers(values),
+                ForwardTablesLaunch::new(twiddles, packed),
+                into.buffers(values),
+                rows as u32,
+                plan,
+                self.gates.is_some(),
+            ));
         }
     }
 
@@ -244,22 +240,18 @@ impl ButterflyTransform {
         };
         // SAFETY: as in `launch_forward`; there are partial sums for every block.
         unsafe {
-            launch!(
+            launch!(backward::backward(
                 device,
-                backward::backward(
-                    &device.client,
-                    cubes(device, count.div_ceil(plan.tiles as usize)),
-                    CubeDim::new_1d(plan.cube_units()),
-                    batch.input.buffers(values),
-                    ButterflyBuffersLaunch::new(buffer::<[f32; 2]>(&self.twiddles, butterflies), gates),
-                    batch.grad.buffers(values),
-                    input_grad,
-                    sums,
-                    BlockedRowsLaunch::new(batch.rows as u32, blocks.length as u32),
-                    plan,
-                    kind,
-                )
-            );
+                grid(device, count.div_ceil(plan.tiles as usize), plan.cube_units()),
+                batch.input.buffers(values),
+                ButterflyBuffersLaunch::new(buffer::<[f32; 2]>(&self.twiddles, butterflies), gates),
+                batch.grad.buffers(values),
+                input_grad,
+                sums,
+                BlockedRowsLaunch::new(batch.rows as u32, blocks.length as u32),
+                plan,
+                kind,
+            ));
         }
     }
 
@@ -278,18 +270,14 @@ impl ButterflyTransform {
         // SAFETY: every unit writes its own butterflies, as many as there is room for, and reads those of the
         // transform.
         unsafe {
-            launch!(
+            launch!(pack(
                 device,
-                pack(
-                    &device.client,
-                    CubeCount::new_1d(units.div_ceil(PACK_UNITS)),
-                    CubeDim::new_1d(PACK_UNITS),
-                    buffer::<[f32; 2]>(&self.twiddles, self.butterflies()),
-                    floats(gates, self.butterflies()),
-                    buffer::<[f32; 4]>(&packed, count * units as usize),
-                    plan,
-                )
-            );
+                (CubeCount::new_1d(units.div_ceil(PACK_UNITS)), CubeDim::new_1d(PACK_UNITS)),
+                buffer::<[f32; 2]>(&self.twiddles, self.butterflies()),
+                floats(gates, self.butterflies()),
+                buffer::<[f32; 4]>(&packed, count * units as usize),
+                plan,
+            ));
         }
         packed
     }

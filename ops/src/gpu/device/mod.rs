@@ -110,10 +110,15 @@ pub fn cubes(device: &GpuDevice, cubes: usize) -> CubeCount {
     CubeCount::Static(columns, rows, 1)
 }
 
-/// The grid of a kernel with a unit per element, and its cubes.
+/// The grid of a kernel with at least `count` [`cubes`] of `units` units.
+pub fn grid(device: &GpuDevice, count: usize, units: u32) -> (CubeCount, CubeDim) {
+    (cubes(device, count), CubeDim::new_1d(units))
+}
+
+/// The grid of a kernel with a unit per element.
 pub fn elements(device: &GpuDevice, elements: usize) -> (CubeCount, CubeDim) {
     let units = UNITS.min(device.limits.units as usize);
-    (cubes(device, elements.div_ceil(units)), CubeDim::new_1d(units as u32))
+    grid(device, elements.div_ceil(units), units as u32)
 }
 
 /// The fewest rows of at most `limit` cubes that hold `cubes`, and their length.
@@ -141,23 +146,33 @@ fn rows_per_launch(scratch: usize, largest: usize, buffer: u64) -> usize {
     (rows / ALIGNMENT * ALIGNMENT).max(ALIGNMENT)
 }
 
-/// Launches a kernel: `launch!(device, kernel(client, cubes, units, arguments…))`.
+/// Launches a kernel over a grid: `launch!(kernel(device, (cubes, units), arguments…))`.
 ///
 /// The launch has no bounds checks, unless [`GpuDevice::bounds_checks`](super::GpuDevice::bounds_checks) is set. The
 /// call is therefore in an `unsafe` block, whose comment says why every index is within its buffer and every loop ends.
 /// `tests/bounds.rs` fails for a kernel whose results were not compared with and without them.
 macro_rules! launch {
-    ($device:expr, $($kernel:ident)::+ ($($argument:expr),* $(,)?)) => {{
+    ($($kernel:ident)::+ ($device:expr, $grid:expr, $($argument:expr),* $(,)?)) => {{
+        let (client, (cubes, units)) = (&$device.client, $grid);
         #[cfg(test)]
         $crate::gpu::tests::launched::record(stringify!($($kernel)::+), $device.bounds_checks);
         if $device.bounds_checks {
-            $($kernel)::+::launch($($argument),*)
+            $($kernel)::+::launch(client, cubes, units, $($argument),*)
         } else {
-            $($kernel)::+::launch_unchecked($($argument),*)
+            $($kernel)::+::launch_unchecked(client, cubes, units, $($argument),*)
         }
     }};
 }
 pub(in crate::gpu) use launch;
+
+/// Launches a kernel that checks its indices: `launch_checked!(kernel(device, (cubes, units), arguments…))`.
+macro_rules! launch_checked {
+    ($($kernel:ident)::+ ($device:expr, $grid:expr, $($argument:expr),* $(,)?)) => {{
+        let (cubes, units) = $grid;
+        $($kernel)::+::launch(&$device.client, cubes, units, $($argument),*)
+    }};
+}
+pub(in crate::gpu) use launch_checked;
 
 #[cfg(test)]
 mod tests {

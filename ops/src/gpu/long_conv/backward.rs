@@ -2,14 +2,13 @@
 
 use std::ops::Range;
 
-use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use super::kernel::{self, ProductInputLaunch, ProductShapeLaunch};
 use super::launch::{Convolution, ConvolutionShape, RowFactors, samples};
 use super::plan::blocks;
 use crate::gpu::complex::ComplexRows;
-use crate::gpu::device::{ALIGNMENT, DeviceLimitError, GpuDevice, buffer, cubes, elements, launch};
+use crate::gpu::device::{ALIGNMENT, DeviceLimitError, GpuDevice, buffer, elements, grid, launch};
 use crate::gpu::long_conv::kernel::SampleForm;
 use crate::gpu::reduce::sum_rows;
 use crate::gpu::transform::StridedRows;
@@ -142,31 +141,27 @@ impl Convolution<'_> {
         let sequences = (blocks * channels).div_ceil(launch.layout.sequences as usize);
         // SAFETY: as in `convolve_in_cubes`; elements past the batch take the last one, and add nothing.
         unsafe {
-            launch!(
+            launch!(kernel::add_products(
                 device,
-                kernel::add_products(
-                    &device.client,
-                    cubes(device, sequences),
-                    CubeDim::new_1d(launch.layout.cube_units()),
-                    ProductInputLaunch::new(
-                        samples(signal, rows, is_paired),
-                        samples(grad, rows, is_paired),
-                        samples(factors, rows, is_paired),
-                        buffer::<[f32; 2]>(&table_of(device, &launch), launch.table_len() as usize),
-                    ),
-                    partial.buffers(blocks * width),
-                    ProductShapeLaunch::new(
-                        batch as u32,
-                        channels as u32,
-                        signal.stride as u32,
-                        grad.stride as u32,
-                        factors.stride as u32,
-                        blocks as u32,
-                        elements as u32,
-                    ),
-                    form,
-                )
-            );
+                grid(device, sequences, launch.layout.cube_units()),
+                ProductInputLaunch::new(
+                    samples(signal, rows, is_paired),
+                    samples(grad, rows, is_paired),
+                    samples(factors, rows, is_paired),
+                    buffer::<[f32; 2]>(&table_of(device, &launch), launch.table_len() as usize),
+                ),
+                partial.buffers(blocks * width),
+                ProductShapeLaunch::new(
+                    batch as u32,
+                    channels as u32,
+                    signal.stride as u32,
+                    grad.stride as u32,
+                    factors.stride as u32,
+                    blocks as u32,
+                    elements as u32,
+                ),
+                form,
+            ));
         }
         if blocks == 1 {
             return partial;
@@ -222,22 +217,17 @@ impl Convolution<'_> {
     /// Adds the products of the spectra of the rows `chunk` to the sums of their channels.
     fn add_products(&self, signal: &ComplexRows, grad: &ComplexRows, sums: &ComplexRows, chunk: Range<usize>) {
         let (device, rows, bins) = (self.device, chunk.len(), self.shape.channels * self.points);
-        let (cubes, units) = elements(device, rows.min(self.shape.channels) * self.points);
         // SAFETY: units past the last bin end at once; the others access bins of the rows, and of the sums of a channel.
         unsafe {
-            launch!(
+            launch!(kernel::add_element_products(
                 device,
-                kernel::add_element_products(
-                    &device.client,
-                    cubes,
-                    units,
-                    signal.buffers(rows * self.points),
-                    grad.buffers(rows * self.points),
-                    sums.buffers(2 * bins),
-                    self.element_shape(rows, chunk.start, [0, 0], [0, 0]),
-                    self.plan.points,
-                )
-            );
+                elements(device, rows.min(self.shape.channels) * self.points),
+                signal.buffers(rows * self.points),
+                grad.buffers(rows * self.points),
+                sums.buffers(2 * bins),
+                self.element_shape(rows, chunk.start, [0, 0], [0, 0]),
+                self.plan.points,
+            ));
         }
     }
 
@@ -245,22 +235,17 @@ impl Convolution<'_> {
     fn correlate(&self, sums: &ComplexRows, of_kernel: &Handle) -> Result<(), DeviceLimitError> {
         let (device, channels, points) = (self.device, self.shape.channels, self.points);
         let spectra = ComplexRows::empty(&device.client, channels * points);
-        let (cubes, units) = elements(device, channels * points);
         // SAFETY: units past the last bin end at once; the others access a bin of the sums and its mirror image.
         unsafe {
-            launch!(
+            launch!(kernel::correlated_spectra(
                 device,
-                kernel::correlated_spectra(
-                    &device.client,
-                    cubes,
-                    units,
-                    sums.buffers(channels * 2 * points),
-                    self.roots(),
-                    spectra.buffers(channels * points),
-                    channels as u32,
-                    self.plan.points,
-                )
-            );
+                elements(device, channels * points),
+                sums.buffers(channels * 2 * points),
+                self.roots(),
+                spectra.buffers(channels * points),
+                channels as u32,
+                self.plan.points,
+            ));
         }
         let pairs = self.pairs(spectra, channels)?;
         self.store(&pairs, None, of_kernel, [channels, self.shape.used_taps(), self.shape.taps]);

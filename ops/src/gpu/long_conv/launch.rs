@@ -9,7 +9,7 @@ use super::kernel::{self, ElementShapeLaunch, RowsInputLaunch, RowsShapeLaunch};
 use super::plan::{FactorKind, LongConvPlan, RowsPlan};
 use crate::gpu::complex::{ComplexRows, SamplesArgs};
 use crate::gpu::device::{DeviceLimit, DeviceLimitError, GpuDevice, MAX_ELEMENTS, buffer};
-use crate::gpu::device::{chunks, cubes, elements, empty, floats, from_row, launch};
+use crate::gpu::device::{chunks, elements, empty, floats, from_row, grid, launch};
 use crate::gpu::transform::launch_plan::{TransformLaunchPlan, roots_len};
 use crate::gpu::transform::plan_cache::{roots_of, table_of};
 use crate::gpu::transform::{StridedRows, TransformCall, TransformKind, TransformProblem, transform};
@@ -159,30 +159,26 @@ impl<'a> Convolution<'a> {
         // one, and store nothing. A sample of the output is written by one unit, which reads it first where results are
         // added. Loops have constant bounds.
         unsafe {
-            launch!(
+            launch!(kernel::convolve_rows(
                 device,
-                kernel::convolve_rows(
-                    &device.client,
-                    cubes(device, rows.div_ceil(launch.layout.sequences as usize)),
-                    CubeDim::new_1d(launch.layout.cube_units()),
-                    RowsInputLaunch::new(
-                        samples(signal, rows, is_paired),
-                        samples(factors, rows, is_paired),
-                        spectra.buffers(channels * points),
-                        buffer::<[f32; 2]>(&table_of(device, &launch), launch.table_len() as usize),
-                    ),
-                    samples(output, rows, is_paired),
-                    RowsShapeLaunch::new(
-                        shape.batch as u32,
-                        channels as u32,
-                        signal.stride as u32,
-                        factors.stride as u32,
-                        output.stride as u32,
-                        1.0 / points as f32,
-                    ),
-                    plan,
-                )
-            );
+                grid(device, rows.div_ceil(launch.layout.sequences as usize), launch.layout.cube_units()),
+                RowsInputLaunch::new(
+                    samples(signal, rows, is_paired),
+                    samples(factors, rows, is_paired),
+                    spectra.buffers(channels * points),
+                    buffer::<[f32; 2]>(&table_of(device, &launch), launch.table_len() as usize),
+                ),
+                samples(output, rows, is_paired),
+                RowsShapeLaunch::new(
+                    shape.batch as u32,
+                    channels as u32,
+                    signal.stride as u32,
+                    factors.stride as u32,
+                    output.stride as u32,
+                    1.0 / points as f32,
+                ),
+                plan,
+            ));
         }
     }
 
@@ -212,22 +208,17 @@ impl<'a> Convolution<'a> {
     pub fn multiplied(&self, rows: &StridedRows, factors: &StridedRows, count: usize) -> StridedRows {
         let (device, n) = (self.device, self.shape.n);
         let product = empty(&device.client, count * n);
-        let (cubes, units) = elements(device, count * n);
         let shape = self.element_shape(count, 0, [rows.stride, factors.stride], [n, n]);
         // SAFETY: units past the last value end at once; the others access a value of the rows.
         unsafe {
-            launch!(
+            launch!(kernel::multiply_rows(
                 device,
-                kernel::multiply_rows(
-                    &device.client,
-                    cubes,
-                    units,
-                    rows.floats(count),
-                    factors.floats(count),
-                    floats(&product, count * n),
-                    shape,
-                )
-            );
+                elements(device, count * n),
+                rows.floats(count),
+                factors.floats(count),
+                floats(&product, count * n),
+                shape,
+            ));
         }
         self.rows(&product)
     }
@@ -242,24 +233,19 @@ impl<'a> Convolution<'a> {
     ) -> ComplexRows {
         let (device, values) = (self.device, chunk.len() * self.points);
         let product = ComplexRows::empty(&device.client, values);
-        let (cubes, units) = elements(device, values);
         // SAFETY: units past the last bin end at once; the others access a bin, its mirror image and those of a kernel.
         unsafe {
-            launch!(
+            launch!(kernel::convolve_spectra(
                 device,
-                kernel::convolve_spectra(
-                    &device.client,
-                    cubes,
-                    units,
-                    rows.buffers(values),
-                    kernels.buffers(self.shape.channels * self.points),
-                    self.roots(),
-                    product.buffers(values),
-                    self.element_shape(chunk.len(), chunk.start, [0, 0], [0, 0]),
-                    self.plan.points,
-                    is_reversed,
-                )
-            );
+                elements(device, values),
+                rows.buffers(values),
+                kernels.buffers(self.shape.channels * self.points),
+                self.roots(),
+                product.buffers(values),
+                self.element_shape(chunk.len(), chunk.start, [0, 0], [0, 0]),
+                self.plan.points,
+                is_reversed,
+            ));
         }
         product
     }
@@ -273,26 +259,21 @@ impl<'a> Convolution<'a> {
         [rows, samples, len]: [usize; 3],
     ) {
         let device = self.device;
-        let (cubes, units) = elements(device, rows * len);
         let stride = factors.map_or(0, |factors| factors.stride);
         // Without factors, the argument is not read: the pairs will do.
         let read = factors.map_or_else(|| floats(&pairs.re, rows * self.points), |factors| factors.floats(rows));
         // SAFETY: units past the last sample end at once; the others access a sample of the rows.
         unsafe {
-            launch!(
+            launch!(kernel::store_samples(
                 device,
-                kernel::store_samples(
-                    &device.client,
-                    cubes,
-                    units,
-                    pairs.buffers(rows * self.points),
-                    read,
-                    floats(output, rows * len),
-                    self.element_shape(rows, 0, [0, stride], [len, samples]),
-                    self.plan.points,
-                    factors.is_some(),
-                )
-            );
+                elements(device, rows * len),
+                pairs.buffers(rows * self.points),
+                read,
+                floats(output, rows * len),
+                self.element_shape(rows, 0, [0, stride], [len, samples]),
+                self.plan.points,
+                factors.is_some(),
+            ));
         }
     }
 

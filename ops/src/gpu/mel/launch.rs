@@ -5,14 +5,14 @@ use std::convert::Infallible;
 use std::ops::Range;
 use std::sync::Arc;
 
-use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use super::kernel::{self, BandShapeLaunch, SparseRowsLaunch};
 use super::plan::BandPlan;
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{
-    DeviceCache, DeviceLimitError, GpuDevice, buffer, chunks, cubes, elements, empty, floats, from_row, launch, upload,
+    DeviceCache, DeviceLimitError, GpuDevice, buffer, chunks, elements, empty, floats, from_row, grid, launch,
+    launch_checked, upload,
 };
 use crate::gpu::segments::{DeviceFrames, FusedFramePlan, Segments, frame_input};
 use crate::gpu::transform::plan_cache::prepared;
@@ -112,21 +112,17 @@ impl<'a> MelCall<'a> {
         // SAFETY: frames past the last one read what the last one reads, and store nothing; samples that are read are
         // within the rows, whose extent was checked as the argument was made. Loops are bounded by the filters.
         unsafe {
-            launch!(
+            launch!(kernel::mel_frames(
                 device,
-                kernel::mel_frames(
-                    &device.client,
-                    cubes(device, frames.div_ceil(sequences)),
-                    CubeDim::new_1d(plan.launch.layout.cube_units()),
-                    frame_input(device, &self.rows, self.window, &starts, &prepared.tables[0], plan),
-                    filters.of_bands.argument(),
-                    floats(into, frames * bands),
-                    self.segments().shape(&(0..frames)),
-                    self.band_shape(),
-                    plan,
-                    form,
-                )
-            );
+                grid(device, frames.div_ceil(sequences), plan.launch.layout.cube_units()),
+                frame_input(device, &self.rows, self.window, &starts, &prepared.tables[0], plan),
+                filters.of_bands.argument(),
+                floats(into, frames * bands),
+                self.segments().shape(&(0..frames)),
+                self.band_shape(),
+                plan,
+                form,
+            ));
         }
         Ok(true)
     }
@@ -138,18 +134,16 @@ impl<'a> MelCall<'a> {
         for taken in self.chunks(device) {
             let spectra = segments.spectra(device, &taken)?.values;
             let count = taken.len();
-            let (cubes, units) = elements(device, count * bands);
-            kernel::frame_bands::launch(
-                &device.client,
-                cubes,
-                units,
+            launch_checked!(kernel::frame_bands(
+                device,
+                elements(device, count * bands),
                 spectra.buffers(count * self.options.stft.bins()),
                 filters.of_bands.argument(),
                 floats(into, self.rows.rows * self.frames() * bands),
                 segments.shape(&taken),
                 self.band_shape(),
                 self.plan(),
-            );
+            ));
         }
         Ok(())
     }
@@ -204,11 +198,9 @@ impl MelCall<'_> {
         let (bins, bands, count) = (self.options.stft.bins(), self.options.bands.count, taken.len());
         let (client, filters) = (&device.client, filters(device, self.options));
         let slopes = empty(client, count * bands);
-        let (cubes, units) = elements(device, count * bands);
-        kernel::band_slopes::launch(
-            client,
-            cubes,
-            units,
+        launch_checked!(kernel::band_slopes(
+            device,
+            elements(device, count * bands),
             spectra.buffers(count * bins),
             filters.of_bands.argument(),
             floats(grad, self.rows.rows * self.frames() * bands),
@@ -216,19 +208,17 @@ impl MelCall<'_> {
             self.segments().shape(taken),
             self.band_shape(),
             self.plan(),
-        );
-        let (cubes, units) = elements(device, count * bins);
-        kernel::bin_gradients::launch(
-            client,
-            cubes,
-            units,
+        ));
+        launch_checked!(kernel::bin_gradients(
+            device,
+            elements(device, count * bins),
             spectra.buffers(count * bins),
             filters.of_bins.argument(),
             floats(&slopes, count * bands),
             count as u32,
             bands as u32,
             self.plan(),
-        );
+        ));
     }
 }
 

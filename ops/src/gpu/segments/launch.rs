@@ -11,7 +11,7 @@ use super::kernel::{self, Divisor, SCALING_UNITS, SegmentGradientLaunch, Segment
 use super::{CUBE_UNITS, DeviceFrames, RowPadding, SegmentPlan};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{
-    DeviceLimitError, GpuDevice, buffer, cubes, elements, empty, floats, hop_in_32_bits, launch, pairs,
+    DeviceLimitError, GpuDevice, buffer, elements, empty, floats, grid, hop_in_32_bits, launch, launch_checked, pairs,
 };
 use crate::gpu::reduce::{MAX_ROW_BLOCKS, RowBlocks, sum_rows};
 use crate::gpu::signal::SignalArgs;
@@ -98,17 +98,16 @@ impl Segments<'_> {
         let cube_segments = plan.cube_segments() as usize;
         self.detrend.then(|| {
             let means = empty(&device.client, count);
-            kernel::segment_means::launch(
-                &device.client,
-                cubes(device, count.div_ceil(cube_segments)),
-                CubeDim::new_1d(CUBE_UNITS),
+            launch_checked!(kernel::segment_means(
+                device,
+                grid(device, count.div_ceil(cube_segments), CUBE_UNITS),
                 signal,
                 floats(self.window, self.n),
                 floats(&means, count),
                 shape,
                 is_weighted,
                 SegmentPlan { padding: if is_weighted { RowPadding::None } else { plan.padding }, ..plan },
-            );
+            ));
             means
         })
     }
@@ -118,18 +117,16 @@ impl Segments<'_> {
         let (n, count) = (self.n, taken.len());
         let means = self.means(device, self.rows.buffer(), self.shape(taken), count, false);
         let samples = empty(&device.client, count * n);
-        let (cubes, units) = elements(device, count * n);
-        kernel::window_segments::launch(
-            &device.client,
-            cubes,
-            units,
+        launch_checked!(kernel::window_segments(
+            device,
+            elements(device, count * n),
             self.rows.buffer(),
             floats(self.window, n),
             self.means_argument(means.as_ref(), count),
             floats(&samples, count * n),
             self.shape(taken),
             self.plan(),
-        );
+        ));
         let values = ComplexRows::empty(&device.client, count * self.bins());
         let from = StridedRows::contiguous(ComplexRows::real(samples), n);
         let into = StridedRows::contiguous(values.clone(), self.bins());
@@ -176,11 +173,9 @@ impl Segments<'_> {
         let means = self.means(device, floats(grad, count * n), shape, count, true);
         let row = taken.start / self.per_row;
         let rows = taken.end.div_ceil(self.per_row) - row;
-        let (cubes, units) = elements(device, rows * len);
-        kernel::add_segments::launch(
-            &device.client,
-            cubes,
-            units,
+        launch_checked!(kernel::add_segments(
+            device,
+            elements(device, rows * len),
             SegmentGradientLaunch::new(
                 floats(grad, count * n),
                 floats(self.window, n),
@@ -192,7 +187,7 @@ impl Segments<'_> {
             rows as u32,
             is_added,
             self.plan(),
-        );
+        ));
     }
 
     /// The window's gradient `[n]` through the segments `taken`, on top of the contents of `into` if it `is_added`.
@@ -208,11 +203,9 @@ impl Segments<'_> {
         let (n, count) = (self.n, taken.len());
         let blocks = RowBlocks::of(count, n, MAX_ROW_BLOCKS);
         let partial = empty(&device.client, blocks.count * n);
-        let (cubes, units) = elements(device, blocks.count * n);
-        kernel::window_sums::launch(
-            &device.client,
-            cubes,
-            units,
+        launch_checked!(kernel::window_sums(
+            device,
+            elements(device, blocks.count * n),
             self.rows.buffer(),
             floats(grad, count * n),
             self.means_argument(spectra.means.as_ref(), count),
@@ -220,7 +213,7 @@ impl Segments<'_> {
             self.shape(taken),
             blocks.argument(),
             self.plan(),
-        );
+        ));
         sum_rows(device, partial, blocks.count, n, into, is_added);
     }
 }
@@ -238,16 +231,15 @@ pub fn scaling_factor(device: &GpuDevice, window: &Handle, options: &WelchOption
     let (client, n) = (&device.client, options.n_fft);
     let into = empty(client, 1);
     let (divisor, rate) = divisor(options);
-    kernel::find_scaling_factor::launch(
-        client,
-        CubeCount::new_single(),
-        CubeDim::new_1d(SCALING_UNITS),
+    launch_checked!(kernel::find_scaling_factor(
+        device,
+        (CubeCount::new_single(), CubeDim::new_1d(SCALING_UNITS)),
         floats(window, n),
         floats(&into, 1),
         rate,
         n as u32,
         divisor,
-    );
+    ));
     into
 }
 
@@ -258,15 +250,14 @@ pub fn add_scaling_gradient(device: &GpuDevice, window: &Handle, grad: &Handle, 
         return;
     }
     let n = options.n_fft;
-    kernel::add_scaling_gradient::launch(
-        &device.client,
-        CubeCount::new_single(),
-        CubeDim::new_1d(SCALING_UNITS),
+    launch_checked!(kernel::add_scaling_gradient(
+        device,
+        (CubeCount::new_single(), CubeDim::new_1d(SCALING_UNITS)),
         floats(window, n),
         floats(grad, n),
         n as u32,
         divisor,
-    );
+    ));
 }
 
 /// Samples of rows, the factors of a frame, and a table as the argument of a launch that transforms frames: in pairs, where
@@ -307,20 +298,16 @@ pub fn row_power(
     // SAFETY: rows past the last one read what the last one reads, and store nothing; every row has `n` samples within
     // the extent that was checked as the argument was made. Loops have constant bounds.
     unsafe {
-        launch!(
+        launch!(frames::row_power(
             device,
-            frames::row_power(
-                &device.client,
-                cubes(device, rows.rows.div_ceil(sequences)),
-                CubeDim::new_1d(plan.launch.layout.cube_units()),
-                frame_input(device, rows, window, &[], &prepared.tables[0], plan),
-                floats(factor.unwrap_or(window), 1),
-                floats(into, rows.rows * (n / 2 + 1)),
-                SegmentShapeLaunch::new(1, n as u32, rows.stride as u32, 0, 0, 0.0, 0, rows.rows as u32),
-                factor.is_some(),
-                plan,
-            )
-        );
+            grid(device, rows.rows.div_ceil(sequences), plan.launch.layout.cube_units()),
+            frame_input(device, rows, window, &[], &prepared.tables[0], plan),
+            floats(factor.unwrap_or(window), 1),
+            floats(into, rows.rows * (n / 2 + 1)),
+            SegmentShapeLaunch::new(1, n as u32, rows.stride as u32, 0, 0, 0.0, 0, rows.rows as u32),
+            factor.is_some(),
+            plan,
+        ));
     }
     Ok(true)
 }

@@ -2,12 +2,10 @@
 
 use std::ops::Range;
 
-use cubecl::prelude::*;
-
 use super::kernel::{self, ColumnShapeLaunch, ModeProductShapeLaunch};
 use super::plan::{BatchPlan, MatrixStrides, ProductForm, ProductPlan, ProductSize};
 use crate::gpu::complex::ComplexRows;
-use crate::gpu::device::{DeviceLimitError, GpuDevice, cubes, elements, launch};
+use crate::gpu::device::{DeviceLimitError, GpuDevice, elements, grid, launch};
 use crate::gpu::reduce::sum_rows;
 use crate::gpu::transform::plan_cache::planned;
 use crate::gpu::transform::{ColumnModes, StridedRows, TransformCall, TransformKind, TransformProblem, transform};
@@ -224,19 +222,15 @@ impl ModeProduct {
         // SAFETY: units past the last cube, mode, row or column end at once; the others read rows and columns of the
         // matrices, the last ones where a tile goes beyond, and write their own. The loop ends at the last term.
         unsafe {
-            launch!(
+            launch!(kernel::mode_product(
                 device,
-                kernel::mode_product(
-                    &device.client,
-                    cubes(device, plan.cubes()),
-                    CubeDim::new_1d(plan.units() as u32),
-                    left.values.buffers(rows * terms * modes),
-                    right.values.buffers(terms * columns * modes),
-                    sums.buffers(plan.parts * values),
-                    shape,
-                    plan.tile,
-                )
-            );
+                grid(device, plan.cubes(), plan.units() as u32),
+                left.values.buffers(rows * terms * modes),
+                right.values.buffers(terms * columns * modes),
+                sums.buffers(plan.parts * values),
+                shape,
+                plan.tile,
+            ));
         }
         if !is_direct {
             let into = [&product.values.re, product.values.imaginary()];
@@ -318,20 +312,15 @@ impl ColumnTransform {
         let Columns { points, width, .. } = self.columns;
         let values = self.matrices * width * points;
         let into = ComplexRows::empty(&device.client, values);
-        let (cubes, units) = elements(device, values);
         // SAFETY: units past the last value end at once; the others read a row of the matrices, or none.
         unsafe {
-            launch!(
+            launch!(kernel::columns_to_rows(
                 device,
-                kernel::columns_to_rows(
-                    &device.client,
-                    cubes,
-                    units,
-                    from.buffers(self.matrices * rows * width),
-                    into.buffers(values),
-                    self.shape(values, rows),
-                )
-            );
+                elements(device, values),
+                from.buffers(self.matrices * rows * width),
+                into.buffers(values),
+                self.shape(values, rows),
+            ));
         }
         into
     }
@@ -340,20 +329,15 @@ impl ColumnTransform {
     fn copy_back(&self, device: &GpuDevice, from: &ComplexRows, into: &ComplexRows, rows: usize) {
         let Columns { points, width, .. } = self.columns;
         let values = self.matrices * rows * width;
-        let (cubes, units) = elements(device, values);
         // SAFETY: units past the last value end at once; the others read one of the points of a column.
         unsafe {
-            launch!(
+            launch!(kernel::rows_to_columns(
                 device,
-                kernel::rows_to_columns(
-                    &device.client,
-                    cubes,
-                    units,
-                    from.buffers(self.matrices * width * points),
-                    into.buffers(values),
-                    self.shape(values, rows),
-                )
-            );
+                elements(device, values),
+                from.buffers(self.matrices * width * points),
+                into.buffers(values),
+                self.shape(values, rows),
+            ));
         }
     }
 

@@ -9,7 +9,7 @@ use super::plan::{TransformKind, TransformProblem};
 use super::plan_cache::{PreparedTransform, prepared};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{
-    DeviceLimit, DeviceLimitError, GpuDevice, MAX_ELEMENTS, buffer, cubes, elements, floats, launch,
+    DeviceLimit, DeviceLimitError, GpuDevice, MAX_ELEMENTS, buffer, elements, floats, grid, launch,
 };
 
 /// Bytes of scratch memory per launch, at most.
@@ -190,48 +190,39 @@ impl Chunk<'_> {
         // as the arguments were made: units past the last sequence or short transform take those of the last one, and
         // store nothing. Loops have constant bounds.
         unsafe {
-            launch!(
+            launch!(kernel::transform_sequences(
                 device,
-                kernel::transform_sequences(
-                    &device.client,
-                    cubes(device, sequences.div_ceil(launch.layout.sequences as usize)),
-                    CubeDim::new_1d(launch.layout.cube_units()),
-                    source,
-                    buffer::<[f32; 2]>(table, launch.table_len() as usize),
-                    sink,
-                    shape,
-                    launch,
-                )
-            );
+                grid(device, sequences.div_ceil(launch.layout.sequences as usize), launch.layout.cube_units()),
+                source,
+                buffer::<[f32; 2]>(table, launch.table_len() as usize),
+                sink,
+                shape,
+                launch,
+            ));
         }
     }
 
     fn launch_fold(&self, device: &GpuDevice, fold: Fold, table: &Handle, from: &StridedRows, into: &StridedRows) {
         let rows = self.call.rows;
-        let (cubes, units) = elements(device, rows * (fold.points as usize / 2 + 1));
         // SAFETY: units past the last bin end at once, and the others access a bin of the rows and its mirror image.
         unsafe {
-            launch!(
+            launch!(kernel::fold_spectra(
                 device,
-                kernel::fold_spectra(
-                    &device.client,
-                    cubes,
-                    units,
-                    from.values.buffers(from.span(rows)),
-                    buffer::<[f32; 2]>(table, roots_len(fold.root()) as usize),
-                    into.values.buffers(into.span(rows)),
-                    TransformShapeLaunch::new(
-                        rows as u32,
-                        from.stride as u32,
-                        into.stride as u32,
-                        from.len as u32,
-                        into.len as u32,
-                        self.call.scale,
-                        self.call.interior,
-                    ),
-                    fold,
-                )
-            );
+                elements(device, rows * (fold.points as usize / 2 + 1)),
+                from.values.buffers(from.span(rows)),
+                buffer::<[f32; 2]>(table, roots_len(fold.root()) as usize),
+                into.values.buffers(into.span(rows)),
+                TransformShapeLaunch::new(
+                    rows as u32,
+                    from.stride as u32,
+                    into.stride as u32,
+                    from.len as u32,
+                    into.len as u32,
+                    self.call.scale,
+                    self.call.interior,
+                ),
+                fold,
+            ));
         }
     }
 }

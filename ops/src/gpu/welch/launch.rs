@@ -193,19 +193,15 @@ impl<'a> Fused<'a> {
         let shape = LaunchShapeLaunch::new(rows, stride, first, hop, k, lowest, searched, f32::NAN);
         // SAFETY: every index is within the lengths that were checked as the arguments were made, and every loop ends.
         unsafe {
-            launch!(
+            launch!(kernel::welch(
                 device,
-                kernel::welch(
-                    &device.client,
-                    CubeCount::new_1d(plan.cubes(rows, &device.limits)),
-                    CubeDim::new_1d(plan.team * plan.teams),
-                    addresses,
-                    input,
-                    output,
-                    shape,
-                    plan,
-                )
-            );
+                (CubeCount::new_1d(plan.cubes(rows, &device.limits)), CubeDim::new_1d(plan.team * plan.teams)),
+                addresses,
+                input,
+                output,
+                shape,
+                plan,
+            ));
         }
     }
 }

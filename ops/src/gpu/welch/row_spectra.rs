@@ -9,7 +9,7 @@ use super::kernel::{
 };
 use super::launch::DeviceEstimate;
 use crate::gpu::complex::ComplexRows;
-use crate::gpu::device::{DeviceLimitError, GpuDevice, elements, empty, floats};
+use crate::gpu::device::{DeviceLimitError, GpuDevice, elements, empty, floats, launch_checked};
 use crate::gpu::reduce::{MAX_ROW_BLOCKS, RowBlocks, sum_rows};
 use crate::gpu::segments::{DeviceFrames, RowPadding, SegmentSpectra, Segments};
 use crate::options::{Detrend, PRODUCT_TAPS};
@@ -73,32 +73,28 @@ impl<'a> RowSpectra<'a> {
 
     /// Power of each row, `[rows, bins]`: the mean over segments of the one-sided squares, scaled.
     pub fn power(&self, into: &Handle) {
-        let (cubes, units) = elements(self.device, self.rows * self.bins);
-        sum_squares::launch(
-            &self.device.client,
-            cubes,
-            units,
+        launch_checked!(sum_squares(
+            self.device,
+            elements(self.device, self.rows * self.bins),
             self.spectra.values.buffers(self.values()),
             floats(self.factor, 1),
             floats(into, self.rows * self.bins),
             self.shape(),
-        );
+        ));
     }
 
     /// Products of the bins of each row with the bins above, `[rows, bins − 1]`, scaled.
     pub fn products(&self) -> Handle {
         let len = self.rows * (self.bins - 1);
         let into = empty(&self.device.client, len);
-        let (cubes, units) = elements(self.device, len);
-        sum_products::launch(
-            &self.device.client,
-            cubes,
-            units,
+        launch_checked!(sum_products(
+            self.device,
+            elements(self.device, len),
             self.spectra.values.buffers(self.values()),
             floats(self.factor, 1),
             floats(&into, len),
             self.shape(),
-        );
+        ));
         into
     }
 
@@ -107,11 +103,9 @@ impl<'a> RowSpectra<'a> {
         let (rows, bins) = (self.rows, self.bins);
         let gradients = ComplexRows::empty(&self.device.client, self.values());
         let products = grad.products.as_ref().map(|products| floats(products, rows * (bins - 1)));
-        let (cubes, units) = elements(self.device, self.values());
-        spectrum_gradients::launch(
-            &self.device.client,
-            cubes,
-            units,
+        launch_checked!(spectrum_gradients(
+            self.device,
+            elements(self.device, self.values()),
             self.spectra.values.buffers(self.values()),
             floats(self.factor, 1),
             SumGradientBuffersLaunch::new(
@@ -121,7 +115,7 @@ impl<'a> RowSpectra<'a> {
             gradients.buffers(self.values()),
             self.shape(),
             grad.products.is_some(),
-        );
+        ));
         self.segments.adjoint(self.device, gradients, self.segments.count(), 2.0)
     }
 }
@@ -145,18 +139,16 @@ impl RowGain {
     pub(super) fn adjoint(&self, device: &GpuDevice, grad: &Handle, [rows, bins]: [usize; 2]) -> SumGradients {
         let power = empty(&device.client, rows * bins);
         let products = self.has_products().then(|| empty(&device.client, rows * (bins - 1)));
-        let (cubes, units) = elements(device, rows * bins);
-        gain_adjoint::launch(
-            &device.client,
-            cubes,
-            units,
+        launch_checked!(gain_adjoint(
+            device,
+            elements(device, rows * bins),
             floats(grad, rows * bins),
             floats(&self.factors, self.taps * bins),
             gain_input(&power, products.as_ref(), [rows, bins]),
             rows as u32,
             bins as u32,
             self.taps,
-        );
+        ));
         SumGradients { power, products }
     }
 }
@@ -193,18 +185,16 @@ impl<'a> UngainedPower<'a> {
     /// Power after the gain → `into` `[rows, bins]`.
     pub fn apply(&self, gain: &RowGain, into: &Handle) {
         let [rows, bins] = self.size;
-        let (cubes, units) = elements(self.device, rows * bins);
-        apply_row_gain::launch(
-            &self.device.client,
-            cubes,
-            units,
+        launch_checked!(apply_row_gain(
+            self.device,
+            elements(self.device, rows * bins),
             self.argument(),
             floats(&gain.factors, gain.taps * bins),
             floats(into, rows * bins),
             rows as u32,
             bins as u32,
             gain.taps,
-        );
+        ));
     }
 
     /// The gain's gradient from `grad`, that of the power after it, on top of the contents of `into` if it `is_added`.
@@ -213,11 +203,9 @@ impl<'a> UngainedPower<'a> {
         let values = into.taps * bins;
         let blocks = RowBlocks::of(rows, values, MAX_ROW_BLOCKS);
         let partial = empty(&device.client, blocks.count * values);
-        let (cubes, units) = elements(device, blocks.count * bins);
-        gain_sums::launch(
-            &device.client,
-            cubes,
-            units,
+        launch_checked!(gain_sums(
+            device,
+            elements(device, blocks.count * bins),
             floats(grad, rows * bins),
             self.argument(),
             floats(&partial, blocks.count * values),
@@ -225,7 +213,7 @@ impl<'a> UngainedPower<'a> {
             bins as u32,
             blocks.argument(),
             into.taps,
-        );
+        ));
         sum_rows(device, partial, blocks.count, values, &into.factors, is_added);
     }
 }
