@@ -6,11 +6,11 @@ use crate::cpu::isa::avx2::{Avx2, Avx2Token};
 #[cfg(target_arch = "x86_64")]
 use crate::cpu::isa::avx512::{Avx512, Avx512Token, Avx512TwoRows};
 #[cfg(target_arch = "aarch64")]
-use crate::cpu::isa::neon::{Neon, NeonToken};
+use crate::cpu::isa::neon::{Neon as FourLanes, NeonToken as FourLanesToken};
 use crate::cpu::isa::portable::{Portable, PortableToken};
 use crate::cpu::isa::register::Register;
 #[cfg(target_feature = "simd128")]
-use crate::cpu::isa::simd128::{Simd128, Simd128Token};
+use crate::cpu::isa::simd128::{Simd128 as FourLanes, Simd128Token as FourLanesToken};
 
 /// Work of one task, compiled for each register type.
 ///
@@ -66,24 +66,12 @@ pub(in crate::cpu) fn dispatch(set: InstructionSet, width: Width, kernel: impl K
 }
 
 /// Runs `kernel` with `set`, or with the best set this processor has if that is less.
-#[cfg(target_arch = "aarch64")]
+#[cfg(any(target_arch = "aarch64", target_feature = "simd128"))]
 pub(in crate::cpu) fn dispatch(set: InstructionSet, _width: Width, kernel: impl Kernel) {
-    if set >= InstructionSet::Neon
-        && let Some(token) = NeonToken::detect()
+    if set > InstructionSet::Portable
+        && let Some(token) = FourLanesToken::detect()
     {
-        token.run::<Neon>(kernel);
-    } else {
-        kernel.run::<Portable<4>>(PortableToken);
-    }
-}
-
-/// Runs `kernel` with `set`, or with the best set this module has if that is less.
-#[cfg(target_feature = "simd128")]
-pub(in crate::cpu) fn dispatch(set: InstructionSet, _width: Width, kernel: impl Kernel) {
-    if set >= InstructionSet::Simd128
-        && let Some(token) = Simd128Token::detect()
-    {
-        token.run::<Simd128>(kernel);
+        token.run::<FourLanes>(kernel);
     } else {
         kernel.run::<Portable<4>>(PortableToken);
     }

@@ -40,34 +40,11 @@ macro_rules! lanewise {
         #[repr(transparent)]
         pub(in crate::cpu) struct $name($native);
 
-        impl std::ops::Add for $name {
-            type Output = Self;
-
-            #[inline(always)]
-            fn add(self, other: Self) -> Self {
-                let ($add_a, $add_b) = (self.0, other.0);
-                Self(intrinsic!($add))
-            }
-        }
-
-        impl std::ops::Sub for $name {
-            type Output = Self;
-
-            #[inline(always)]
-            fn sub(self, other: Self) -> Self {
-                let ($sub_a, $sub_b) = (self.0, other.0);
-                Self(intrinsic!($sub))
-            }
-        }
-
-        impl std::ops::Mul for $name {
-            type Output = Self;
-
-            #[inline(always)]
-            fn mul(self, other: Self) -> Self {
-                let ($mul_a, $mul_b) = (self.0, other.0);
-                Self(intrinsic!($mul))
-            }
+        $crate::cpu::isa::lanewise::operators! {
+            $name:
+            Add add($add_a, $add_b) = $add;
+            Sub sub($sub_a, $sub_b) = $sub;
+            Mul mul($mul_a, $mul_b) = $mul;
         }
 
         // SAFETY: a register of f32 has no padding, and any bits are valid. The token is created by detection, or where
@@ -194,6 +171,21 @@ macro_rules! lanewise {
     };
 }
 
+/// Operators of [`lanewise`].
+macro_rules! operators {
+    ($name:ident: $($operator:ident $method:ident($a:ident, $b:ident) = $result:expr;)*) => {$(
+        impl std::ops::$operator for $name {
+            type Output = Self;
+
+            #[inline(always)]
+            fn $method(self, other: Self) -> Self {
+                let ($a, $b) = (self.0, other.0);
+                Self(intrinsic!($result))
+            }
+        }
+    )*};
+}
+
 /// Declares a token, with the functions that are compiled for `$features`.
 macro_rules! token {
     ($(#[$attribute:meta])* $name:ident, detected by $detected:expr, features $features:tt) => {
@@ -246,4 +238,4 @@ macro_rules! token {
     };
 }
 
-pub(in crate::cpu::isa) use {intrinsic, lanewise, token};
+pub(in crate::cpu::isa) use {intrinsic, lanewise, operators, token};

@@ -3,7 +3,7 @@
 use std::arch::aarch64::*;
 
 use crate::cpu::isa::lanewise::{intrinsic, lanewise, token};
-use crate::cpu::isa::register::{Lanewise, Register};
+use crate::cpu::isa::register::Register;
 
 token! {
     /// Proof that this processor has NEON.
@@ -46,18 +46,6 @@ impl Register for Neon {
     type OneRow = Self;
 
     #[inline(always)]
-    fn from_quads(token: NeonToken, [quad, ..]: [&[f32; 4]; 4]) -> Self {
-        Self::load(token, quad)
-    }
-
-    #[inline(always)]
-    fn into_quads(self) -> [[f32; 4]; 4] {
-        let mut quads = [[0.0; 4]; 4];
-        self.store(&mut quads[0]);
-        quads
-    }
-
-    #[inline(always)]
     fn transpose_quads([a, b, c, d]: [Self; 4]) -> [Self; 4] {
         intrinsic!({
             // Pairs of lanes as one f64 each.
@@ -72,11 +60,6 @@ impl Register for Neon {
                 Self(vreinterpretq_f32_f64(vtrn2q_f64(ab_odd, cd_odd))),
             ]
         })
-    }
-
-    #[inline(always)]
-    fn exchange_quads(rows: [Self; 4]) -> [Self; 4] {
-        rows
     }
 
     #[inline(always)]

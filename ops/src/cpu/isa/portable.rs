@@ -37,32 +37,20 @@ impl<const L: usize, const R: usize> Portable<L, R> {
     }
 }
 
-impl<const L: usize, const R: usize> Add for Portable<L, R> {
-    type Output = Self;
+macro_rules! operators {
+    ($($operator:ident $method:ident $symbol:tt),*) => {$(
+        impl<const L: usize, const R: usize> $operator for Portable<L, R> {
+            type Output = Self;
 
-    #[inline]
-    fn add(self, other: Self) -> Self {
-        Self::from_lanes(|row, lane| self.0[row][lane] + other.0[row][lane])
-    }
+            #[inline]
+            fn $method(self, other: Self) -> Self {
+                Self::from_lanes(|row, lane| self.0[row][lane] $symbol other.0[row][lane])
+            }
+        }
+    )*};
 }
 
-impl<const L: usize, const R: usize> Sub for Portable<L, R> {
-    type Output = Self;
-
-    #[inline]
-    fn sub(self, other: Self) -> Self {
-        Self::from_lanes(|row, lane| self.0[row][lane] - other.0[row][lane])
-    }
-}
-
-impl<const L: usize, const R: usize> Mul for Portable<L, R> {
-    type Output = Self;
-
-    #[inline]
-    fn mul(self, other: Self) -> Self {
-        Self::from_lanes(|row, lane| self.0[row][lane] * other.0[row][lane])
-    }
-}
+operators!(Add add +, Sub sub -, Mul mul *);
 
 // SAFETY: a multiple of 4 f32 leaves no padding at an alignment of 16, and any bits are an f32. The methods are plain
 // Rust, which every processor runs.

@@ -73,7 +73,7 @@ pub(in crate::cpu) unsafe trait Lanewise:
 /// Register of f32 lanes: one row, or two side by side.
 ///
 /// A row's lanes are `LANES / 4` quads of 4 lanes. An operation does the same to every row, and moves nothing from one
-/// row to the other.
+/// row to the other. Methods on quads are by default those of registers with one quad.
 pub(in crate::cpu) trait Register: Lanewise {
     /// The register with all lanes in one row, if there is one as wide.
     type OneRow: Register<Token = Self::Token>;
@@ -89,16 +89,27 @@ pub(in crate::cpu) trait Register: Lanewise {
         self.store(first);
     }
     /// Quad `q` from `quads[q]`, of which only as many count as the register has quads.
-    fn from_quads(token: Self::Token, quads: [&[f32; 4]; 4]) -> Self;
+    #[inline(always)]
+    fn from_quads(token: Self::Token, [quad, ..]: [&[f32; 4]; 4]) -> Self {
+        Self::load(token, &Self::arrays(quad)[0])
+    }
     /// Quad `q` for each `q`; quads that the register does not have are 0.
-    fn into_quads(self) -> [[f32; 4]; 4];
+    #[inline(always)]
+    fn into_quads(self) -> [[f32; 4]; 4] {
+        let mut quads = [[0.0; 4]; 4];
+        self.store(&mut Self::arrays_mut(&mut quads[0])[0]);
+        quads
+    }
 
     /// The 4 x 4 matrices of each quad transposed: lane `4 q + i` of result `j` is lane `4 q + j` of `rows[i]`.
     fn transpose_quads(rows: [Self; 4]) -> [Self; 4];
     /// The square matrix of quads transposed, of which `rows` are `LANES / 16` or, with two quads, two: quad `i` of
     /// result `j` is quad `j` of `rows[i]`. With two quads, rows 0 and 1 are one matrix, and rows 2 and 3 another;
     /// with one, nothing moves.
-    fn exchange_quads(rows: [Self; 4]) -> [Self; 4];
+    #[inline(always)]
+    fn exchange_quads(rows: [Self; 4]) -> [Self; 4] {
+        rows
+    }
     /// The 4 x 4 matrices that quad `m` of the four rows makes, transposed, for each `m`: lane `4 q + i` of result `m` is
     /// lane `4 m + q` of `rows[i]`. Result 0 begins with lane 0 of each row, then lane 1 of each.
     ///

@@ -5,7 +5,7 @@
 use std::arch::wasm32::*;
 
 use crate::cpu::isa::lanewise::{intrinsic, lanewise, token};
-use crate::cpu::isa::register::{Lanewise, Register};
+use crate::cpu::isa::register::Register;
 
 token! {
     /// Proof that this module is compiled with SIMD.
@@ -47,18 +47,6 @@ impl Register for Simd128 {
     type OneRow = Self;
 
     #[inline(always)]
-    fn from_quads(token: Simd128Token, [quad, ..]: [&[f32; 4]; 4]) -> Self {
-        Self::load(token, quad)
-    }
-
-    #[inline(always)]
-    fn into_quads(self) -> [[f32; 4]; 4] {
-        let mut quads = [[0.0; 4]; 4];
-        self.store(&mut quads[0]);
-        quads
-    }
-
-    #[inline(always)]
     fn transpose_quads([a, b, c, d]: [Self; 4]) -> [Self; 4] {
         let (ab_low, ab_high) = (i32x4_shuffle::<0, 4, 1, 5>(a.0, b.0), i32x4_shuffle::<2, 6, 3, 7>(a.0, b.0));
         let (cd_low, cd_high) = (i32x4_shuffle::<0, 4, 1, 5>(c.0, d.0), i32x4_shuffle::<2, 6, 3, 7>(c.0, d.0));
@@ -68,11 +56,6 @@ impl Register for Simd128 {
             Self(i32x4_shuffle::<0, 1, 4, 5>(ab_high, cd_high)),
             Self(i32x4_shuffle::<2, 3, 6, 7>(ab_high, cd_high)),
         ]
-    }
-
-    #[inline(always)]
-    fn exchange_quads(rows: [Self; 4]) -> [Self; 4] {
-        rows
     }
 
     #[inline(always)]
