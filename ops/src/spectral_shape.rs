@@ -33,7 +33,6 @@ impl SpectralShape {
         self.points.len() - 1
     }
 
-    /// Samples of a channel.
     pub fn samples(&self) -> usize {
         self.points.iter().product()
     }

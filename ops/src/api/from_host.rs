@@ -267,7 +267,6 @@ fn values<E: Element>(data: &TensorData) -> &[E] {
 /// Bins and power of each chunk.
 type Data = Result<Vec<TensorData>, String>;
 
-/// Read-back of peaks to host memory.
 enum Reading {
     Waiting(Pin<Box<dyn Future<Output = Data> + Send>>),
     Done(Data),

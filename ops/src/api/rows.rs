@@ -74,7 +74,6 @@ impl<const D: usize> Leading<D> {
         (Self { dims }, dims[D - 1])
     }
 
-    /// The number of rows.
     fn rows(&self) -> usize {
         self.dims[..D - 1].iter().product()
     }

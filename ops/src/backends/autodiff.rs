@@ -17,11 +17,9 @@ use burn_autodiff::{Autodiff, NodeId};
 
 use crate::op::{Gradient, Needed, OpDescriptor, SpectralOps, TensorList};
 
-/// Backward pass of an operation.
 #[derive(Debug)]
 struct SpectralBackward;
 
-/// State of a backward pass.
 #[derive(Debug, Clone)]
 struct BackwardState<B: Backend> {
     operation: OpDescriptor,
@@ -195,7 +193,6 @@ impl<B: Backend> PartGradients<B> {
     }
 }
 
-/// Backward pass of one output.
 #[derive(Debug)]
 struct PartBackward;
 

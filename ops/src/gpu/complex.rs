@@ -117,7 +117,6 @@ pub(super) struct ComplexValues {
 
 #[cube]
 impl ComplexValues {
-    /// No values.
     pub fn none() -> Self {
         ComplexValues { re: Sequence::new(), im: Sequence::new() }
     }
@@ -184,14 +183,12 @@ pub(super) fn dot(z: &ComplexBuffers, x: usize, y: usize) -> f32 {
 /// Complex rows in device memory, `[rows, n]` each part.
 #[derive(Debug, Clone)]
 pub struct ComplexRows {
-    /// Real parts.
     pub re: Handle,
     /// Imaginary parts; `None` is 0, where a function reads.
     pub im: Option<Handle>,
 }
 
 impl ComplexRows {
-    /// Rows of both parts.
     pub fn new(re: Handle, im: Handle) -> Self {
         Self { re, im: Some(im) }
     }

@@ -17,7 +17,6 @@ pub struct MaximaBuffers {
     pub maxima: Handle,
     /// `[rows, k]`, i32.
     pub bases: Handle,
-    /// Maxima per row.
     pub k: usize,
 }
 
@@ -42,7 +41,6 @@ pub fn local_maxima(
     }
 }
 
-/// The rows of one chunk.
 struct MaximaSearch<'a> {
     device: &'a GpuDevice,
     options: &'a LocalMaximaOptions,

@@ -19,9 +19,7 @@ pub struct PeakLossBuffers {
     pub peaks: Handle,
     /// `[rows, bins]`.
     pub target_power: Handle,
-    /// Number of rows.
     pub rows: usize,
-    /// Bins of a row.
     pub bins: usize,
     /// Ranks that the boundary is between.
     pub ranks: usize,

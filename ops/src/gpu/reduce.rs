@@ -9,13 +9,11 @@ use super::device::{GpuDevice, elements, empty, floats, launch_checked};
 pub const MAX_ROW_BLOCKS: usize = 2048;
 /// f32 that the partial sums of a launch take, at most.
 const MAX_PARTIAL_SUMS: usize = 16 << 20;
-/// Rows that one unit adds.
 const FAN_IN: usize = 16;
 
 /// Rows split into blocks of consecutive rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowBlocks {
-    /// Number of blocks.
     pub count: usize,
     /// Rows of a block; the last one may have fewer.
     pub length: usize,
@@ -29,7 +27,6 @@ impl RowBlocks {
         Self { count: rows.div_ceil(length).max(1), length }
     }
 
-    /// The blocks as a kernel argument.
     pub fn argument(self) -> RowBlockShapeLaunch {
         RowBlockShapeLaunch::new(self.count as u32, self.length as u32)
     }
@@ -38,7 +35,6 @@ impl RowBlocks {
 /// Blocks of rows as a kernel argument.
 #[derive(CubeType, CubeLaunch)]
 pub struct RowBlockShape {
-    /// Number of blocks.
     pub count: u32,
     /// Rows of a block; the last one may have fewer.
     pub length: u32,

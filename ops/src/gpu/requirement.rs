@@ -18,15 +18,10 @@ const FIXED_UNITS: usize = 256;
 /// The shapes of a call, as far as they decide whether a device can run it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Requirement {
-    /// Points of a transform.
     pub n: usize,
-    /// The transform.
     pub transform: RequiredTransform,
-    /// Rows of the batch.
     pub rows: usize,
-    /// Values of a row.
     pub row_len: usize,
-    /// Transforms per row.
     pub transforms: usize,
 }
 
@@ -36,10 +31,7 @@ pub enum RequiredTransform {
     /// Fourier transforms of segments, and their adjoints.
     Exact,
     /// Butterflies of twiddles that are given, without gates or with gates.
-    Butterflies {
-        /// Whether there are gates.
-        gated: bool,
-    },
+    Butterflies { gated: bool },
 }
 
 /// Whether the device can run the kernels of an operation, forward and backward.

@@ -8,7 +8,6 @@ use super::device::{GpuDevice, chunks, elements, empty, floats, from_row, launch
 use super::segments::DeviceFrames;
 use crate::sample_type::SampleType;
 
-/// Bits of a word.
 const WORD: u32 = 32;
 /// What a float of 16 bits has its exponent counted from, as the bits of an f32: the difference of the two biases.
 const REBIAS: u32 = (127 - 15) << 23;
@@ -16,7 +15,6 @@ const REBIAS: u32 = (127 - 15) << 23;
 const HALF_UNIT: f32 = 1.0 / 16_777_216.0;
 
 impl SampleType {
-    /// Bits of a sample.
     const fn bits(self) -> u32 {
         match self {
             Self::F32 | Self::I32 => 32,
@@ -25,12 +23,10 @@ impl SampleType {
         }
     }
 
-    /// Bytes of a sample.
     pub const fn bytes(self) -> usize {
         self.bits() as usize / 8
     }
 
-    /// Samples of a word.
     pub const fn per_word(self) -> usize {
         (WORD / self.bits()) as usize
     }

@@ -8,7 +8,6 @@ use cubecl::server::Handle;
 
 use crate::gpu::device::{GpuDevice, buffer, chunks, elements, floats, from_row, grid, launch_checked};
 
-/// Units that sort a row, at most.
 const SORT_UNITS: u32 = 256;
 
 /// The strongest bins of rows and their power, to be written.
@@ -18,7 +17,6 @@ pub struct PeakBuffers {
     pub bins: Handle,
     /// `[rows, k]`.
     pub power: Handle,
-    /// Peaks per row.
     pub k: usize,
 }
 
@@ -155,9 +153,7 @@ pub struct PeakShape {
     pub rows: u32,
     /// Values from one row to the next.
     pub stride: u32,
-    /// The first bin that is searched.
     pub first: u32,
-    /// The number of bins that are searched.
     pub count: u32,
     pub k: u32,
     /// The bits of NaN, which not every compiler takes as a constant.

@@ -101,7 +101,6 @@ struct SignalFrames<'a, const D: usize> {
     options: &'a StftOptions,
     dims: [usize; D],
     window: Option<Tensor<1>>,
-    /// Number of frames.
     count: usize,
 }
 
@@ -264,12 +263,10 @@ pub fn istft_complex<const E: usize, const D: usize>(
 /// Sum of frames that makes a signal of them.
 struct FrameSum<'a, const E: usize> {
     options: &'a StftOptions,
-    /// Shape of the spectra.
     dims: [usize; E],
     window: Option<Tensor<1>>,
     /// Samples of the sum that are of the signal.
     kept: Range<usize>,
-    /// Samples of the signal.
     length: usize,
 }
 

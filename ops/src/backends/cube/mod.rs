@@ -27,7 +27,6 @@ use crate::options::{
 };
 use crate::sample_type::SampleType;
 
-/// The tensor in contiguous memory.
 fn contiguous(tensor: CubeTensor) -> CubeTensor {
     debug_assert_eq!(tensor.dtype, DType::F32, "the public functions pass f32 to a device");
     into_contiguous(tensor)
@@ -56,7 +55,6 @@ fn launched<T>(result: Result<T, DeviceLimitError>) -> T {
     result.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The device of a tensor.
 fn device(tensor: &CubeTensor) -> GpuDevice {
     GpuDevice::of(&tensor.client)
 }
@@ -389,7 +387,6 @@ fn parts(tensors: &[CubeTensor]) -> ComplexRows {
 /// Evenly spaced rows of consecutive values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct RowLayout {
-    /// Number of rows.
     pub rows: usize,
     /// Values of a row.
     pub len: usize,

@@ -60,7 +60,6 @@ fn lines(prepared: &PreparedButterfly<'_>, sums_per_slot: usize) -> usize {
         + MAX_LANES
 }
 
-/// The rows of one task.
 struct BackwardKernel<'a> {
     forward: &'a PreparedButterfly<'a>,
     backward: &'a PreparedButterfly<'a>,

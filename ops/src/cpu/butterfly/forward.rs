@@ -38,7 +38,6 @@ fn lines(n: usize) -> usize {
     4 * MAX_LANES * lines_for(n)
 }
 
-/// The rows of one task.
 struct ButterflyKernel<'a> {
     prepared: &'a PreparedButterfly<'a>,
     /// The bit-reversed order of `n` values.

@@ -35,7 +35,6 @@ pub struct ButterflyTransform<'a, T> {
 }
 
 impl<'a, T: Real> ButterflyTransform<'a, T> {
-    /// The transform if it is of f32.
     pub(in crate::cpu) fn as_f32(&self) -> Option<ButterflyTransform<'a, f32>> {
         let gates = self.gates.map_or(Some(None), |gates| T::as_f32(gates).map(Some))?;
         Some(ButterflyTransform { n: self.n, twiddles: T::as_f32(self.twiddles)?, gates })

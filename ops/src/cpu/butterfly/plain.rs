@@ -112,7 +112,6 @@ impl<'a, T: Real> PlainButterfly<'a, T> {
         self.transform.n.ilog2() as usize
     }
 
-    /// Butterflies of one transform.
     pub fn work(&self) -> usize {
         self.stages() * self.transform.n / 2
     }
@@ -201,7 +200,6 @@ impl<'a, T: Real> PlainButterfly<'a, T> {
         }
     }
 
-    /// Number of gradients of twiddles and gates.
     pub fn sums_len(&self) -> usize {
         self.transform.twiddles.len() + self.transform.gates.map_or(0, <[T]>::len)
     }

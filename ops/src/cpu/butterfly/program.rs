@@ -99,7 +99,6 @@ impl Program {
         program
     }
 
-    /// Collects the pairs of one stage.
     fn collect_pairs(
         &mut self,
         stage: usize,
@@ -220,7 +219,6 @@ impl PreparedButterfly<'_> {
     }
 }
 
-/// Runs `body` with `transform` prepared.
 pub(in crate::cpu) fn with_prepared<R>(
     transform: &ButterflyTransform<'_, f32>,
     closed: ClosedGates,

@@ -8,7 +8,6 @@ use crate::cpu::isa::Width;
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
 use crate::cpu::runtime::tasks::Tasks;
 
-/// Quads of values in a cache line.
 const LINE_QUADS: usize = 4;
 /// Distance from the quads written to rows to those prefetched: two lines.
 const QUADS_AHEAD: usize = 2 * LINE_QUADS;

@@ -64,7 +64,6 @@ pub(in crate::cpu) fn fourier(input: Option<[&[f32]; 2]>, n: usize, factor: f32,
     });
 }
 
-/// The rows of one task.
 struct FourierKernel<'a> {
     n: usize,
     factor: f32,

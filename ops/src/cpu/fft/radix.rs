@@ -44,7 +44,6 @@ pub(in crate::cpu) fn radix<V: Register, const R: usize>(mut x: [Complex<V>; R])
     x
 }
 
-/// The transform of four values.
 #[inline(always)]
 pub(in crate::cpu::fft) fn radix4<V: Register>([a, b, c, d]: [Complex<V>; 4]) -> [Complex<V>; 4] {
     let (sum_ac, difference_ac) = (a.plus(c), a.minus(c));

@@ -5,7 +5,6 @@ use crate::cpu::isa::register::{Complex, Register};
 
 /// Complex values, a register of lanes for each column.
 pub(in crate::cpu) trait ColumnSource<V: Register>: Copy {
-    /// Column `c`.
     fn column(&self, c: usize) -> Complex<V>;
 }
 
@@ -26,7 +25,6 @@ impl<V: Register> ColumnSource<V> for SplitColumns<'_, V> {
 
 /// Real values, a register of lanes for each column.
 pub(in crate::cpu) trait RealSource<V: Register>: Copy {
-    /// Column `c`.
     fn column(&self, c: usize) -> V;
 }
 
@@ -113,7 +111,6 @@ pub(in crate::cpu) trait ColumnSink<V: Register> {
     fn store(&mut self, at: usize, z: Complex<V>);
 }
 
-/// Stores the spectrum.
 pub(in crate::cpu) struct StoreSpectrum<'a, V>(pub &'a mut [Complex<V>]);
 
 impl<V: Register> ColumnSink<V> for StoreSpectrum<'_, V> {

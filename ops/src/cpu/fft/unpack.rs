@@ -219,7 +219,6 @@ pub(in crate::cpu) fn load_last<V: Register>(token: V::Token, rows: &[&mut [f32]
     load_rows::<V>(token, rows, rows[0].len() - V::LANES).reverse()
 }
 
-/// Lane 0 of each row.
 #[inline(always)]
 fn first_lanes<V: Register>(value: V) -> [f32; 2] {
     let mut rows = [V::Array::default(); 2];

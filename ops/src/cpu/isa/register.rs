@@ -3,7 +3,6 @@
 use std::fmt::Debug;
 use std::ops::{Add, Mul, Sub};
 
-/// Lanes of the widest register.
 pub(in crate::cpu) const MAX_LANES: usize = 16;
 
 /// Loads, stores and operations lane by lane.

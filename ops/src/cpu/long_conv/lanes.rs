@@ -148,12 +148,10 @@ impl<V: Register> Lanes<'_, V> {
     }
 }
 
-/// The convolutions of one task.
 struct ConvForward<'a, 'o> {
     call: LaneConv<'a>,
     /// The kernel of each row of a tile.
     kernels: &'a [f32],
-    /// Tiles and their outputs.
     tiles: &'a mut [(&'a ConvTile, &'o mut [f32])],
     memory: &'a mut [Line],
 }
@@ -191,7 +189,6 @@ impl Kernel for ConvForward<'_, '_> {
     }
 }
 
-/// The gradients of one task.
 struct ConvBackward<'a, 'o> {
     call: LaneConv<'a>,
     grad: &'a [f32],

@@ -36,7 +36,6 @@ pub struct LongConvOperands<'a, T> {
     pub kernel: &'a [T],
     /// Factors of the output, `[batch, channels, n]`; all are 1 where there are none.
     pub gate: Option<&'a [T]>,
-    /// Number of channels.
     pub channels: usize,
     /// Samples of a row.
     pub n: usize,
@@ -61,7 +60,6 @@ impl<'a, T: Real> LongConvGradients<'a, T> {
 }
 
 impl<'a, T: Real> LongConvOperands<'a, T> {
-    /// Values of a kernel.
     fn taps(&self) -> usize {
         self.kernel.len() / self.channels
     }
@@ -92,7 +90,6 @@ impl<'a, T: Real> LongConvOperands<'a, T> {
     }
 }
 
-/// How rows are transformed.
 enum Engine<T: Real> {
     /// In f32, a row per lane.
     Lanes(Arc<MixedRadixPlan>),
@@ -103,7 +100,6 @@ enum Engine<T: Real> {
 }
 
 impl<T: Real> Engine<T> {
-    /// The engine for rows on this thread.
     fn of(inputs: &LongConvOperands<'_, T>) -> Self {
         if let Some(single) = inputs.as_f32() {
             if let Some(plan) = MixedRadixPlan::of(lane_points(inputs.pairs()), inputs.rows()) {
@@ -191,7 +187,6 @@ trait RowTransforms<T>: Sync {
 trait RowSpectra<T> {
     /// Transforms a kernel, and clears the sum.
     fn load_kernel(&mut self, taps: &[T]);
-    /// Transforms a row of the signal.
     fn load_signal(&mut self, row: &[T]);
     /// Transforms a row of g: of the gradient, times the gate.
     fn load_grad(&mut self, row: &[T], gate: Option<&[T]>);

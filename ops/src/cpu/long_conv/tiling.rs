@@ -21,18 +21,14 @@ pub(super) struct Tiling {
     elements: usize,
     /// Tiles of a group in one block.
     steps: usize,
-    /// Blocks of the batch.
     pub blocks: usize,
 }
 
 /// Rows of a tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ConvTile {
-    /// The first row.
     pub start: usize,
-    /// Number of rows.
     pub rows: usize,
-    /// The task that has the tile.
     task: usize,
 }
 
@@ -50,7 +46,6 @@ impl Tiling {
         Self { lanes, rows, channels, elements, steps, blocks: tiles.div_ceil(steps) }
     }
 
-    /// Groups of channels.
     pub fn groups(&self) -> usize {
         self.channels.div_ceil(self.lanes)
     }
@@ -60,7 +55,6 @@ impl Tiling {
         Tasks { rows: 1, count: self.blocks * self.groups() }
     }
 
-    /// The channels of a group.
     pub fn group(&self, group: usize) -> std::ops::Range<usize> {
         group * self.lanes..((group + 1) * self.lanes).min(self.channels)
     }
@@ -83,7 +77,6 @@ impl Tiling {
         })
     }
 
-    /// The tiles of each task.
     pub fn of_tasks(&self) -> Vec<Vec<ConvTile>> {
         let mut tasks = vec![Vec::new(); self.tasks().count];
         for tile in self.tiles() {

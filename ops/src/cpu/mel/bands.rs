@@ -21,7 +21,6 @@ impl<T: Real> PackedFilters<T> {
         Self { ranges, weights: weights.map(|weight| T::of(factor * weight)).collect() }
     }
 
-    /// Number of bands.
     pub fn count(&self) -> usize {
         self.ranges.len()
     }
@@ -93,7 +92,6 @@ impl Scaled {
         Self { guard: logarithm.guard, factor: logarithm.factor(is_power) }
     }
 
-    /// The logarithm of a value.
     pub fn of<T: Real>(&self, value: T) -> T {
         T::of(self.factor) * self.guarded(value).ln()
     }

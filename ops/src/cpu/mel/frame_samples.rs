@@ -8,13 +8,9 @@ use crate::options::{SignalPadding, StftOptions};
 /// Frames of rows of one length.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Framing {
-    /// Samples of a frame.
     pub n_fft: usize,
-    /// Samples from one frame's start to the next.
     pub hop: usize,
-    /// Samples of a row.
     pub samples: usize,
-    /// Number of frames.
     pub count: usize,
     /// Samples before the row that the first frame starts with.
     padding: usize,
@@ -54,7 +50,6 @@ impl Framing {
         }
     }
 
-    /// The constant of the padding.
     pub fn constant<T: Real>(&self) -> T {
         T::of(f64::from(self.pad.constant()))
     }

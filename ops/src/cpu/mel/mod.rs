@@ -22,16 +22,13 @@ use super::transform::plan_of_frames;
 use crate::mel_filters::cached_filters;
 use crate::options::{Logarithm, MelOptions};
 
-/// Mel spectra of rows.
 #[derive(Debug, Clone, Copy)]
 pub struct MelCall<'a, T> {
     /// Samples of a row; enough for a frame.
     pub samples: usize,
     /// `[n_fft]`.
     pub window: &'a [T],
-    /// Frames and bands.
     pub options: &'a MelOptions,
-    /// The logarithm that is taken.
     pub logarithm: Option<&'a Logarithm>,
 }
 
@@ -87,7 +84,6 @@ struct MelSpectra<'a, T> {
 struct FrameRange<'a, T> {
     /// The row, `[samples]`.
     row: &'a [T],
-    /// The first frame.
     first: usize,
     /// The frames' values in each band, or none.
     bands: Vec<&'a mut [T]>,

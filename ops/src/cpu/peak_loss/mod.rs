@@ -10,7 +10,6 @@ use super::real::Real;
 use super::runtime::tasks::Tasks;
 use crate::options::PeakLossOptions;
 
-/// Losses of a row.
 const LOSSES: usize = 2;
 /// Work of a bin, in the unit of [`Tasks`].
 const WORK_OF_BIN: usize = 8;
@@ -77,7 +76,6 @@ impl<'a, T: Real> PeakLossInputs<'a, T> {
         Tasks::independent(self.rows(), WORK_OF_BIN * self.bins())
     }
 
-    /// The same inputs, if they are f32.
     fn as_f32(&self) -> Option<PeakLossInputs<'a, f32>> {
         Some(PeakLossInputs {
             power: T::as_f32(self.power)?,
@@ -88,7 +86,6 @@ impl<'a, T: Real> PeakLossInputs<'a, T> {
         })
     }
 
-    /// The inputs of each task.
     fn pieces(&self, tasks: &Tasks) -> impl Iterator<Item = Self> + Send + use<'a, T> {
         let (inputs, rows, all) = (*self, tasks.rows, self.rows());
         let [bins, ranks] = [self.power, self.strongest].map(|values| values.len() / all.max(1));
@@ -104,7 +101,6 @@ impl<'a, T: Real> PeakLossInputs<'a, T> {
         })
     }
 
-    /// A row and its boundary.
     #[inline(always)]
     fn row<F: ElementaryFunctions<T>>(&self, row: usize, options: &PeakLossOptions) -> PeakLossRow<'a, T> {
         let rows = self.rows();
@@ -145,7 +141,6 @@ fn gradients<T: Real, F: ElementaryFunctions<T>>(
     }
 }
 
-/// Losses of the rows of a task.
 struct LossTask<'a> {
     inputs: PeakLossInputs<'a, f32>,
     options: &'a PeakLossOptions,
@@ -159,7 +154,6 @@ impl Kernel for LossTask<'_> {
     }
 }
 
-/// Gradients of the rows of a task.
 struct GradientTask<'a> {
     inputs: PeakLossInputs<'a, f32>,
     grad: &'a [f32],
@@ -229,7 +223,6 @@ struct Bins<T> {
 }
 
 impl<T: Real> PeakLossRow<'_, T> {
-    /// The ranking loss and the power loss.
     #[inline(always)]
     pub fn losses<F: ElementaryFunctions<T>>(&self) -> [T; 2] {
         let (mut ranking, mut of_power) = ([T::zero(); BLOCK], [T::zero(); BLOCK]);

@@ -8,7 +8,6 @@ use crate::cpu::runtime::with_vector;
 const TASK_WORK: usize = 1 << 14;
 /// Below this much work a call stays on its thread: waking others would take longer.
 const PARALLEL_WORK: usize = 4 * TASK_WORK;
-/// Largest number of tasks of a call.
 const MAX_TASKS: usize = 256;
 /// Largest number of blocks of rows in a sum over rows.
 const MAX_BLOCKS: usize = 16;
@@ -20,7 +19,6 @@ const LONG_PARTIAL: usize = 1 << 19;
 pub(in crate::cpu) struct Tasks {
     /// Rows per task, at least 1; the last may have fewer.
     pub rows: usize,
-    /// Number of tasks.
     pub count: usize,
 }
 

@@ -15,7 +15,6 @@ use crate::spectral_shape::SpectralShape;
 
 /// Values of the spectra of a group, about.
 const GROUP_VALUES: usize = 1 << 18;
-/// Rows of the tiles of a product.
 const TILE_ROWS: usize = 4;
 /// Groups that a batch is cut into before they grow.
 const GROUPS: usize = 8;

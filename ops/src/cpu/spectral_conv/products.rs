@@ -13,7 +13,6 @@ use crate::cpu::real::Real;
 const TERMS: usize = 64;
 /// Rows of the left factor that are copied at a time: with their terms they stay in the second-level cache.
 const ROWS: usize = 64;
-/// Columns of a tile.
 const TILE_COLUMNS: usize = 2;
 
 /// Computes a product whose factors and result, in parts, have all the values that are read and written.
@@ -262,7 +261,6 @@ pub(super) struct Strides {
 }
 
 impl Strides {
-    /// Position of (i, j).
     #[inline(always)]
     pub fn at(&self, i: usize, j: usize) -> usize {
         self.row * i + self.column * j

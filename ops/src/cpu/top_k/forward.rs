@@ -32,9 +32,7 @@ pub(in crate::cpu) struct PowerTile<'a> {
     /// `LANES` rows of `stride` values.
     power: &'a [f32],
     stride: usize,
-    /// The first bin that is searched.
     first: usize,
-    /// The number of bins that are searched.
     bins: usize,
 }
 
@@ -44,7 +42,6 @@ impl<'a> PowerTile<'a> {
         Self { power, stride, first: searched.start, bins: searched.len() }
     }
 
-    /// The searched bins of a row.
     #[inline(always)]
     fn row(&self, row: usize) -> &'a [f32] {
         &self.power[row * self.stride + self.first..][..self.bins]

@@ -108,7 +108,6 @@ fn top_k_by_tiles(values: &[f32], length: usize, k: usize, out_bins: &mut [i64],
     });
 }
 
-/// The rows of one task.
 struct TopKKernel<'a> {
     /// `[rows, length]`.
     values: &'a [f32],

@@ -60,7 +60,6 @@ struct ColumnTransform {
     direction: Direction,
     /// Rows of the input and of the output.
     rows: [usize; 2],
-    /// Factor on every output.
     factor: f32,
 }
 
@@ -139,7 +138,6 @@ impl ColumnTransform {
     }
 }
 
-/// The matrices of one task.
 struct ColumnsKernel<'a> {
     transform: ColumnTransform,
     plan: &'a MixedRadixPlan,

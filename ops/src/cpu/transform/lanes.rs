@@ -80,7 +80,6 @@ impl LaneTransform<'_> {
     }
 }
 
-/// The rows of one task.
 struct LaneKernel<'a> {
     transform: LaneTransform<'a>,
     input: Option<ComplexParts<'a>>,

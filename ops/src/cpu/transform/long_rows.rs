@@ -21,7 +21,6 @@ use crate::cpu::isa::register::{Complex, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch, simd_enabled};
 use crate::cpu::runtime::tasks::Tasks;
 
-/// The shortest rows.
 const MIN_VALUES: usize = 8192;
 /// The longest parts: of each, all values that a pass reads and writes are in the first-level cache.
 const MAX_PART: usize = 4096;
@@ -33,7 +32,6 @@ pub(super) fn supports_length(n: usize) -> bool {
 
 /// Plan of a transform of P parts.
 struct LongPlan {
-    /// Values of a part.
     part: usize,
     /// The place of each part's spectrum among the others: the reverse of its digits in base 4.
     places: Vec<usize>,
@@ -90,7 +88,6 @@ pub(super) fn transform_long_rows(input: Option<[&[f32]; 2]>, n: usize, factor: 
     });
 }
 
-/// The rows of one task.
 struct LongRowsKernel<'a> {
     n: usize,
     plan: &'a LongPlan,

@@ -83,7 +83,6 @@ pub(super) fn transform_rows(
     });
 }
 
-/// The rows of one task.
 struct RowsKernel<'a> {
     plan: &'a RowPlan,
     factor: f32,

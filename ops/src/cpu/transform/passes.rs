@@ -116,7 +116,6 @@ pub(in crate::cpu) fn splat<V: Register>(token: V::Token, [re, im]: [f32; 2]) ->
     Complex { re: V::splat(token, re), im: V::splat(token, im) }
 }
 
-/// The transform of three values.
 #[inline(always)]
 pub(super) fn radix3<V: Register>([a, b, c]: [Complex<V>; 3]) -> [Complex<V>; 3] {
     const SIN: f32 = 0.866_025_4;
@@ -127,7 +126,6 @@ pub(super) fn radix3<V: Register>([a, b, c]: [Complex<V>; 3]) -> [Complex<V>; 3]
     [a.plus(t), m.minus_i_scaled(sin, u), m.plus_i_scaled(sin, u)]
 }
 
-/// The transform of five values.
 #[inline(always)]
 pub(super) fn radix5<V: Register>([a, b, c, d, e]: [Complex<V>; 5]) -> [Complex<V>; 5] {
     const COS: [f32; 2] = [0.309_017, -0.809_017];
@@ -143,7 +141,6 @@ pub(super) fn radix5<V: Register>([a, b, c, d, e]: [Complex<V>; 5]) -> [Complex<
     [a.plus(t1).plus(t2), m1.minus_i(v1), m2.minus_i(v2), m2.plus_i(v2), m1.plus_i(v1)]
 }
 
-/// The transform of seven values.
 #[inline(always)]
 pub(super) fn radix7<V: Register>([a, b, c, d, e, f, g]: [Complex<V>; 7]) -> [Complex<V>; 7] {
     const COS: [f32; 3] = [0.623_489_8, -0.222_520_93, -0.900_968_9];

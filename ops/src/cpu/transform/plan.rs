@@ -44,7 +44,6 @@ impl MixedRadixPlan {
         pays.then(|| Self::of_points(points))
     }
 
-    /// The plan of `points` points on this thread.
     pub(super) fn of_points(points: usize) -> Arc<Self> {
         static PLANS: Cache<(usize, bool), Arc<MixedRadixPlan>> = Cache::new();
         // Thirty-two registers hold sixteen complex values.

@@ -20,11 +20,8 @@ use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, simd_enabled};
 use crate::cpu::runtime::tasks::Tasks;
 
-/// Registers of a group.
 const GROUP: usize = 4;
-/// Registers of the longest rows.
 const MAX_REGISTERS: usize = 2 * GROUP;
-/// Values of the largest group.
 const MAX_GROUP: usize = MAX_REGISTERS * MAX_LANES;
 
 /// Values of a call's output from which on it prefetches: fewer, read and written, are in the caches.
@@ -109,7 +106,6 @@ pub(super) fn transform_short_rows(
     });
 }
 
-/// The rows of one task.
 struct ShortRowsKernel<'a> {
     n: usize,
     plan: &'a ShortPlan,

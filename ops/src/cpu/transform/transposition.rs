@@ -9,7 +9,6 @@ use crate::cpu::fft::radix::transpose;
 use crate::cpu::isa::lines::Line;
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
 
-/// Values of a quad of every row.
 const QUAD: usize = 4 * MAX_LANES;
 /// Values from one line to the next in the same set of a first-level cache: 4 KB.
 const SET_STRIDE: usize = 1024;

@@ -64,7 +64,6 @@ struct WelchSums<'a, T> {
     gain: &'a mut [T],
 }
 
-/// Buffers of one row.
 struct WelchBackwardBuffers<'a, T> {
     /// A transform and its scratch.
     complex: &'a mut [Complex<T>],
@@ -72,13 +71,11 @@ struct WelchBackwardBuffers<'a, T> {
     filter: &'a mut [T],
     /// `[n]`, gradients of windowed samples.
     grad: &'a mut [T],
-    /// Sums over pairs of segments.
     pair_sums: &'a mut [T],
     /// The sums that the gain takes, or their gradients.
     sums: &'a mut [T],
 }
 
-/// Values shared by every row of a call.
 struct WelchBackward<'a, T> {
     forward: PlannedWelch<'a, T>,
     inverse: Arc<dyn Fft<T>>,
@@ -97,7 +94,6 @@ impl<'a, T: Real> WelchBackward<'a, T> {
         self.forward.complex_len().max(n + self.inverse.get_inplace_scratch_len())
     }
 
-    /// Real values that a row needs.
     fn real_len(&self) -> usize {
         let Estimate { options, gain, .. } = self.forward.estimate;
         options.n_fft + 2 * self.forward.pair_sums_len() + gain::sums_len(gain, options.bins())

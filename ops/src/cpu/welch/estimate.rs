@@ -26,7 +26,6 @@ impl<'a, T: Real> Estimate<'a, T> {
         Self { window, gain, options, segments: FrameSegments::new(options) }
     }
 
-    /// The estimate if it is of f32.
     pub(in crate::cpu) fn as_f32(&self) -> Option<Estimate<'a, f32>> {
         let gain = self.gain.map_or(Some(None), |gain| T::as_f32(gain).map(Some))?;
         Some(Estimate { window: T::as_f32(self.window)?, gain, options: self.options, segments: self.segments })
@@ -42,7 +41,6 @@ impl<'a, T: Real> Estimate<'a, T> {
         debug_assert!(self.gain.is_none_or(|gain| is_gain_of(gain, self.options.bins())));
     }
 
-    /// Whether the gain takes products of neighbours.
     pub(in crate::cpu) fn has_products(&self) -> bool {
         self.gain.is_some_and(|gain| taps_of(gain, self.options.bins()) == PRODUCT_TAPS)
     }
@@ -64,7 +62,6 @@ pub struct EstimateGradients<'a, T> {
 pub(in crate::cpu) struct FrameSegments {
     /// Indices of the chosen ones, ascending; every index below `count` if `None`.
     indices: Option<[u8; SegmentSet::MAX_SEGMENTS]>,
-    /// Their number.
     pub count: usize,
 }
 

@@ -60,7 +60,6 @@ pub(super) struct WelchCall<'a> {
     pub factor: f32,
     /// `[bins, 3]` or `[bins, 5]`.
     pub gain: Option<&'a [f32]>,
-    /// Whether the gain takes products of neighbours.
     pub has_products: bool,
     pub frame_len: usize,
 }
@@ -104,7 +103,6 @@ pub(super) enum WelchOutputs<'a, T: Real = f32> {
     Peaks(PeakRows<'a, T>),
 }
 
-/// Strongest bins of rows.
 pub(super) struct PeakRows<'a, T: Real = f32> {
     pub k: usize,
     /// A value for each bin that is searched, overwritten; none until a task has memory for them.
@@ -116,7 +114,6 @@ pub(super) struct PeakRows<'a, T: Real = f32> {
 }
 
 impl<'a, T: Real> WelchOutputs<'a, T> {
-    /// Number of rows with `bins` bins.
     pub fn rows(&self, bins: usize) -> usize {
         match self {
             Self::Power(power) => power.len() / bins,
@@ -124,7 +121,6 @@ impl<'a, T: Real> WelchOutputs<'a, T> {
         }
     }
 
-    /// The outputs if they are of f32.
     pub fn as_f32_mut(&mut self) -> Option<WelchOutputs<'_>> {
         Some(match self {
             Self::Power(power) => WelchOutputs::Power(T::as_f32_mut(power)?),
@@ -262,7 +258,6 @@ struct RowPowerBuffers<'a, V: Register, const N: usize> {
     halves: Option<&'static FftPlan>,
     /// `[n]`.
     window: &'a [V],
-    /// Whether the window is 1 everywhere.
     is_rectangular: bool,
     /// `[n]`.
     work: &'a mut [Complex<V>],

@@ -79,9 +79,7 @@ pub(in crate::cpu) fn adjoint<T: Real>(gain: &[T], grad: &[T], of_sums: &mut [T]
 
 /// Gain of the bins of rows.
 pub(super) enum RowGain<'a, V> {
-    /// On power alone.
     Power(BinGain<'a, V, POWER_TAPS>),
-    /// On power and products of neighbours.
     Products(BinGain<'a, V, PRODUCT_TAPS>),
 }
 

@@ -22,7 +22,6 @@ pub(super) fn welch(signal: &[f32], call: &WelchCall<'_>, plan: &MixedRadixPlan,
     });
 }
 
-/// Runs the kernel on the rows of one task.
 fn run(call: &WelchCall<'_>, plan: &MixedRadixPlan, frames: &[f32], outputs: WelchOutputs<'_>) {
     let n = call.options.n_fft;
     // Half of sixteen lanes are enough for a few rows.
@@ -34,7 +33,6 @@ fn run(call: &WelchCall<'_>, plan: &MixedRadixPlan, frames: &[f32], outputs: Wel
     });
 }
 
-/// The rows of one task.
 struct WelchRows<'a> {
     call: &'a WelchCall<'a>,
     plan: &'a MixedRadixPlan,

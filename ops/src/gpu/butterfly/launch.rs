@@ -55,7 +55,6 @@ pub struct BackwardRows {
     pub grad: ComplexRows,
     /// The gradient of its input, to be written if it is needed.
     pub input_grad: Option<ComplexRows>,
-    /// Number of rows.
     pub rows: usize,
 }
 
@@ -69,7 +68,6 @@ impl ButterflyTransform {
         self.n.ilog2()
     }
 
-    /// Butterflies of all stages.
     fn butterflies(&self) -> usize {
         self.log2_n() as usize * self.n / 2
     }

@@ -17,7 +17,6 @@ const BANKS: u32 = 16;
 /// The way through the stages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Propagation {
-    /// Output from the input.
     Forward,
     /// Gradient of the input, and sums for the gradients of the butterflies, from the gradient of the output.
     Backward,
@@ -40,20 +39,16 @@ impl Propagation {
 pub struct ButterflyLaunchPlan {
     /// Stages of the transform: log2 of its length.
     pub log2_n: u32,
-    /// The first stage.
     pub first: u32,
-    /// Number of stages.
     pub stages: u32,
     /// log2 of the values per unit.
     pub log2_values: u32,
-    /// Tiles per cube.
     pub tiles: u32,
     /// Rows per unit: a unit works on the same tile of that many rows, and loads each twiddle once for all of them.
     pub rows_per_unit: u32,
 }
 
 impl ButterflyLaunchPlan {
-    /// Units per tile.
     pub const fn tile_units(&self) -> u32 {
         1 << (self.stages - self.log2_values)
     }
@@ -63,22 +58,18 @@ impl ButterflyLaunchPlan {
         self.tiles / self.rows_per_unit
     }
 
-    /// Units per row.
     pub const fn row_units(&self) -> u32 {
         self.tile_units() << self.log2_tiles()
     }
 
-    /// Units per cube.
     pub const fn cube_units(&self) -> u32 {
         self.groups() * self.tile_units()
     }
 
-    /// Whether a row is one tile.
     pub const fn is_single_tile(&self) -> bool {
         self.stages == self.log2_n
     }
 
-    /// log2 of the tiles per row.
     pub const fn log2_tiles(&self) -> u32 {
         self.log2_n - self.stages
     }
@@ -88,13 +79,11 @@ impl ButterflyLaunchPlan {
         self.stages.div_ceil(self.log2_values)
     }
 
-    /// Stages of a pass.
     pub const fn pass_stages(&self, pass: u32) -> u32 {
         let left = self.stages - pass * self.log2_values;
         if left < self.log2_values { left } else { self.log2_values }
     }
 
-    /// Butterflies per unit.
     pub const fn unit_butterflies(&self) -> u32 {
         self.stages << (self.log2_values - 1)
     }

@@ -6,7 +6,6 @@ use cubecl::client::Client;
 use cubecl::ir::features::Plane;
 use thiserror::Error;
 
-/// The limits a plan is made from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Limits {
     /// Units of a plane (warp, subgroup), where planes have one size and exchange values.
@@ -26,7 +25,6 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The limits of a client's device.
     pub fn of(client: &Client) -> Self {
         let properties = client.properties();
         let hardware = &properties.hardware;
@@ -44,12 +42,9 @@ impl Limits {
     }
 }
 
-/// A limit of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeviceLimit {
-    /// Bytes of shared memory of a cube.
     SharedMemory,
-    /// Units of a cube.
     UnitsPerCube,
     /// Elements of the rows of one launch, which kernels count in 32 bits.
     LaunchElements,
@@ -69,11 +64,8 @@ impl fmt::Display for DeviceLimit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("{needed} {limit} are needed, there are {available}")]
 pub struct DeviceLimitError {
-    /// The limit.
     pub limit: DeviceLimit,
-    /// The amount that the kernel needs.
     pub needed: u64,
-    /// The amount that the device has.
     pub available: u64,
 }
 

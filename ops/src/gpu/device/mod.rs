@@ -16,7 +16,6 @@ pub use limits::{DeviceLimit, DeviceLimitError, Limits};
 /// A device to launch on: its client, and the limits that launches are planned from.
 #[derive(Clone)]
 pub struct GpuDevice {
-    /// The queue that kernels are launched on.
     pub client: Client,
     /// The limits of the device. Tests lower them.
     pub limits: Limits,
@@ -77,7 +76,6 @@ type Owner = (DeviceId, TypeId);
 pub struct DeviceCache<K, V>(Cache<(Owner, K), V>);
 
 impl<K: Eq + Hash, V: Clone> DeviceCache<K, V> {
-    /// An empty cache.
     pub const fn new() -> Self {
         Self(Cache::new())
     }

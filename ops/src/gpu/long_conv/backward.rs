@@ -15,7 +15,6 @@ use crate::gpu::transform::StridedRows;
 use crate::gpu::transform::launch_plan::TransformLaunchPlan;
 use crate::gpu::transform::plan_cache::table_of;
 
-/// Buffers of gradients, for the inputs that have one.
 #[derive(Debug, Clone)]
 pub struct ConvolutionGradients {
     /// `[batch, channels, n]`.
@@ -29,11 +28,9 @@ pub struct ConvolutionGradients {
 /// Inputs of a convolution, and the gradient of its output.
 #[derive(Debug, Clone)]
 pub struct ConvolutionInputs {
-    /// The signal.
     pub signal: StridedRows,
     /// `[channels, taps]`.
     pub kernel: Handle,
-    /// The gate, if there is one.
     pub gate: Option<StridedRows>,
     /// The gradient of the output.
     pub grad: StridedRows,

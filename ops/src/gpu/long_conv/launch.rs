@@ -17,13 +17,10 @@ use crate::gpu::transform::{StridedRows, TransformCall, TransformKind, Transform
 /// Sizes of a convolution, none of them 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConvolutionShape {
-    /// Elements of the batch.
     pub batch: usize,
-    /// Channels of an element.
     pub channels: usize,
     /// Samples of a row.
     pub n: usize,
-    /// Taps of a kernel.
     pub taps: usize,
 }
 

@@ -95,9 +95,7 @@ pub struct RowsPlan {
     pub n: u32,
     /// Samples of a row that is written.
     pub written: u32,
-    /// Factors of rows.
     pub factors: FactorKind,
-    /// Whether kernels are reversed.
     pub is_reversed: bool,
     /// Whether results are added to what is in the output.
     pub is_added: bool,

@@ -20,7 +20,6 @@ pub struct SparseRows {
 /// Bands, and their logarithms.
 #[derive(CubeType, CubeLaunch)]
 pub struct BandShape {
-    /// Bands of a frame.
     pub bands: u32,
     /// Offset or floor of a logarithm.
     pub guard: f32,

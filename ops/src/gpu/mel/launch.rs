@@ -20,16 +20,13 @@ use crate::gpu::transform::{TransformKind, TransformProblem};
 use crate::mel_filters::{FilterKey, MelFilter, cached_filters, key};
 use crate::options::{LogGuard, Logarithm, MelOptions};
 
-/// Mel spectra of rows.
 #[derive(Debug, Clone)]
 pub struct MelCall<'a> {
     /// The rows; longer than a frame.
     pub rows: DeviceFrames,
     /// `[n_fft]`.
     pub window: &'a Handle,
-    /// Frames and bands.
     pub options: &'a MelOptions,
-    /// The logarithm that is taken.
     pub logarithm: Option<&'a Logarithm>,
 }
 
@@ -52,7 +49,6 @@ impl<'a> MelCall<'a> {
         Self { rows: self.rows.widened(device), ..self }
     }
 
-    /// Frames of a row.
     pub(super) fn frames(&self) -> usize {
         self.options.stft.frames(self.rows.len)
     }
@@ -71,7 +67,6 @@ impl<'a> MelCall<'a> {
         BandPlan::new(self.options, self.logarithm)
     }
 
-    /// The frames of the rows.
     pub(super) fn segments(&self) -> Segments<'_> {
         let stft = &self.options.stft;
         Segments {
@@ -87,7 +82,6 @@ impl<'a> MelCall<'a> {
         }
     }
 
-    /// The bands as a kernel argument.
     pub(super) fn band_shape(&self) -> BandShapeLaunch {
         let is_power = self.options.is_power();
         let (guard, factor) = self.logarithm.map_or((0.0, 1.0), |logarithm| {
@@ -233,7 +227,6 @@ pub struct SparseMatrix {
 }
 
 impl SparseMatrix {
-    /// The matrix as a kernel argument.
     pub fn argument(&self) -> SparseRowsLaunch {
         SparseRowsLaunch::new(buffer::<u32>(&self.rows, self.rows_len), floats(&self.weights, self.weights_len))
     }
@@ -260,9 +253,7 @@ impl SparseMatrix {
 /// The filters of bands on a device.
 #[derive(Debug)]
 pub struct DeviceFilters {
-    /// The bins of each band.
     pub of_bands: SparseMatrix,
-    /// The bands of each bin.
     pub of_bins: SparseMatrix,
 }
 

@@ -13,7 +13,6 @@ pub fn check_bands(rows: usize, frames: usize, bands: usize) -> Result<(), Devic
     DeviceLimitError::unless(DeviceLimit::LaunchElements, values, MAX_ELEMENTS)
 }
 
-/// The padding of frames.
 fn padding(options: &MelOptions) -> RowPadding {
     match options.stft.pad {
         _ if options.stft.padding() == 0 => RowPadding::None,
@@ -27,7 +26,6 @@ fn padding(options: &MelOptions) -> RowPadding {
 /// Output of a band, as a function of its sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BandForm {
-    /// The sum.
     Sum,
     /// The logarithm of the sum and an offset.
     OffsetLog,
@@ -45,7 +43,6 @@ pub struct BandPlan {
 }
 
 impl BandPlan {
-    /// The plan of a call.
     pub fn new(options: &MelOptions, logarithm: Option<&Logarithm>) -> Self {
         Self {
             frame: FramePlan { n: options.stft.n_fft as u32, padding: padding(options), is_power: options.is_power() },

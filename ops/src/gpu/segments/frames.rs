@@ -25,7 +25,6 @@ pub struct FramePlan {
 }
 
 impl FramePlan {
-    /// Bins of a spectrum.
     pub const fn bins(&self) -> u32 {
         self.n / 2 + 1
     }
@@ -34,11 +33,8 @@ impl FramePlan {
 /// Frames in one launch: each is transformed and squared within a cube.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FusedFramePlan {
-    /// The transform of a frame.
     pub launch: TransformLaunchPlan,
-    /// The frames.
     pub frame: FramePlan,
-    /// Type of the samples.
     pub samples: SampleType,
 }
 
@@ -75,7 +71,6 @@ impl FusedFramePlan {
         self.frame.bins() * self.bin_stride()
     }
 
-    /// Bytes of shared memory per cube.
     const fn shared_bytes(&self) -> usize {
         4 * (2 * self.exchange_len() + self.magnitudes_len()) as usize
     }

@@ -286,17 +286,13 @@ fn total(shared: &mut Shared<[f32]>, value: f32) -> f32 {
 /// Segments of rows, numbered over all rows.
 #[derive(CubeType, CubeLaunch)]
 pub struct SegmentShape {
-    /// Segments of a row.
     pub segments: u32,
-    /// Samples of a row.
     pub samples: u32,
     /// Values from one row to the next.
     pub stride: u32,
-    /// Samples from one segment's start to the next.
     pub hop: u32,
     /// Samples before a row that its first segment starts with.
     pub padding: u32,
-    /// The constant of the padding.
     pub constant: f32,
     /// The first segment of a launch.
     pub first: u32,
@@ -330,7 +326,6 @@ pub fn segment_sample(
 /// Position of a sample of a segment in the signal.
 #[derive(CubeType, Clone, Copy)]
 pub struct SamplePlace {
-    /// The position.
     pub at: usize,
     /// Whether the sample is of the row, and not the constant of the padding, whose position is that of the row.
     pub is_inside: bool,

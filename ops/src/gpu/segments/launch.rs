@@ -22,27 +22,21 @@ use crate::options::{Scaling, WelchOptions};
 /// Segments of rows in device memory, numbered over all rows.
 #[derive(Debug, Clone)]
 pub struct Segments<'a> {
-    /// The rows.
     pub rows: DeviceFrames,
     /// `[n]`.
     pub window: &'a Handle,
     /// Samples of a segment.
     pub n: usize,
-    /// Samples from one segment's start to the next.
     pub hop: usize,
-    /// Segments of a row.
     pub per_row: usize,
     /// Samples before a row that its first segment starts with.
     pub before: usize,
     /// What these are, and those behind a row.
     pub padding: RowPadding,
-    /// The constant of the padding.
     pub constant: f32,
-    /// Whether the mean of a segment is subtracted.
     pub detrend: bool,
 }
 
-/// Spectra of segments.
 #[derive(Debug, Clone)]
 pub struct SegmentSpectra {
     /// `[count, bins]`.
@@ -52,12 +46,10 @@ pub struct SegmentSpectra {
 }
 
 impl Segments<'_> {
-    /// Segments of all rows.
     pub fn count(&self) -> usize {
         self.rows.rows * self.per_row
     }
 
-    /// Bins of a spectrum.
     const fn bins(&self) -> usize {
         self.n / 2 + 1
     }

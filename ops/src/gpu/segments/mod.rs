@@ -25,7 +25,6 @@ pub const CUBE_UNITS: u32 = 128;
 pub struct DeviceFrames {
     /// Frame `r` is the `len` samples from `skipped + r * stride` on.
     pub signal: Handle,
-    /// Type of the samples.
     pub samples: SampleType,
     /// Samples before the first frame, fewer than a word has.
     pub skipped: usize,
@@ -101,7 +100,6 @@ impl DeviceFrames {
 /// Samples beyond the ends of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RowPadding {
-    /// There are none.
     None,
     /// The mirror image, without the sample at the end.
     Reflect,
@@ -109,7 +107,6 @@ pub enum RowPadding {
     Edge,
     /// The samples at the other end.
     Circular,
-    /// A constant.
     Constant,
 }
 
@@ -120,7 +117,6 @@ pub struct SegmentPlan {
     pub n: u32,
     /// Samples beyond the ends of a row.
     pub padding: RowPadding,
-    /// Whether the mean of a segment is subtracted.
     pub detrend: bool,
 }
 

@@ -12,9 +12,7 @@ use crate::gpu::transform::{ColumnModes, StridedRows, TransformCall, TransformKi
 use crate::options::{Direction, FftOptions};
 use crate::spectral_shape::{Columns, SpectralShape};
 
-/// A spectral convolution on a device.
 pub struct SpectralConv<'a> {
-    /// The device.
     pub device: &'a GpuDevice,
     /// Sizes; the batch is not empty.
     pub shape: &'a SpectralShape,

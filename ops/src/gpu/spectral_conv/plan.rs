@@ -64,7 +64,6 @@ pub struct ModeTile {
 /// The cubes of a product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProductPlan {
-    /// The tile of a unit.
     pub tile: ModeTile,
     /// Modes of a cube.
     pub lanes: usize,
@@ -109,12 +108,10 @@ impl ProductPlan {
         Self { tile, lanes, patch, patches, blocks, part_terms, parts: terms.div_ceil(part_terms).max(1) }
     }
 
-    /// Units of a cube.
     pub fn units(&self) -> usize {
         self.lanes * self.patch[0] * self.patch[1]
     }
 
-    /// Cubes of the launch.
     pub fn cubes(&self) -> usize {
         self.blocks * self.patches[0] * self.patches[1] * self.parts
     }
@@ -164,7 +161,6 @@ impl BatchPlan {
         Ok(Self { batch: shape.batch, step })
     }
 
-    /// The batch elements of each part.
     pub fn parts(self) -> impl Iterator<Item = Range<usize>> {
         let Self { batch, step } = self;
         (0..batch).step_by(step).map(move |start| start..batch.min(start + step))

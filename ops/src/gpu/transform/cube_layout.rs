@@ -26,7 +26,6 @@ const LARGE_PRIME: u32 = 11;
 /// Cost of a cube that is alone on its multiprocessor, in 64ths of its operations.
 const ALONE: u32 = 20;
 
-/// The radices of the passes of a transform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Radices {
     values: [u32; MAX_PASSES],
@@ -41,12 +40,10 @@ impl Radices {
         Some(Self { values, count: radices.len() as u32 })
     }
 
-    /// Number of passes.
     pub const fn count(&self) -> u32 {
         self.count
     }
 
-    /// Radix of pass `pass`.
     pub const fn radix(&self, pass: u32) -> u32 {
         self.values[pass as usize]
     }
@@ -61,11 +58,9 @@ impl Radices {
 pub struct CubeLayout {
     /// Length of the transform.
     pub n: u32,
-    /// Radices of the passes.
     pub radices: Radices,
     /// Units per sequence.
     pub units: u32,
-    /// Sequences per cube.
     pub sequences: u32,
     /// Values of shared memory after which one is left out, so that units are on different banks; 0 for none.
     pub padding: u32,
@@ -92,7 +87,6 @@ impl CubeLayout {
         Self { sequence_stride: padded.sequence_stride | 1, ..padded }
     }
 
-    /// Units per cube.
     pub const fn cube_units(&self) -> u32 {
         self.units * self.sequences
     }
@@ -134,7 +128,6 @@ impl CubeLayout {
         self.padding == 0 || block.is_multiple_of(self.padding)
     }
 
-    /// Bytes of shared memory per cube.
     pub const fn shared_bytes(&self) -> usize {
         8 * (self.sequences * self.sequence_stride) as usize
     }

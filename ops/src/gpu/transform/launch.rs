@@ -22,7 +22,6 @@ const PAIR: usize = size_of::<[f32; 2]>();
 /// Rows in device memory; real where there are no imaginary parts.
 #[derive(Debug, Clone)]
 pub struct StridedRows {
-    /// The values.
     pub values: ComplexRows,
     /// Values from one row to the next.
     pub stride: usize,
@@ -72,7 +71,6 @@ impl StridedRows {
 /// A transform of `rows` rows.
 #[derive(Debug, Clone, Copy)]
 pub struct TransformCall {
-    /// The transform.
     pub problem: TransformProblem,
     /// Rows, at least one.
     pub rows: usize,

@@ -34,7 +34,6 @@ impl SequenceAccess {
 /// Form of the rows that a launch reads or writes, as the complex rows of `points` values that it transforms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RowForm {
-    /// Complex rows.
     Complex,
     /// Real rows: imaginary parts are 0 where they are read, and left out where rows are written.
     Real,
@@ -63,7 +62,6 @@ pub enum Filter {
 pub enum Barrier {
     /// A plane's own barrier, where no sequence is spread over several planes.
     Plane,
-    /// The cube's barrier.
     Cube,
 }
 
@@ -112,21 +110,14 @@ impl Fold {
 /// twiddles of the fold, in this order, those that it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TransformLaunchPlan {
-    /// The transform of a sequence.
     pub layout: CubeLayout,
-    /// The barrier between passes.
     pub barrier: Barrier,
-    /// Twiddles of the passes.
     pub twiddles: TwiddleStore,
     /// Sequences per row.
     pub columns: u32,
-    /// Places that sequences are read from.
     pub input: SequenceAccess,
-    /// Places that sequences are written to.
     pub output: SequenceAccess,
-    /// Form of the rows that are read.
     pub source: RowForm,
-    /// Form of the rows that are written.
     pub sink: RowForm,
     /// Points of the whole transform; values beyond are 0 on the way in and left out on the way out.
     pub points: u32,

@@ -39,7 +39,6 @@ pub enum TransformKind {
 /// Columns of matrices, and the modes that are kept of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ColumnModes {
-    /// Columns of a matrix.
     pub columns: u32,
     /// Modes: the lowest ⌈modes/2⌉ bins, then the highest ⌊modes/2⌋.
     pub modes: u32,
@@ -57,7 +56,6 @@ impl TransformKind {
             && points.is_multiple_of(2)
     }
 
-    /// Forms of the rows that are read and written.
     const fn forms(self, points: u32) -> (RowForm, RowForm) {
         let (rows, spectra) = if self.is_by_halves(points) {
             (RowForm::SamplePairs, RowForm::PairSpectrum)
@@ -76,7 +74,6 @@ impl TransformKind {
 /// A transform to be planned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TransformProblem {
-    /// Points of the transform.
     pub points: usize,
     /// The rows before and after.
     pub kind: TransformKind,
@@ -93,7 +90,6 @@ impl TransformProblem {
     }
 }
 
-/// The launches of a transform.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransformPlan {
     /// The launches, each of which reads what the one before it wrote.

@@ -17,11 +17,8 @@ use crate::rustfft_plans::Planned;
 /// A plan and its tables on a device.
 #[derive(Debug)]
 pub struct PreparedTransform {
-    /// The plan.
     pub plan: Arc<TransformPlan>,
-    /// The table of each launch.
     pub tables: Vec<Handle>,
-    /// The table of the fold, if there is one.
     pub fold: Option<Handle>,
 }
 

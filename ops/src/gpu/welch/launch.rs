@@ -79,7 +79,6 @@ pub fn welch_peaks(
     Ok(())
 }
 
-/// The rows of each launch.
 fn row_chunks(
     device: &GpuDevice,
     frames: &DeviceFrames,
@@ -155,9 +154,7 @@ fn is_scaled(options: &WelchOptions) -> bool {
 struct Fused<'a> {
     estimate: &'a DeviceEstimate<'a>,
     plan: FusedWelchPlan,
-    /// The twiddles of the plan.
     table: Handle,
-    /// The factor of the scaling.
     factor: Handle,
     /// Peaks per row; 0 for the power of every bin.
     k: usize,

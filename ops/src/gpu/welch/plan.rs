@@ -56,7 +56,6 @@ impl TopK {
 /// A team of units takes `rows` rows at a time, and transforms `team / units` of them at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FusedWelchPlan {
-    /// Type of the samples.
     pub samples: SampleType,
     /// The transform of a pair of segments; its sequences are the rows that a cube transforms at once.
     pub launch: TransformLaunchPlan,
@@ -70,13 +69,10 @@ pub struct FusedWelchPlan {
     pub rows: u32,
     /// Whether units of a row exchange values through shuffles.
     pub shuffles: bool,
-    /// Memory of the window.
     pub window: TableStore,
-    /// Segments per frame.
     pub segments: u32,
     /// Whether segments overlap by half, so that a unit keeps the samples that two of them share.
     pub half_overlap: bool,
-    /// Whether the mean of a segment is subtracted.
     pub detrend: bool,
     /// Whether power is multiplied by a factor of the scaling.
     pub scaled: bool,
@@ -91,7 +87,6 @@ pub struct FusedWelchPlan {
 }
 
 impl WelchProblem {
-    /// Samples of a row.
     const fn row_samples(&self) -> u64 {
         self.n as u64 + (self.segments as u64 - 1) * self.hop as u64
     }
@@ -113,7 +108,6 @@ impl FusedWelchPlan {
         self.n() / self.units()
     }
 
-    /// One-sided bins.
     pub const fn bins(&self) -> u32 {
         self.n() / 2 + 1
     }
@@ -132,21 +126,16 @@ impl FusedWelchPlan {
 /// A Welch estimate to be planned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WelchProblem {
-    /// Type of the samples.
     pub samples: SampleType,
     /// Samples of a segment: a power of two from 8 to 65,536.
     pub n: u32,
-    /// Samples from one segment's start to the next.
     pub hop: u32,
-    /// Segments per frame.
     pub segments: u32,
-    /// Whether the mean of a segment is subtracted.
     pub detrend: bool,
     /// Whether power is multiplied by a factor of the scaling.
     pub scaled: bool,
     /// Factors per bin of the gain; 0 for none.
     pub gain_taps: usize,
-    /// Rows.
     pub rows: u32,
     /// Peaks per row; 0 for the power of every bin.
     pub k: u32,
@@ -233,7 +222,6 @@ impl FusedWelchPlan {
         groups.min(most).min(limits.cubes)
     }
 
-    /// Bytes of shared memory per cube.
     pub const fn shared_bytes(&self) -> usize {
         let exchange = 8 * self.slots() * self.launch.layout.sequence_stride;
         let power = 4 * self.rows * self.power_stride();
@@ -243,7 +231,6 @@ impl FusedWelchPlan {
         (self.teams * (exchange + power) + window + twiddles) as usize + 4 * self.gain_len()
     }
 
-    /// Whether the gain takes products of neighbours.
     pub const fn has_products(&self) -> bool {
         self.gain_taps == PRODUCT_TAPS
     }

@@ -66,7 +66,6 @@ impl<'a> RowSpectra<'a> {
         SpectraShapeLaunch::new(rows, segments, bins, interior)
     }
 
-    /// Values of all spectra.
     fn values(&self) -> usize {
         self.segments.count() * self.bins
     }
@@ -130,7 +129,6 @@ pub struct RowGain {
 }
 
 impl RowGain {
-    /// Whether the gain takes products of neighbours.
     const fn has_products(&self) -> bool {
         self.taps == PRODUCT_TAPS
     }

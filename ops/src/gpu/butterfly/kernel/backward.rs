@@ -26,7 +26,6 @@ pub struct ButterflyBuffers {
 /// Rows in blocks: a unit works on one block, row by row.
 #[derive(CubeType, CubeLaunch)]
 pub struct BlockedRows {
-    /// Rows of the launch.
     pub rows: u32,
     /// Rows of a block; the last one may have fewer.
     pub block_length: u32,

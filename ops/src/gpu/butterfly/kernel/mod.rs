@@ -10,7 +10,6 @@ pub use index::{shared_offset, unit_index};
 /// The gradients that a backward launch computes, for which different code is compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct GradientKind {
-    /// Whether the butterflies have gates.
     pub gated: bool,
     /// Whether the gradient of the launch's input is written.
     pub of_input: bool,

@@ -14,7 +14,6 @@ use crate::gpu::transform::kernel::{
 };
 use crate::gpu::transform::launch_plan::TransformLaunchPlan;
 
-/// The buffers that a launch reads.
 #[derive(CubeType, CubeLaunch)]
 pub struct ProductInput {
     /// Rows of the signal.
@@ -23,16 +22,12 @@ pub struct ProductInput {
     pub grad: Samples,
     /// Factors of the gradients, `[rows, n]`; not read where there are none.
     pub factors: Samples,
-    /// The table of the launch.
     pub table: Box<[Complex]>,
 }
 
-/// The shape of a launch.
 #[derive(CubeType, CubeLaunch)]
 pub struct ProductShape {
-    /// Elements of the batch.
     pub batch: u32,
-    /// Channels of an element.
     pub channels: u32,
     /// Samples from one row of the signal to the next.
     pub stride: u32,
@@ -40,7 +35,6 @@ pub struct ProductShape {
     pub grad_stride: u32,
     /// Factors from one row to the next.
     pub factor_stride: u32,
-    /// Blocks of the batch.
     pub blocks: u32,
     /// Elements of a block; the last one may have fewer.
     pub elements: u32,
@@ -157,14 +151,11 @@ fn store(own: &ProductSums, sums: &mut ComplexBuffers, sequence: &Sequence, #[co
     }
 }
 
-/// The shape of a launch.
 #[derive(CubeType, CubeLaunch)]
 pub struct ElementShape {
-    /// Rows of the launch.
     pub rows: u32,
     /// Rows before those of the launch: row r has the kernel of channel (before + r) mod channels.
     pub before: u32,
-    /// Channels of an element.
     pub channels: u32,
     /// Samples from one row that is read to the next.
     pub stride: u32,

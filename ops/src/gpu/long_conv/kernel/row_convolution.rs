@@ -12,7 +12,6 @@ use crate::gpu::transform::kernel::{
 };
 use crate::gpu::transform::launch_plan::TransformLaunchPlan;
 
-/// The buffers that a launch reads.
 #[derive(CubeType, CubeLaunch)]
 pub struct RowsInput {
     /// Rows of samples, those of all channels of an element of the batch one after the other.
@@ -21,16 +20,12 @@ pub struct RowsInput {
     pub factors: Samples,
     /// Spectra of the kernels' pairs of taps, `[channels, N]`.
     pub spectra: ComplexBuffers,
-    /// The table of the launch.
     pub table: Box<[Complex]>,
 }
 
-/// The shape of a launch.
 #[derive(CubeType, CubeLaunch)]
 pub struct RowsShape {
-    /// Elements of the batch.
     pub batch: u32,
-    /// Channels of an element.
     pub channels: u32,
     /// Samples from one row that is read to the next.
     pub stride: u32,
@@ -317,11 +312,9 @@ pub fn by_parts(x: Complex, y: Complex) -> Complex {
 /// Form of the rows that a launch reads or writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SampleForm {
-    /// The transform of a row.
     pub launch: TransformLaunchPlan,
     /// Samples of a row.
     pub n: u32,
-    /// Whether samples are multiplied by factors.
     pub has_factors: bool,
 }
 

@@ -32,16 +32,13 @@ pub enum TransformInput {
 pub enum TransformOutput {
     /// Complex rows, or half spectra.
     Complex(ComplexBuffers),
-    /// Real rows.
     Real(Box<[f32]>),
     /// Real rows, two samples side by side.
     Pairs(Box<[Complex]>),
 }
 
-/// The shape of a launch.
 #[derive(CubeType, CubeLaunch)]
 pub struct TransformShape {
-    /// Rows of the launch.
     pub rows: u32,
     /// Values, or pairs, from one row that is read to the next.
     pub input_stride: u32,

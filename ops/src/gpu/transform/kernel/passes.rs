@@ -113,7 +113,6 @@ pub fn transform_passes(
     }
 }
 
-/// Waits for all units of the sequence.
 #[cube]
 pub fn wait(#[comptime] barrier: Barrier) {
     if comptime!(matches!(barrier, Barrier::Plane)) {

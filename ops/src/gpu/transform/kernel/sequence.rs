@@ -13,7 +13,6 @@ pub struct Sequence {
     pub row: u32,
     /// The sequence's number in its row.
     pub column: u32,
-    /// Whether there is such a sequence.
     pub is_present: bool,
     /// Offset of the sequence in the exchange memory.
     pub base: u32,

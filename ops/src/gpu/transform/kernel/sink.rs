@@ -86,7 +86,6 @@ struct OutputPlace {
     k: u32,
     /// Its number in the row.
     at: u32,
-    /// Whether there is such an output.
     is_present: bool,
 }
 

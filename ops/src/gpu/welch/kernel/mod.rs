@@ -26,14 +26,12 @@ pub use steps::{
     spectrum_gradients, sum_products, sum_squares,
 };
 
-/// The buffers that the kernel reads.
 #[derive(CubeType, CubeLaunch)]
 pub struct WelchInput {
     /// `[rows, frame]`, of the plan's samples.
     pub signal: Signal,
     /// `[n]`.
     pub window: Box<[f32]>,
-    /// The twiddles of the layout.
     pub twiddles: Box<[Complex]>,
     /// The factor of the scaling; read where the plan is scaled.
     pub factor: Box<[f32]>,
@@ -51,16 +49,13 @@ pub enum WelchOutput {
     Peaks(PeakOutput),
 }
 
-/// The shape of a launch.
 #[derive(CubeType, CubeLaunch)]
 pub struct LaunchShape {
-    /// Rows of the launch.
     pub rows: u32,
     /// Samples from one row's start to the next.
     pub frame: u32,
     /// Samples of a row before its first segment.
     pub first: u32,
-    /// Samples from one segment's start to the next.
     pub hop: u32,
     /// Peaks per row; not read where the output is power.
     pub k: u32,
@@ -154,12 +149,10 @@ fn group_power(
     }
 }
 
-/// Complex values of a cube's exchange memory.
 fn exchange_len(plan: &FusedWelchPlan) -> usize {
     (plan.teams * plan.slots() * plan.launch.layout.sequence_stride) as usize
 }
 
-/// Values of a cube's power memory.
 fn power_len(plan: &FusedWelchPlan) -> usize {
     (plan.teams * plan.rows * plan.power_stride()) as usize
 }

@@ -18,7 +18,6 @@ pub fn row_start(row: u32, shape: &LaunchShape, unit: &TeamIndex) -> usize {
     (min(row, shape.rows - 1) * shape.frame + shape.first + unit.t) as usize
 }
 
-/// Loads the first pair of segments of a row.
 #[cube]
 pub fn load_first_pair(
     memory: &mut TeamMemory,

@@ -18,13 +18,11 @@ use crate::gpu::welch::plan::{FusedWelchPlan, TopK};
 /// negative.)
 pub const NOT_FINITE: f32 = f32::MIN;
 
-/// The first bin that is searched.
 #[cube]
 pub fn lowest_bin(shape: &LaunchShape, #[comptime] plan: FusedWelchPlan) -> u32 {
     if comptime!(plan.banded) { shape.lowest } else { 0u32.runtime() }
 }
 
-/// The number of bins that are searched.
 #[cube]
 pub fn searched_bins(shape: &LaunchShape, #[comptime] plan: FusedWelchPlan) -> u32 {
     if comptime!(plan.banded) { shape.searched } else { comptime!(plan.bins()).runtime() }
@@ -232,7 +230,6 @@ pub fn select_by_bound(
     }
 }
 
-/// Planes of the cube.
 fn planes(plan: &FusedWelchPlan) -> u32 {
     plan.units() / plan.plane
 }

@@ -196,7 +196,6 @@ fn load_keys(
     }
 }
 
-/// Sorts 16 keys, the greatest first.
 #[cube]
 fn sort_16(keys: &mut Array<u32>) {
     #[unroll]

@@ -12,9 +12,7 @@ use crate::options::{POWER_TAPS, PRODUCT_TAPS};
 /// Spectra `[rows, segments, bins]`.
 #[derive(CubeType, CubeLaunch)]
 pub struct SpectraShape {
-    /// Rows.
     pub rows: u32,
-    /// Segments of a row.
     pub segments: u32,
     /// One-sided bins of a segment.
     pub bins: u32,

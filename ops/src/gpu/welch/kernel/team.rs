@@ -23,7 +23,6 @@ pub struct TeamIndex {
     pub t: u32,
 }
 
-/// This unit's position.
 #[cube]
 pub fn team_index(#[comptime] plan: FusedWelchPlan) -> TeamIndex {
     let lane = UNIT_POS_X % comptime!(plan.team);
@@ -74,9 +73,7 @@ pub fn bin_position(c: u32, plan: &FusedWelchPlan) -> usize {
 pub struct UnitTables {
     /// The window at the unit's samples.
     pub window: Array<f32>,
-    /// The whole window.
     pub shared_window: Shared<[f32]>,
-    /// The twiddles of the passes.
     pub twiddles: KeptTwiddles,
     /// The factor of the squares summed over segments.
     pub factor: f32,
@@ -111,7 +108,6 @@ pub fn load_tables(input: &WelchInput, unit: &TeamIndex, #[comptime] plan: Fused
     UnitTables { window, shared_window, twiddles, factor }
 }
 
-/// Loads the twiddles that the plan keeps.
 #[cube]
 fn keep_twiddles(table: &[Complex], unit: &TeamIndex, #[comptime] plan: FusedWelchPlan) -> KeptTwiddles {
     if comptime!(plan.launch.twiddles == TwiddleStore::Table(TableStore::Registers)) {
