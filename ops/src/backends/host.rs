@@ -6,8 +6,7 @@ use burn::tensor::{DType, Element, IntDType, Shape, TensorData, bf16, f16};
 
 use crate::backends::composed::{columns_as_rows, dct};
 use crate::cpu::{
-    self, ButterflyGradients, ButterflyTransform, Estimate, EstimateGradients, LongConvGradients, LongConvOperands,
-    MelCall, PeakLossInputs, Real, SpectralConvGradients,
+    self, ButterflyTransform, Estimate, LongConvOperands, MelCall, PeakLossInputs, Real, SpectralConvGradients,
 };
 use crate::memory::OutputBuffer;
 use crate::op::{Kernels, Needed, inputs};
@@ -225,8 +224,7 @@ impl<B: Host> Kernels for B {
             let estimate = estimate(&window, gain.as_ref(), &options);
             let inputs = [Some(&signal), Some(&window), gain.as_ref()];
             let mut into = slots(inputs, needed, zeros::<B, T>);
-            let [of_signal, of_window, of_gain] = into.each_mut().map(Option::as_deref_mut);
-            let slots = EstimateGradients { signal: of_signal, window: of_window, gain: of_gain };
+            let slots = into.each_mut().map(Option::as_deref_mut);
             cpu::welch_psd_backward::<T>(signal.slice(), frame, &estimate, grad_power.slice(), slots);
             gradients::<B, T>(into.into_iter().zip(inputs.into_iter().flatten()))
         })
@@ -282,7 +280,7 @@ impl<B: Host> Kernels for B {
         with_real!(re.dtype(), T => {
             let transform = transform::<_, T>(n, &twiddles, gates.as_ref());
             parts::<B, T>(rows, n, |out_re, out_im| {
-                cpu::butterfly(re.slice(), im.slice(), &transform, out_re, out_im);
+                cpu::butterfly([re.slice(), im.slice()], &transform, [out_re, out_im]);
             })
         })
     }
@@ -293,9 +291,9 @@ impl<B: Host> Kernels for B {
             let transform = transform::<_, T>(re.shape()[1], &twiddles, gates.as_ref());
             let inputs = [Some(&re), Some(&im), Some(&twiddles), gates.as_ref()];
             let mut into = slots(inputs, needed, like::<B, T>);
-            let [re_into, im_into, twiddles_into, gates_into] = into.each_mut().map(Option::as_deref_mut);
-            let slots = ButterflyGradients { re: re_into, im: im_into, twiddles: twiddles_into, gates: gates_into };
-            cpu::butterfly_backward(re.slice(), im.slice(), &transform, grad_re.slice(), grad_im.slice(), slots);
+            let slots = into.each_mut().map(Option::as_deref_mut);
+            let grad = [grad_re.slice(), grad_im.slice()];
+            cpu::butterfly_backward([re.slice(), im.slice()], &transform, grad, slots);
             gradients::<B, T>(into.into_iter().zip(inputs.into_iter().flatten()))
         })
     }
@@ -480,8 +478,7 @@ impl<B: Host> Kernels for B {
         with_real!(signal.dtype(), T => {
             let inputs = [Some(&signal), Some(&kernel), gate.as_ref()];
             let mut into = slots(inputs, needed, like::<B, T>);
-            let [signal_into, kernel_into, gate_into] = into.each_mut().map(Option::as_deref_mut);
-            let slots = LongConvGradients { signal: signal_into, kernel: kernel_into, gate: gate_into };
+            let slots = into.each_mut().map(Option::as_deref_mut);
             cpu::long_conv_backward::<T>(&convolution(&signal, &kernel, gate.as_ref()), grad_output.slice(), slots);
             gradients::<B, T>(into.into_iter().zip(inputs.into_iter().flatten()))
         })

@@ -52,12 +52,12 @@ mod welch;
 
 pub use self::runtime::tasks::{in_pieces, rows_of_piece};
 pub use adam::adam_step;
-pub use butterfly::{ButterflyGradients, ButterflyTransform, butterfly, butterfly_backward};
+pub use butterfly::{ButterflyTransform, butterfly, butterfly_backward};
 pub use isa::instruction_set;
 #[cfg(feature = "testing")]
 pub use isa::{InstructionSet, welch_instruction_set};
 pub use local_maxima::local_maxima;
-pub use long_conv::{LongConvGradients, LongConvOperands, long_conv, long_conv_backward};
+pub use long_conv::{LongConvOperands, long_conv, long_conv_backward};
 pub use mel::{MelCall, mel, mel_backward};
 pub use peak_loss::{PeakLossInputs, peak_loss, peak_loss_backward};
 pub use real::Real;
@@ -67,4 +67,4 @@ pub use top_k::top_k;
 pub use transform::{
     columns_fill_lanes, complex_fft, complex_fft_columns, complex_fft_in_place, inverse_real_fft, real_fft,
 };
-pub use welch::{Estimate, EstimateGradients, welch_peaks, welch_psd, welch_psd_backward};
+pub use welch::{Estimate, welch_peaks, welch_psd, welch_psd_backward};

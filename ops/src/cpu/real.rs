@@ -26,6 +26,11 @@ pub trait Real: Planned + Float + NumAssign + Default + Into<f64> {
     /// `values` if they are f32.
     fn as_f32(values: &[Self]) -> Option<&[f32]>;
 
+    /// Real and imaginary parts if they are f32.
+    fn parts_as_f32([re, im]: [&[Self]; 2]) -> Option<[&[f32]; 2]> {
+        Some([Self::as_f32(re)?, Self::as_f32(im)?])
+    }
+
     /// `values` if they are f32.
     fn as_f32_mut(values: &mut [Self]) -> Option<&mut [f32]>;
 

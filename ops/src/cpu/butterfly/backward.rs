@@ -1,12 +1,12 @@
 //! Gradients of the gated butterfly transform in f32, one row per lane.
 
+use crate::cpu::butterfly::ButterflyTransform;
 use crate::cpu::butterfly::backward_steps::RunBackward;
 use crate::cpu::butterfly::program::{ClosedGates, PreparedButterfly, WeightForm, with_prepared};
 use crate::cpu::butterfly::steps::RunLevels;
 use crate::cpu::butterfly::tile::{
     LaneRows, bit_reversal, complex_width, load_natural, load_reversed, store_reversed, tile_blocks, with_rows,
 };
-use crate::cpu::butterfly::{ButterflyGradients, ButterflyTransform};
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_registers, take_values, with_lines};
 use crate::cpu::isa::register::{MAX_LANES, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, dispatch};
@@ -15,26 +15,24 @@ use crate::cpu::runtime::{sum_blocks, with_zeros};
 
 /// As [`butterfly_backward`](crate::cpu::butterfly_backward()).
 pub(super) fn butterfly_backward(
-    re: &[f32],
-    im: &[f32],
+    [re, im]: [&[f32]; 2],
     transform: &ButterflyTransform<'_, f32>,
-    grad_re: &[f32],
-    grad_im: &[f32],
-    gradients: ButterflyGradients<'_, f32>,
+    [grad_re, grad_im]: [&[f32]; 2],
+    [of_re, of_im, of_twiddles, of_gates]: [Option<&mut [f32]>; 4],
 ) {
     let n = transform.n;
     let (set, rows, order) = (InstructionSet::current(), re.len() / n, bit_reversal(n));
     // The two forms differ only where weights include gates.
     with_prepared(transform, ClosedGates::Compute, WeightForm::Forward, |forward| {
         with_prepared(transform, ClosedGates::Compute, WeightForm::Backward, |backward| {
-            let sums_per_slot = if gradients.gates.is_some() { 3 } else { 2 };
+            let sums_per_slot = if of_gates.is_some() { 3 } else { 2 };
             let partial = forward.program.pairs.len() * sums_per_slot;
             let tasks = tile_blocks(rows, 4 * forward.program.pairs.len(), partial);
             let len = tasks.rows * n;
             with_zeros(partial * tasks.count.max(1), |partials| {
                 let pieces = (re.chunks(len).zip(im.chunks(len)))
                     .zip(grad_re.chunks(len).zip(grad_im.chunks(len)))
-                    .zip(optional_chunks(gradients.re, len).zip(optional_chunks(gradients.im, len)))
+                    .zip(optional_chunks(of_re, len).zip(optional_chunks(of_im, len)))
                     .zip(optional_chunks((partial > 0).then_some(&mut partials[..]), partial.max(1)));
                 tasks.run(pieces, |(((input, grad), into), sums)| {
                     with_lines(lines(forward, sums_per_slot), |memory| {
@@ -45,7 +43,7 @@ pub(super) fn butterfly_backward(
                     });
                 });
                 let total = sum_blocks(partials, partial);
-                write_gradients(forward, total, sums_per_slot, gradients.twiddles, gradients.gates);
+                write_gradients(forward, total, sums_per_slot, of_twiddles, of_gates);
             });
         });
     });

@@ -11,22 +11,15 @@ use crate::cpu::isa::register::{MAX_LANES, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, dispatch};
 
 /// As [`butterfly`](crate::cpu::butterfly()).
-pub(super) fn butterfly(
-    re: &[f32],
-    im: &[f32],
-    transform: &ButterflyTransform<'_, f32>,
-    out_re: &mut [f32],
-    out_im: &mut [f32],
-) {
+pub(super) fn butterfly(input: [&[f32]; 2], transform: &ButterflyTransform<'_, f32>, output: [&mut [f32]; 2]) {
     let n = transform.n;
-    let (set, rows, order) = (InstructionSet::current(), re.len() / n, bit_reversal(n));
+    let (set, rows, order) = (InstructionSet::current(), input[0].len() / n, bit_reversal(n));
     with_prepared(transform, ClosedGates::Skip, WeightForm::Forward, |prepared| {
         let tasks = tile_tasks(rows, prepared.program.pairs.len() + n);
-        let len = tasks.rows * n;
-        let pieces = (re.chunks(len).zip(im.chunks(len))).zip(out_re.chunks_mut(len).zip(out_im.chunks_mut(len)));
-        tasks.run(pieces, |((re, im), (out_re, out_im))| {
+        tasks.run(tasks.pieces(Some(input), n, output, n), |(input, output)| {
             with_lines(lines(n), |memory| {
-                let kernel = ButterflyKernel { prepared, order: &order, memory, re, im, out_re, out_im };
+                let input = input.unwrap_or_default();
+                let kernel = ButterflyKernel { prepared, order: &order, memory, input, output };
                 dispatch(set, complex_width(rows, n), kernel);
             });
         });
@@ -43,16 +36,14 @@ struct ButterflyKernel<'a> {
     /// The bit-reversed order of `n` values.
     order: &'a [u32],
     memory: &'a mut [Line],
-    re: &'a [f32],
-    im: &'a [f32],
-    out_re: &'a mut [f32],
-    out_im: &'a mut [f32],
+    input: [&'a [f32]; 2],
+    output: [&'a mut [f32]; 2],
 }
 
 impl Kernel for ButterflyKernel<'_> {
     #[inline(always)]
     fn run<V: Register>(self, token: V::Token) {
-        let Self { prepared, order, mut memory, re, im, out_re, out_im } = self;
+        let Self { prepared, order, mut memory, input: [re, im], output: [out_re, out_im] } = self;
         let program = &*prepared.program;
         let n = program.n;
         let tile = take_complexes::<V>(token, &mut memory, n);

@@ -41,71 +41,40 @@ impl<'a, T: Real> ButterflyTransform<'a, T> {
     }
 }
 
-/// Gradients that [`butterfly_backward`](super::butterfly_backward()) overwrites; each may be absent.
-#[derive(Debug, Default)]
-pub struct ButterflyGradients<'a, T> {
-    /// Gradient of the input's real parts, `[rows, n]`.
-    pub re: Option<&'a mut [T]>,
-    /// Gradient of the input's imaginary parts, `[rows, n]`.
-    pub im: Option<&'a mut [T]>,
-    /// Gradient of the twiddles, `[log2 n, n / 2, 2]`.
-    pub twiddles: Option<&'a mut [T]>,
-    /// Gradient of the gates, `[log2 n, n / 2]`; only for a transform that has gates.
-    pub gates: Option<&'a mut [T]>,
-}
-
-impl<'a, T: Real> ButterflyGradients<'a, T> {
-    /// The same gradients if they are of f32, else none of them.
-    pub(super) fn into_f32(self) -> ButterflyGradients<'a, f32> {
-        let f32 = |gradient: Option<&'a mut [T]>| gradient.and_then(T::as_f32_mut);
-        ButterflyGradients { re: f32(self.re), im: f32(self.im), twiddles: f32(self.twiddles), gates: f32(self.gates) }
-    }
-}
-
-/// Every row through the transform, in natural order on both sides: `re`, `im` `[rows, n]` → `out_re`, `out_im`
-/// `[rows, n]`.
-pub fn butterfly<T: Real>(
-    re: &[T],
-    im: &[T],
-    transform: &ButterflyTransform<'_, T>,
-    out_re: &mut [T],
-    out_im: &mut [T],
-) {
-    let n = transform.n;
-    let rows = re.len() / n;
-    debug_assert_eq!(re.len(), rows * n);
-    debug_assert!([im.len(), out_re.len(), out_im.len()] == [re.len(); 3]);
-    if isa::supports_length(n)
-        && let (Some(re), Some(im), Some(transform)) = (T::as_f32(re), T::as_f32(im), transform.as_f32())
+/// Every row through the transform, in natural order on both sides: real and imaginary parts `input` `[rows, n]` →
+/// `output` `[rows, n]`.
+pub fn butterfly<T: Real>(input: [&[T]; 2], transform: &ButterflyTransform<'_, T>, [out_re, out_im]: [&mut [T]; 2]) {
+    debug_assert!(input[0].len().is_multiple_of(transform.n));
+    debug_assert!([input[1].len(), out_re.len(), out_im.len()] == [input[0].len(); 3]);
+    if isa::supports_length(transform.n)
+        && let (Some(input), Some(transform)) = (T::parts_as_f32(input), transform.as_f32())
         && let (Some(out_re), Some(out_im)) = (T::as_f32_mut(out_re), T::as_f32_mut(out_im))
     {
-        return forward::butterfly(re, im, &transform, out_re, out_im);
+        return forward::butterfly(input, &transform, [out_re, out_im]);
     }
-    plain::butterfly(re, im, transform, out_re, out_im);
+    plain::butterfly(input, transform, [out_re, out_im]);
 }
 
-/// Gradients of [`butterfly`](butterfly()) for `grad_re`, `grad_im` `[rows, n]`, the gradients of its outputs.
+/// Gradients of [`butterfly`](butterfly()) for `grad` `[rows, n]`, those of both parts of its output: overwrites those
+/// that are given, of the input's real and imaginary parts, the twiddles and the gates, if the transform has gates.
 ///
 /// The stages of a row are computed anew. A row whose gradients are 0 throughout gives 0, also if its values are
 /// not finite.
 pub fn butterfly_backward<T: Real>(
-    re: &[T],
-    im: &[T],
+    input: [&[T]; 2],
     transform: &ButterflyTransform<'_, T>,
-    grad_re: &[T],
-    grad_im: &[T],
-    gradients: ButterflyGradients<'_, T>,
+    grad: [&[T]; 2],
+    into: [Option<&mut [T]>; 4],
 ) {
-    let n = transform.n;
-    let rows = re.len() / n;
-    debug_assert_eq!(re.len(), rows * n);
-    debug_assert!([im.len(), grad_re.len(), grad_im.len()] == [re.len(); 3]);
-    debug_assert!(gradients.gates.is_none() || transform.gates.is_some());
-    if isa::supports_length(n)
-        && let (Some(re), Some(im), Some(transform)) = (T::as_f32(re), T::as_f32(im), transform.as_f32())
-        && let (Some(grad_re), Some(grad_im)) = (T::as_f32(grad_re), T::as_f32(grad_im))
+    debug_assert!(input[0].len().is_multiple_of(transform.n));
+    debug_assert!([input[1].len(), grad[0].len(), grad[1].len()] == [input[0].len(); 3]);
+    debug_assert!(into[3].is_none() || transform.gates.is_some());
+    if isa::supports_length(transform.n)
+        && let (Some(input), Some(transform)) = (T::parts_as_f32(input), transform.as_f32())
+        && let Some(grad) = T::parts_as_f32(grad)
     {
-        return backward::butterfly_backward(re, im, &transform, grad_re, grad_im, gradients.into_f32());
+        let into = into.map(|gradient| gradient.and_then(T::as_f32_mut));
+        return backward::butterfly_backward(input, &transform, grad, into);
     }
-    plain::butterfly_backward(re, im, transform, grad_re, grad_im, gradients);
+    plain::butterfly_backward(input, transform, grad, into);
 }

@@ -4,26 +4,19 @@ use std::sync::Arc;
 
 use rustfft::num_complex::Complex;
 
+use super::ButterflyTransform;
 use super::tile::bit_reversal;
-use super::{ButterflyGradients, ButterflyTransform};
 use crate::cpu::real::Real;
 use crate::cpu::runtime::sum_blocks;
 use crate::cpu::runtime::tasks::{Tasks, optional_chunks};
 
 /// As [`butterfly`](super::butterfly()).
-pub(super) fn butterfly<T: Real>(
-    re: &[T],
-    im: &[T],
-    transform: &ButterflyTransform<'_, T>,
-    out_re: &mut [T],
-    out_im: &mut [T],
-) {
+pub(super) fn butterfly<T: Real>(input: [&[T]; 2], transform: &ButterflyTransform<'_, T>, output: [&mut [T]; 2]) {
     let n = transform.n;
     let transform = PlainButterfly::new(*transform);
-    let tasks = Tasks::independent(re.len() / n, transform.work());
-    let len = tasks.rows * n;
-    let pieces = (re.chunks(len).zip(im.chunks(len))).zip(out_re.chunks_mut(len).zip(out_im.chunks_mut(len)));
-    tasks.run(pieces, |((re, im), (out_re, out_im))| {
+    let tasks = Tasks::independent(input[0].len() / n, transform.work());
+    tasks.run(tasks.pieces(Some(input), n, output, n), |(input, [out_re, out_im])| {
+        let [re, im] = input.unwrap_or_default();
         T::with_scratch(|scratch| {
             let (values, ..) = scratch.buffers(n, 0, 0);
             let inputs = re.chunks_exact(n).zip(im.chunks_exact(n));
@@ -40,24 +33,22 @@ pub(super) fn butterfly<T: Real>(
 
 /// As [`butterfly_backward`](super::butterfly_backward()).
 pub(super) fn butterfly_backward<T: Real>(
-    re: &[T],
-    im: &[T],
+    [re, im]: [&[T]; 2],
     transform: &ButterflyTransform<'_, T>,
-    grad_re: &[T],
-    grad_im: &[T],
-    gradients: ButterflyGradients<'_, T>,
+    [grad_re, grad_im]: [&[T]; 2],
+    [of_re, of_im, of_twiddles, of_gates]: [Option<&mut [T]>; 4],
 ) {
     let n = transform.n;
     let transform = PlainButterfly::new(*transform);
     // One partial sum of the weights' gradients per block of rows, so that the order of sums follows from shapes.
-    let with_weights = gradients.twiddles.is_some() || gradients.gates.is_some();
+    let with_weights = of_twiddles.is_some() || of_gates.is_some();
     let partial = if with_weights { transform.sums_len() } else { 0 };
     let tasks = Tasks::reduction(re.len() / n, 4 * transform.work(), partial);
     let mut partials = vec![T::zero(); partial * tasks.count.max(1)];
     let len = tasks.rows * n;
     let pieces = (re.chunks(len).zip(im.chunks(len)))
         .zip(grad_re.chunks(len).zip(grad_im.chunks(len)))
-        .zip(optional_chunks(gradients.re, len).zip(optional_chunks(gradients.im, len)))
+        .zip(optional_chunks(of_re, len).zip(optional_chunks(of_im, len)))
         .zip(optional_chunks(with_weights.then_some(&mut partials[..]), partial.max(1)));
     tasks.run(pieces, |(((input, grad), (into_re, into_im)), mut sums)| {
         let rows = (input.0.chunks_exact(n).zip(input.1.chunks_exact(n)))
@@ -89,7 +80,7 @@ pub(super) fn butterfly_backward<T: Real>(
         });
     });
     if with_weights {
-        transform.write_gradients(sum_blocks(&mut partials, partial), gradients.twiddles, gradients.gates);
+        transform.write_gradients(sum_blocks(&mut partials, partial), of_twiddles, of_gates);
     }
 }
 

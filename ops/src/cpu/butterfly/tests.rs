@@ -5,7 +5,7 @@ use crate::cpu::tests::{
     defined_butterfly, exact_twiddles, lengths, noise, perturbed_twiddles, random_gates, reduced, relative_error,
     single, single_tolerance,
 };
-use crate::cpu::{ButterflyGradients, ButterflyTransform, InstructionSet, Real, butterfly, butterfly_backward};
+use crate::cpu::{ButterflyTransform, InstructionSet, Real, butterfly, butterfly_backward};
 
 /// Gates of a kind, for a transform of length `n`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -53,7 +53,7 @@ pub(in crate::cpu) fn bits(values: &[f32]) -> Vec<u32> {
 fn output(re: &[f32], im: &[f32], transform: &ButterflyTransform<'_, f32>) -> [Vec<f32>; 2] {
     let mut out = [vec![f32::NAN; re.len()], vec![f32::NAN; re.len()]];
     let [out_re, out_im] = &mut out;
-    butterfly(re, im, transform, out_re, out_im);
+    butterfly([re, im], transform, [out_re, out_im]);
     out
 }
 
@@ -68,13 +68,8 @@ fn gradients<T: Real>(
     let mut into =
         [input[0].len(), input[1].len(), transform.twiddles.len(), gate_count].map(|len| vec![T::nan(); len]);
     let [re, im, twiddles, into_gates] = &mut into;
-    let gradients = ButterflyGradients {
-        re: Some(re),
-        im: Some(im),
-        twiddles: Some(twiddles),
-        gates: gates.then_some(&mut into_gates[..]),
-    };
-    butterfly_backward(input[0], input[1], transform, grad[0], grad[1], gradients);
+    let gradients: [Option<&mut [T]>; 4] = [Some(re), Some(im), Some(twiddles), gates.then_some(&mut into_gates[..])];
+    butterfly_backward(input, transform, grad, gradients);
     into
 }
 

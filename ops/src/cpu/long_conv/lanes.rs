@@ -10,8 +10,8 @@
 
 use std::ops::Range;
 
+use super::LongConvOperands;
 use super::tiling::{ConvTile, Tiling};
-use super::{LongConvGradients, LongConvOperands};
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_values, with_lines};
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
@@ -48,10 +48,10 @@ impl LaneConv<'_> {
 
     /// Gradients, as [`long_conv_backward`](super::long_conv_backward()); those of the kernels as one partial sum
     /// `[channels, taps]` per block.
-    pub fn backward(self, grad: &[f32], into: LongConvGradients<'_, f32>) {
+    pub fn backward(self, grad: &[f32], [of_signal, of_kernel, of_gate]: [Option<&mut [f32]>; 3]) {
         let set = InstructionSet::current();
-        let [of_signal, of_gate] = [into.signal, into.gate].map(|rows| self.tiling.deal(rows, self.inputs.n));
-        let of_kernel = self.tiling.deal_kernels(into.kernel, self.inputs.taps());
+        let [of_signal, of_gate] = [of_signal, of_gate].map(|rows| self.tiling.deal(rows, self.inputs.n));
+        let of_kernel = self.tiling.deal_kernels(of_kernel, self.inputs.taps());
         let tasks = self.tiling.of_tasks().into_iter().zip(of_kernel).zip(of_signal).zip(of_gate).enumerate();
         self.tiling.tasks().run(tasks, |(task, (((tiles, of_kernel), of_signal), of_gate))| {
             // Spectra of signal and gradient, product, two factors and two sums.

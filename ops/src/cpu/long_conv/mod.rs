@@ -41,24 +41,6 @@ pub struct LongConvOperands<'a, T> {
     pub n: usize,
 }
 
-/// Gradients that the backward pass writes; absent ones are not computed.
-pub struct LongConvGradients<'a, T> {
-    /// `[batch, channels, n]`.
-    pub signal: Option<&'a mut [T]>,
-    /// `[channels, k]`.
-    pub kernel: Option<&'a mut [T]>,
-    /// `[batch, channels, n]`.
-    pub gate: Option<&'a mut [T]>,
-}
-
-impl<'a, T: Real> LongConvGradients<'a, T> {
-    /// The gradients as those of f32, of which there are none in another type.
-    fn into_f32(self) -> LongConvGradients<'a, f32> {
-        let [signal, kernel, gate] = [self.signal, self.kernel, self.gate].map(|part| part.and_then(T::as_f32_mut));
-        LongConvGradients { signal, kernel, gate }
-    }
-}
-
 impl<'a, T: Real> LongConvOperands<'a, T> {
     fn taps(&self) -> usize {
         self.kernel.len() / self.channels
@@ -141,11 +123,16 @@ pub fn long_conv<T: Real>(inputs: &LongConvOperands<'_, T>, output: &mut [T]) {
     }
 }
 
-/// Gradients of [`long_conv`] for `grad` `[batch, channels, n]`: overwrites those that are given.
-pub fn long_conv_backward<T: Real>(inputs: &LongConvOperands<'_, T>, grad: &[T], mut into: LongConvGradients<'_, T>) {
+/// Gradients of [`long_conv`] for `grad` `[batch, channels, n]`: overwrites those that are given, of the signal, the
+/// kernel and the gate.
+pub fn long_conv_backward<T: Real>(
+    inputs: &LongConvOperands<'_, T>,
+    grad: &[T],
+    [of_signal, mut of_kernel, of_gate]: [Option<&mut [T]>; 3],
+) {
     debug_assert_eq!(grad.len(), inputs.signal.len());
     if inputs.signal.is_empty() {
-        if let Some(kernel) = into.kernel {
+        if let Some(kernel) = of_kernel {
             kernel.fill(T::zero());
         }
         return;
@@ -154,25 +141,26 @@ pub fn long_conv_backward<T: Real>(inputs: &LongConvOperands<'_, T>, grad: &[T],
     let tiling = &Tiling::new(inputs, engine.rows_of_tile());
     // A sum over the batch is made of one partial sum per block.
     let mut partial = Vec::new();
-    let sums = match &mut into.kernel {
+    let sums = match &mut of_kernel {
         Some(kernel) if tiling.blocks > 1 => {
             partial.resize(tiling.blocks * kernel.len(), T::zero());
             Some(&mut partial[..])
         }
         kernel => kernel.as_deref_mut(),
     };
-    let gradients = LongConvGradients { signal: into.signal, kernel: sums, gate: into.gate };
+    let into = [of_signal, sums, of_gate];
+    let single = |gradient: Option<_>| gradient.and_then(T::as_f32_mut);
     match (&engine, inputs.as_f32(), T::as_f32(grad)) {
         (Engine::Split(transforms), Some(inputs), Some(grad)) => {
-            RowConv { inputs: &inputs, tiling, transforms }.backward(grad, gradients.into_f32());
+            RowConv { inputs: &inputs, tiling, transforms }.backward(grad, into.map(single));
         }
         (Engine::Lanes(plan), Some(inputs), Some(grad)) => {
-            LaneConv { inputs: &inputs, plan, tiling }.backward(grad, gradients.into_f32());
+            LaneConv { inputs: &inputs, plan, tiling }.backward(grad, into.map(single));
         }
-        (Engine::Planned(transforms), ..) => RowConv { inputs, tiling, transforms }.backward(grad, gradients),
+        (Engine::Planned(transforms), ..) => RowConv { inputs, tiling, transforms }.backward(grad, into),
         _ => unreachable!("the other engines are for f32"),
     }
-    if let (Some(kernel), false) = (into.kernel, partial.is_empty()) {
+    if let (Some(kernel), false) = (of_kernel, partial.is_empty()) {
         kernel.copy_from_slice(sum_blocks(&mut partial, kernel.len()));
     }
 }
@@ -228,11 +216,11 @@ impl<T: Real, R: RowTransforms<T>> RowConv<'_, T, R> {
 
     /// Gradients, as [`long_conv_backward`](super::long_conv_backward()); those of the kernels as one partial sum
     /// `[channels, taps]` per block.
-    pub fn backward(self, grad: &[T], into: LongConvGradients<'_, T>) {
+    pub fn backward(self, grad: &[T], [of_signal, of_kernel, of_gate]: [Option<&mut [T]>; 3]) {
         let Self { inputs, tiling, transforms } = self;
         let n = inputs.n;
-        let [of_signal, of_gate] = [into.signal, into.gate].map(|rows| tiling.deal(rows, n));
-        let of_kernel = tiling.deal_kernels(into.kernel, inputs.taps());
+        let [of_signal, of_gate] = [of_signal, of_gate].map(|rows| tiling.deal(rows, n));
+        let of_kernel = tiling.deal_kernels(of_kernel, inputs.taps());
         let tasks = tiling.of_tasks().into_iter().zip(of_kernel).zip(of_signal).zip(of_gate).enumerate();
         tiling.tasks().run(tasks, |(task, (((tiles, of_kernel), of_signal), of_gate))| {
             transforms.with_spectra(|spectra| {

@@ -237,7 +237,7 @@ pub(super) fn multiply<T: Real>(
     let out = product.product.span(rows, columns, modes);
     assert!(out <= out_re.len() && out <= out_im.len());
     if modes >= MIN_MODES
-        && let (Some(left), Some(right)) = (single(left), single(right))
+        && let (Some(left), Some(right)) = (T::parts_as_f32(left), T::parts_as_f32(right))
         && let (Some(out_re), Some(out_im)) = (T::as_f32_mut(out_re), T::as_f32_mut(out_im))
         && simd_enabled()
     {
@@ -246,11 +246,6 @@ pub(super) fn multiply<T: Real>(
     }
     let kernel = ModeProductKernel { product, left, right, out: [out_re, out_im] };
     if simd_enabled() { dispatch_widest(kernel) } else { kernel.run_rows() }
-}
-
-/// Parts in f32, if they are.
-fn single<T: Real>([re, im]: [&[T]; 2]) -> Option<[&[f32]; 2]> {
-    Some([T::as_f32(re)?, T::as_f32(im)?])
 }
 
 /// Positions of a matrix's rows of modes, in values: that of (i, j) is `row` · i + `column` · j.

@@ -3,12 +3,12 @@ use rustfft::FftDirection;
 use rustfft::num_complex::Complex;
 
 use super::*;
-use crate::cpu::{ButterflyGradients, ButterflyTransform, Real, butterfly, butterfly_backward};
+use crate::cpu::{ButterflyTransform, Real, butterfly, butterfly_backward};
 use crate::rustfft_plans::Planned;
 
 fn output<T: Real>(re: &[T], im: &[T], transform: &ButterflyTransform<'_, T>) -> (Vec<T>, Vec<T>) {
     let (mut out_re, mut out_im) = (vec![T::nan(); re.len()], vec![T::nan(); re.len()]);
-    butterfly(re, im, transform, &mut out_re, &mut out_im);
+    butterfly([re, im], transform, [&mut out_re, &mut out_im]);
     (out_re, out_im)
 }
 
@@ -89,13 +89,10 @@ fn check_gradients(n: usize, twiddles: &[f64], gates: Option<&[f64]>) {
     let nan = |len| vec![f64::NAN; len];
     let (mut grad_re, mut grad_im, mut grad_twiddles) = (nan(re.len()), nan(im.len()), nan(twiddles.len()));
     let mut grad_gates = gates.map(|gates| nan(gates.len()));
-    let gradients = ButterflyGradients {
-        re: Some(&mut grad_re),
-        im: Some(&mut grad_im),
-        twiddles: Some(&mut grad_twiddles),
-        gates: grad_gates.as_deref_mut(),
+    let backward = |into: [Option<&mut [f64]>; 4]| {
+        butterfly_backward([&re, &im], &transform, [&grad_out_re, &grad_out_im], into);
     };
-    butterfly_backward(&re, &im, &transform, &grad_out_re, &grad_out_im, gradients);
+    backward([Some(&mut grad_re), Some(&mut grad_im), Some(&mut grad_twiddles), grad_gates.as_deref_mut()]);
     assert_gradient("re", &grad_re, &re, |re| loss(re, &im, transform));
     assert_gradient("im", &grad_im, &im, |im| loss(&re, im, transform));
     assert_gradient("twiddles", &grad_twiddles, twiddles, |twiddles| {
@@ -109,16 +106,13 @@ fn check_gradients(n: usize, twiddles: &[f64], gates: Option<&[f64]>) {
 
     // Each gradient alone is the same.
     let (mut alone_re, mut alone_im, mut alone_twiddles) = (nan(re.len()), nan(im.len()), nan(twiddles.len()));
-    let only = |gradients: ButterflyGradients<'_, f64>| {
-        butterfly_backward(&re, &im, &transform, &grad_out_re, &grad_out_im, gradients);
-    };
-    only(ButterflyGradients { re: Some(&mut alone_re), ..Default::default() });
-    only(ButterflyGradients { im: Some(&mut alone_im), ..Default::default() });
-    only(ButterflyGradients { twiddles: Some(&mut alone_twiddles), ..Default::default() });
+    backward([Some(&mut alone_re), None, None, None]);
+    backward([None, Some(&mut alone_im), None, None]);
+    backward([None, None, Some(&mut alone_twiddles), None]);
     assert_eq!((alone_re, alone_im, alone_twiddles), (grad_re, grad_im, grad_twiddles));
     if let (Some(gates), Some(grad)) = (gates, grad_gates) {
         let mut alone = nan(gates.len());
-        only(ButterflyGradients { gates: Some(&mut alone), ..Default::default() });
+        backward([None, None, None, Some(&mut alone)]);
         assert_eq!(alone, grad);
     }
 }

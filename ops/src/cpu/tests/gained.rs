@@ -3,7 +3,7 @@
 use firefly_reference::learned::{LearnedValues, apply_gain, learned_welch_power};
 
 use super::*;
-use crate::cpu::{Estimate, EstimateGradients, InstructionSet, welch_peaks, welch_psd, welch_psd_backward};
+use crate::cpu::{Estimate, InstructionSet, welch_peaks, welch_psd, welch_psd_backward};
 use crate::options::SegmentSet;
 
 /// An estimate with all its numbers.
@@ -71,8 +71,7 @@ impl<T: Real> GainedEstimate<T> {
     /// The gradients of signal, window and gain.
     fn gradients(&self, signal: &[T], frame_len: usize, grad_power: &[T]) -> [Vec<T>; 3] {
         let mut gradients = [signal.len(), self.window.len(), self.gain.len()].map(|len| vec![T::nan(); len]);
-        let [of_signal, window, gain] = &mut gradients;
-        let into = EstimateGradients { signal: Some(of_signal), window: Some(window), gain: Some(gain) };
+        let into = gradients.each_mut().map(|values| Some(&mut values[..]));
         welch_psd_backward(signal, frame_len, &self.borrow(), grad_power, into);
         gradients
     }
@@ -175,9 +174,8 @@ fn each_gradient_alone_is_the_same() {
     let together = estimate.gradients(&signal, frame_len, &grad_power);
     for (which, expected) in together.iter().enumerate() {
         let mut alone = vec![f64::NAN; expected.len()];
-        let mut into = EstimateGradients::default();
-        let fields = [&mut into.signal, &mut into.window, &mut into.gain];
-        *fields.into_iter().nth(which).expect("there are three") = Some(&mut alone);
+        let mut into = [None, None, None];
+        into[which] = Some(&mut alone[..]);
         welch_psd_backward(&signal, frame_len, &estimate.borrow(), &grad_power, into);
         assert_eq!(&alone, expected);
     }

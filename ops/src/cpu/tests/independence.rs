@@ -39,8 +39,7 @@ fn outputs(signal: &[f32], grad: &[f32]) -> RowBits {
         welch_psd(signal, frame_len, &estimate, &mut power);
         welch_peaks(signal, frame_len, &estimate, K, bins_of_peaks, &mut peaks);
         let (mut window, mut gain) = (zeros(N), estimate.gain.map(|gain| zeros(gain.len())));
-        let into =
-            EstimateGradients { signal: Some(&mut grad_signal), window: Some(&mut window), gain: gain.as_deref_mut() };
+        let into = [Some(&mut grad_signal[..]), Some(&mut window[..]), gain.as_deref_mut()];
         welch_psd_backward(signal, frame_len, &estimate, grad, into);
         floats.extend([(power, bins), (peaks, K), (grad_signal, frame_len)]);
         sums.extend(bits(&window).chain(bits(&gain.unwrap_or_default())));
@@ -54,14 +53,9 @@ fn outputs(signal: &[f32], grad: &[f32]) -> RowBits {
     let (twiddles, gates) = (single(&perturbed_twiddles(N, 31)), single(&random_gates(N, 32)));
     let transform = ButterflyTransform { n: N, twiddles: &twiddles, gates: Some(&gates) };
     let [mut of_twiddles, mut of_gates] = [zeros(twiddles.len()), zeros(gates.len())];
-    butterfly(&re, &im, &transform, &mut out_re, &mut out_im);
-    let into = ButterflyGradients {
-        re: Some(&mut grad_re),
-        im: Some(&mut grad_im),
-        twiddles: Some(&mut of_twiddles),
-        gates: Some(&mut of_gates),
-    };
-    butterfly_backward(&re, &im, &transform, &grad, &grad, into);
+    butterfly([&re, &im], &transform, [&mut out_re, &mut out_im]);
+    let into = [&mut grad_re, &mut grad_im, &mut of_twiddles, &mut of_gates].map(|values| Some(&mut values[..]));
+    butterfly_backward([&re, &im], &transform, [&grad, &grad], into);
     floats.extend([(out_re, N), (out_im, N), (grad_re, N), (grad_im, N)]);
     [&of_twiddles, &of_gates].iter().for_each(|values| sums.extend(bits(values)));
 

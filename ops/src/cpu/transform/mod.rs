@@ -89,7 +89,7 @@ fn transform_complex<T: Real>(
         Direction::Inverse => (input.map(|[re, im]| [im, re]), [out_im, out_re]),
     };
     if let (Some(out_re), Some(out_im)) = (T::as_f32_mut(out_re), T::as_f32_mut(out_im)) {
-        let input = input.and_then(|[re, im]| Some([T::as_f32(re)?, T::as_f32(im)?]));
+        let input = input.and_then(T::parts_as_f32);
         let (factor, output) = (options.scale as f32, [&mut *out_re, &mut *out_im]);
         match ComplexAlgorithm::of(n, width, rows) {
             Some(ComplexAlgorithm::Short(filled)) => return transform_short_rows(input, n, filled, factor, output),
@@ -154,26 +154,26 @@ pub fn inverse_real_fft<T: Real>(input: [&[T]; 2], width: usize, options: &FftOp
 
 /// [`inverse_real_fft`] of rows that may be a part of `all_rows`, which all go the same way.
 pub fn inverse_real_part<T: Real>(
-    [re, im]: [&[T]; 2],
+    input: [&[T]; 2],
     width: usize,
     options: &FftOptions,
     all_rows: usize,
     signal: &mut [T],
 ) {
     let (n, rows) = (options.length, signal.len() / options.length);
-    debug_assert!(re.len() == rows * width && im.len() == rows * width);
+    debug_assert!(input.iter().all(|part| part.len() == rows * width));
     debug_assert_eq!(signal.len(), rows * n);
-    if let (Some(re), Some(im), Some(signal)) = (T::as_f32(re), T::as_f32(im), T::as_f32_mut(signal)) {
+    if let (Some(input), Some(signal)) = (T::parts_as_f32(input), T::as_f32_mut(signal)) {
         match RealAlgorithm::of(n, all_rows) {
             Some(RealAlgorithm::Lanes(plan)) => {
                 let kind = LaneTransformKind::InverseReal(OneSidedFactors::of(options, Direction::Inverse));
                 let transform = LaneTransform { kind, n, width, length: n, plan: &plan };
-                return transform.run(Some([re, im]), [signal, &mut []]);
+                return transform.run(Some(input), [signal, &mut []]);
             }
-            Some(RealAlgorithm::Pairs(rows)) => return rows.inverse([re, im], width, options, signal),
-            Some(RealAlgorithm::Chirp(plan)) => return plan.inverse_real_fft([re, im], width, options, signal),
+            Some(RealAlgorithm::Pairs(rows)) => return rows.inverse(input, width, options, signal),
+            Some(RealAlgorithm::Chirp(plan)) => return plan.inverse_real_fft(input, width, options, signal),
             None => {}
         }
     }
-    planned::inverse_real_fft([re, im], width, options, signal);
+    planned::inverse_real_fft(input, width, options, signal);
 }

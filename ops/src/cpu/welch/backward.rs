@@ -8,7 +8,7 @@ use rustfft::{Fft, FftDirection};
 use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::{Tasks, optional_chunks};
 use crate::cpu::runtime::{sum_blocks, take};
-use crate::cpu::welch::estimate::{Estimate, EstimateGradients, WindowedGradients, add_factor_gradient};
+use crate::cpu::welch::estimate::{Estimate, WindowedGradients, add_factor_gradient};
 use crate::cpu::welch::gain;
 use crate::cpu::welch::planned::{PlannedWelch, add_pair};
 
@@ -18,22 +18,22 @@ pub(in crate::cpu) fn welch_psd_backward<T: Real>(
     frame_len: usize,
     estimate: &Estimate<'_, T>,
     grad_power: &[T],
-    gradients: EstimateGradients<'_, T>,
+    [of_signal, of_window, of_gain]: [Option<&mut [T]>; 3],
 ) {
     let options = estimate.options;
     let (n, bins) = (options.n_fft, options.bins());
     let rows = grad_power.len() / bins;
-    let through_segments = gradients.signal.is_some() || gradients.window.is_some();
+    let through_segments = of_signal.is_some() || of_window.is_some();
     let backward = WelchBackward::new(estimate, through_segments);
     // One partial sum `[window, gain]` per block of rows, so that the order of sums follows from shapes.
-    let window_len = if gradients.window.is_some() { n } else { 0 };
-    let gain_len = gradients.gain.as_ref().map_or(0, |gain| gain.len());
+    let window_len = if of_window.is_some() { n } else { 0 };
+    let gain_len = of_gain.as_ref().map_or(0, |gain| gain.len());
     let partial = window_len + gain_len;
     let tasks = Tasks::reduction(rows, 3 * backward.forward.work(), partial);
     let mut partials = vec![T::zero(); partial * tasks.count.max(1)];
     let pieces = (signal.chunks(tasks.rows * frame_len))
         .zip(grad_power.chunks(tasks.rows * bins))
-        .zip(optional_chunks(gradients.signal, tasks.rows * frame_len))
+        .zip(optional_chunks(of_signal, tasks.rows * frame_len))
         .zip(optional_chunks((partial > 0).then_some(&mut partials[..]), partial.max(1)));
     tasks.run(pieces, |(((frames, grad_power), grad_frames), sums)| {
         let (window, gain) = sums.unwrap_or_default().split_at_mut(window_len);
@@ -49,11 +49,11 @@ pub(in crate::cpu) fn welch_psd_backward<T: Real>(
     });
     // Add the blocks in order. The scaling is a function of the window, too, and adds its part to the gradient.
     let (window, gain) = sum_blocks(&mut partials, partial).split_at(window_len);
-    if let Some(grad_window) = gradients.window {
+    if let Some(grad_window) = of_window {
         grad_window.copy_from_slice(window);
         add_factor_gradient(estimate.window, options.scaling, grad_window);
     }
-    if let Some(grad_gain) = gradients.gain {
+    if let Some(grad_gain) = of_gain {
         grad_gain.copy_from_slice(gain);
     }
 }

@@ -46,17 +46,6 @@ impl<'a, T: Real> Estimate<'a, T> {
     }
 }
 
-/// Gradients of an estimate that the backward pass overwrites; each may be absent.
-#[derive(Debug, Default)]
-pub struct EstimateGradients<'a, T> {
-    /// `[rows, frame_len]`; 0 past the last segment.
-    pub signal: Option<&'a mut [T]>,
-    /// `[n_fft]`, with the part through the scaling.
-    pub window: Option<&'a mut [T]>,
-    /// Of the shape of the gain; only for an estimate that has one.
-    pub gain: Option<&'a mut [T]>,
-}
-
 /// Segments of a frame that an estimate averages.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::cpu) struct FrameSegments {

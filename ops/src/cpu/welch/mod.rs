@@ -11,7 +11,7 @@ mod tests;
 
 use std::sync::Arc;
 
-pub use self::estimate::{Estimate, EstimateGradients};
+pub use self::estimate::Estimate;
 use self::forward::{PeakRows, WelchCall, WelchOutputs};
 use crate::cpu::fft::plan::MIN_N;
 use crate::cpu::isa;
@@ -81,7 +81,8 @@ fn welch<T: Real>(signal: &[T], frame_len: usize, estimate: &Estimate<'_, T>, mu
     planned::welch(signal, frame_len, estimate, outputs);
 }
 
-/// Gradients of [`welch_psd`] for `grad_power` `[rows, bins]`: overwrites those that are given.
+/// Gradients of [`welch_psd`] for `grad_power` `[rows, bins]`: overwrites those that are given, of the signal, the window and
+/// the gain, if the estimate has one.
 ///
 /// The window's gradient includes the part through the scaling. Samples that no averaged segment has get 0. A row whose
 /// `grad_power` is 0 throughout gives 0, also if its samples are not finite.
@@ -90,18 +91,15 @@ pub fn welch_psd_backward<T: Real>(
     frame_len: usize,
     estimate: &Estimate<'_, T>,
     grad_power: &[T],
-    gradients: EstimateGradients<'_, T>,
+    into: [Option<&mut [T]>; 3],
 ) {
     let options = estimate.options;
     let bins = options.bins();
     let rows = grad_power.len() / bins;
     debug_assert_eq!(grad_power.len(), rows * bins);
     debug_assert_eq!(signal.len(), rows * frame_len);
-    debug_assert!(gradients.signal.as_ref().is_none_or(|grad| grad.len() == signal.len()));
-    debug_assert!(gradients.window.as_ref().is_none_or(|grad| grad.len() == options.n_fft));
-    debug_assert!(
-        gradients.gain.as_ref().is_none_or(|grad| estimate.gain.is_some_and(|gain| gain.len() == grad.len()))
-    );
+    let lengths = [signal.len(), options.n_fft, estimate.gain.map_or(0, <[T]>::len)];
+    debug_assert!(into.iter().zip(lengths).all(|(grad, len)| grad.as_ref().is_none_or(|grad| grad.len() == len)));
     estimate.debug_check();
-    backward::welch_psd_backward(signal, frame_len, estimate, grad_power, gradients);
+    backward::welch_psd_backward(signal, frame_len, estimate, grad_power, into);
 }
