@@ -11,7 +11,7 @@ use burn_cubecl::CubeDevice;
 use super::rows::{Leading, SampleKind};
 use crate::error::{ArgumentError, ensure};
 #[cfg(feature = "cube")]
-use crate::gpu::{self, DeviceLimit, DeviceLimitError, RequiredTransform, Requirement};
+use crate::gpu::{self, DeviceLimit, DeviceLimitError, Requirement};
 use crate::options::{MelOptions, WelchOptions};
 use crate::sample_type::SampleType;
 #[cfg(feature = "cube")]
@@ -39,7 +39,7 @@ impl InputCheck {
         let device = first.device();
         let plain = device.clone().inner();
         let got = format_args!("on {device:?}");
-        ensure(has_adapter(&device), operation, argument, got, "on a device Firefly has kernels for")?;
+        ensure(adapter(&plain).is_some(), operation, argument, got, "on a device Firefly has kernels for")?;
         let dtype = if first.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
         let computes = dtype == DType::F32 || !has_only_f32(&plain);
         ensure(computes, operation, argument, "f64", "f32, f16 or bf16 on this device")?;
@@ -65,8 +65,7 @@ impl InputCheck {
         #[cfg(feature = "cube")]
         self.within_limits(arguments, first, n, |device, dims| {
             let (rows, row_len) = (dims[..D - 1].iter().product(), dims[D - 1]);
-            let transform = gated.map_or(RequiredTransform::Exact, |gated| RequiredTransform::Butterflies { gated });
-            gpu::check(device, &Requirement { n, transform, rows, row_len, transforms: per_row })
+            gpu::check(device, &Requirement { n, gated, rows, row_len, transforms: per_row })
         })?;
         Ok(())
     }
@@ -173,8 +172,8 @@ impl InputCheck {
 
     /// The rows of a signal, the first input, in a type that kernels read.
     pub fn samples<const D: usize, K: SampleKind>(&self, signal: Tensor<D, K>) -> DispatchTensor {
-        let is_read =
-            SampleType::of(signal.dtype()).is_some() && self.checkpointing.is_none() && reads_samples(&self.device);
+        let reads = self.checkpointing.is_none() && adapter(&self.device) == Some(Adapter::AnySamples);
+        let is_read = reads && SampleType::of(signal.dtype()).is_some();
         K::rows(signal, (!is_read).then_some(self.dtype))
     }
 
@@ -221,35 +220,30 @@ fn checkpointing(device: &Device) -> Option<GradientCheckpointingStrategy> {
     }
 }
 
-/// Whether one of this build's adapters runs on a device; the generated dispatch panics on any other.
-fn has_adapter(device: &Device) -> bool {
-    #[cfg(feature = "autodiff")]
-    let device = &device.clone().inner();
-    match device.as_dispatch() {
-        #[cfg(feature = "flex")]
-        DispatchDevice::Flex(_) => true,
-        #[cfg(feature = "capture")]
-        DispatchDevice::Capture(_) => true,
-        #[cfg(feature = "remote")]
-        DispatchDevice::Remote(_) => true,
-        #[cfg(feature = "ndarray")]
-        DispatchDevice::NdArray(_) => true,
-        #[cfg(feature = "cube")]
-        DispatchDevice::Cube(_) => true,
-        #[allow(unreachable_patterns, reason = "which others there are depends on Burn's features")]
-        _ => false,
-    }
+/// Samples of a signal that an adapter reads.
+#[derive(PartialEq)]
+#[allow(dead_code, reason = "which adapters there are depends on features")]
+enum Adapter {
+    /// Also in another type than kernels compute in.
+    AnySamples,
+    ComputedSamples,
 }
 
-/// Whether kernels of a device read the samples of a signal in another type than they compute in.
-fn reads_samples(device: &Device) -> bool {
+/// This build's adapter for a device without autodiff; the generated dispatch panics where there is none.
+fn adapter(device: &Device) -> Option<Adapter> {
     match device.as_dispatch() {
         #[cfg(feature = "flex")]
-        DispatchDevice::Flex(_) => true,
+        DispatchDevice::Flex(_) => Some(Adapter::AnySamples),
+        #[cfg(feature = "capture")]
+        DispatchDevice::Capture(_) => Some(Adapter::ComputedSamples),
+        #[cfg(feature = "remote")]
+        DispatchDevice::Remote(_) => Some(Adapter::ComputedSamples),
+        #[cfg(feature = "ndarray")]
+        DispatchDevice::NdArray(_) => Some(Adapter::ComputedSamples),
         #[cfg(feature = "cube")]
-        DispatchDevice::Cube(_) => true,
+        DispatchDevice::Cube(_) => Some(Adapter::AnySamples),
         #[allow(unreachable_patterns, reason = "which others there are depends on Burn's features")]
-        _ => false,
+        _ => None,
     }
 }
 

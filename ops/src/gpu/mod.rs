@@ -54,9 +54,7 @@ pub use complex::ComplexRows;
 pub use device::{DeviceLimit, DeviceLimitError, GpuDevice, MAX_ELEMENTS};
 pub use local_maxima::{MaximaBuffers, local_maxima};
 pub use peak_loss::{PeakLossBuffers, peak_loss, peak_loss_backward};
-pub use requirement::{
-    RequiredTransform, Requirement, check, check_fft, check_long_conv, check_mel, check_spectral_conv,
-};
+pub use requirement::{Requirement, check, check_fft, check_long_conv, check_mel, check_spectral_conv};
 pub use segments::DeviceFrames;
 pub use signal::from_word;
 pub use top_k::{PeakBuffers, SearchedRows, top_k};

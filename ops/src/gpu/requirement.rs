@@ -19,19 +19,11 @@ const FIXED_UNITS: usize = 256;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Requirement {
     pub n: usize,
-    pub transform: RequiredTransform,
+    /// Of butterflies whether they have gates; `None` for Fourier transforms of segments, and their adjoints.
+    pub gated: Option<bool>,
     pub rows: usize,
     pub row_len: usize,
     pub transforms: usize,
-}
-
-/// A transform that an operation needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RequiredTransform {
-    /// Fourier transforms of segments, and their adjoints.
-    Exact,
-    /// Butterflies of twiddles that are given, without gates or with gates.
-    Butterflies { gated: bool },
 }
 
 /// Whether the device can run the kernels of an operation, forward and backward.
@@ -96,18 +88,18 @@ fn limits(device: &CubeDevice) -> Limits {
 }
 
 pub(super) fn check_limits(limits: &Limits, requirement: &Requirement) -> Result<(), DeviceLimitError> {
-    let Requirement { n, transform, rows, row_len, transforms } = *requirement;
+    let Requirement { n, gated, rows, row_len, transforms } = *requirement;
     DeviceLimitError::unless(DeviceLimit::UnitsPerCube, FIXED_UNITS, limits.units as usize)?;
     // Sums over the units of a cube exchange one value per unit.
     DeviceLimitError::unless(DeviceLimit::SharedMemory, FIXED_UNITS * size_of::<f32>(), limits.shared)?;
-    match transform {
-        RequiredTransform::Exact => {
+    match gated {
+        None => {
             for kind in [TransformKind::RealForward, TransformKind::RealInverse] {
                 let conjugates = kind == TransformKind::RealInverse;
                 planned(limits, TransformProblem { conjugates, ..TransformProblem::new(n, kind) })?;
             }
         }
-        RequiredTransform::Butterflies { gated } => {
+        Some(gated) => {
             for propagation in [Propagation::Forward, Propagation::Backward] {
                 butterfly::launches(n.ilog2(), gated, limits, propagation)?;
             }

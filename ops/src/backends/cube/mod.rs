@@ -3,8 +3,6 @@
 mod convolution;
 mod welch;
 
-use std::ops::Range;
-
 use burn::backend::TensorMetadata;
 use burn::tensor::{DType, IntDType, Shape};
 use burn_cubecl::CubeBackend;
@@ -94,17 +92,6 @@ fn size(tensor: &CubeTensor) -> [usize; 2] {
     [shape[0], shape[1]]
 }
 
-/// The strongest of the searched bins of `power` as tensors.
-fn peaks(power: CubeTensor, searched: Range<usize>, k: usize, dtype: IntDType) -> (CubeTensor, CubeTensor) {
-    let [rows, stride] = size(&power);
-    let (found, strength) = peak_outputs(&power, rows, k);
-    if rows > 0 {
-        let search = SearchedRows { power: power.handle.clone(), rows, stride, searched };
-        top_k(&device(&power), &search, &peak_buffers(&found, &strength, k));
-    }
-    (cast(found, dtype.into()), strength)
-}
-
 /// New tensors for peaks: bins and power, `[rows, k]`.
 fn peak_outputs(like: &CubeTensor, rows: usize, k: usize) -> (CubeTensor, CubeTensor) {
     (output(like, [rows, k], DType::I32, rows), output(like, [rows, k], DType::F32, rows))
@@ -174,8 +161,14 @@ impl Kernels for CubeBackend {
     }
 
     fn top_k(inputs: inputs::TopK<CubeTensor>, k: usize, bins: IntDType) -> (CubeTensor, CubeTensor) {
-        let [_, length] = size(&inputs.values);
-        peaks(contiguous(inputs.values), 0..length, k, bins)
+        let values = contiguous(inputs.values);
+        let [rows, length] = size(&values);
+        let (found, largest) = peak_outputs(&values, rows, k);
+        if rows > 0 {
+            let search = SearchedRows::whole(&values.handle, rows, length);
+            top_k(&device(&values), &search, &peak_buffers(&found, &largest, k));
+        }
+        (cast(found, bins.into()), largest)
     }
 
     fn local_maxima(

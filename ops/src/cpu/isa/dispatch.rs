@@ -21,6 +21,17 @@ pub(in crate::cpu) trait Kernel {
     fn run<V: Register>(self, token: V::Token);
 }
 
+/// A kernel that names no register type: plain code, which the compiler turns into the instructions of the set. A
+/// closure's `FnOnce` would call it through a function of its own.
+pub(in crate::cpu) struct PlainKernel<F>(pub F);
+
+impl<F: FnMut()> Kernel for PlainKernel<F> {
+    #[inline(always)]
+    fn run<V: Register>(mut self, _token: V::Token) {
+        (self.0)();
+    }
+}
+
 /// A local of this type aligns its function's stack frame to cache lines, and with it the registers that the compiler
 /// spills there, most of which would straddle two lines otherwise.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]

@@ -22,8 +22,7 @@ mod simd128;
 mod tests;
 
 use crate::options::{MAX_N_FFT, MIN_N_FFT};
-pub(in crate::cpu) use dispatch::Kernel;
-pub(in crate::cpu) use dispatch::{Width, dispatch, dispatch_two_rows, dispatch_widest};
+pub(in crate::cpu) use dispatch::{Kernel, PlainKernel, Width, dispatch, dispatch_two_rows, dispatch_widest};
 pub use instruction_set::InstructionSet;
 
 /// Whether the f32 kernels compute transforms of length `n` on this thread, [if they run](simd_enabled) at all.

@@ -4,8 +4,7 @@
 mod tests;
 
 use super::elementary::{Approximate, ElementaryFunctions, Exact};
-use super::isa::register::Register;
-use super::isa::{Kernel, dispatch_widest};
+use super::isa::{PlainKernel, dispatch_widest};
 use super::real::Real;
 use super::runtime::tasks::Tasks;
 use crate::options::PeakLossOptions;
@@ -34,7 +33,10 @@ pub fn peak_loss<T: Real>(inputs: &PeakLossInputs<'_, T>, options: &PeakLossOpti
     let tasks = inputs.tasks();
     if let (Some(inputs), Some(output)) = (inputs.as_f32(), T::as_f32_mut(output)) {
         tasks.run(inputs.pieces(&tasks).zip(output.chunks_mut(tasks.rows * LOSSES)), |(inputs, output)| {
-            dispatch_widest(LossTask { inputs, options, output });
+            dispatch_widest(PlainKernel(
+                #[inline(always)]
+                || losses::<f32, Approximate>(&inputs, options, output),
+            ));
         });
         return;
     }
@@ -55,7 +57,10 @@ pub fn peak_loss_backward<T: Real>(
     if let (Some(inputs), Some(grad), Some(output)) = (inputs.as_f32(), T::as_f32(grad), T::as_f32_mut(output)) {
         let pieces = inputs.pieces(&tasks).zip(grad.chunks(tasks.rows * LOSSES)).zip(output.chunks_mut(values));
         tasks.run(pieces, |((inputs, grad), output)| {
-            dispatch_widest(GradientTask { inputs, grad, options, output });
+            dispatch_widest(PlainKernel(
+                #[inline(always)]
+                || gradients::<f32, Approximate>(&inputs, grad, options, output),
+            ));
         });
         return;
     }
@@ -76,28 +81,28 @@ impl<'a, T: Real> PeakLossInputs<'a, T> {
         Tasks::independent(self.rows(), WORK_OF_BIN * self.bins())
     }
 
+    fn map<U>(&self, f: impl Fn(&'a [T]) -> &'a [U]) -> PeakLossInputs<'a, U> {
+        PeakLossInputs {
+            power: f(self.power),
+            strongest: f(self.strongest),
+            reference_power: f(self.reference_power),
+            peaks: f(self.peaks),
+            target_power: f(self.target_power),
+        }
+    }
+
     fn as_f32(&self) -> Option<PeakLossInputs<'a, f32>> {
-        Some(PeakLossInputs {
-            power: T::as_f32(self.power)?,
-            strongest: T::as_f32(self.strongest)?,
-            reference_power: T::as_f32(self.reference_power)?,
-            peaks: T::as_f32(self.peaks)?,
-            target_power: T::as_f32(self.target_power)?,
-        })
+        T::as_f32(self.power)?;
+        Some(self.map(|values| T::as_f32(values).unwrap_or_default()))
     }
 
     fn pieces(&self, tasks: &Tasks) -> impl Iterator<Item = Self> + Send + use<'a, T> {
         let (inputs, rows, all) = (*self, tasks.rows, self.rows());
-        let [bins, ranks] = [self.power, self.strongest].map(|values| values.len() / all.max(1));
         (0..all).step_by(rows.max(1)).map(move |first| {
-            let of = |values: &'a [T], length: usize| &values[first * length..(first + rows).min(all) * length];
-            PeakLossInputs {
-                power: of(inputs.power, bins),
-                strongest: of(inputs.strongest, ranks),
-                reference_power: of(inputs.reference_power, 1),
-                peaks: of(inputs.peaks, bins),
-                target_power: of(inputs.target_power, bins),
-            }
+            inputs.map(|values| {
+                let length = values.len() / all;
+                &values[first * length..(first + rows).min(all) * length]
+            })
         })
     }
 
@@ -138,33 +143,6 @@ fn gradients<T: Real, F: ElementaryFunctions<T>>(
     let bins = inputs.bins();
     for (row, (output, grad)) in output.chunks_exact_mut(bins).zip(grad.chunks_exact(LOSSES)).enumerate() {
         inputs.row::<F>(row, options).gradient::<F>([grad[0], grad[1]], output);
-    }
-}
-
-struct LossTask<'a> {
-    inputs: PeakLossInputs<'a, f32>,
-    options: &'a PeakLossOptions,
-    output: &'a mut [f32],
-}
-
-impl Kernel for LossTask<'_> {
-    #[inline(always)]
-    fn run<V: Register>(self, _token: V::Token) {
-        losses::<f32, Approximate>(&self.inputs, self.options, self.output);
-    }
-}
-
-struct GradientTask<'a> {
-    inputs: PeakLossInputs<'a, f32>,
-    grad: &'a [f32],
-    options: &'a PeakLossOptions,
-    output: &'a mut [f32],
-}
-
-impl Kernel for GradientTask<'_> {
-    #[inline(always)]
-    fn run<V: Register>(self, _token: V::Token) {
-        gradients::<f32, Approximate>(&self.inputs, self.grad, self.options, self.output);
     }
 }
 

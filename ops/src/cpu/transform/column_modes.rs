@@ -64,28 +64,24 @@ struct ColumnTransform {
 }
 
 impl ColumnTransform {
-    fn run<T: Real>(self, [re, im]: [&[T]; 2], [out_re, out_im]: [&mut [T]; 2]) {
+    fn run<T: Real>(self, input: [&[T]; 2], [out_re, out_im]: [&mut [T]; 2]) {
         // In f32 and with a plan a column per lane, else column by column. A task has whole matrices.
         let Columns { points, width, .. } = self.columns;
         let [from, to] = self.rows.map(|rows| rows * width);
         let matrices = out_re.len() / to;
-        debug_assert!(re.len() == matrices * from && im.len() == re.len() && out_im.len() == out_re.len());
-        if let (Some(re), Some(im), Some(out_re), Some(out_im)) =
-            (T::as_f32(re), T::as_f32(im), T::as_f32_mut(out_re), T::as_f32_mut(out_im))
+        debug_assert!(input.iter().all(|part| part.len() == matrices * from) && out_im.len() == out_re.len());
+        if let (Some(input), Some(out_re), Some(out_im)) =
+            (T::parts_as_f32(input), T::as_f32_mut(out_re), T::as_f32_mut(out_im))
             && let Some(plan) = MixedRadixPlan::of(points, width)
         {
             let tasks = Tasks::independent(matrices, plan.work() * width);
-            let inputs = re.chunks(tasks.rows * from).zip(im.chunks(tasks.rows * from));
-            let outputs = out_re.chunks_mut(tasks.rows * to).zip(out_im.chunks_mut(tasks.rows * to));
-            return tasks.run(inputs.zip(outputs), |((re, im), (out_re, out_im))| {
-                self.run_in_lanes(&plan, [re, im], [out_re, out_im]);
+            return tasks.run(tasks.pieces(Some(input), from, [out_re, out_im], to), |(input, output)| {
+                self.run_in_lanes(&plan, input.unwrap_or_default(), output);
             });
         }
         let tasks = Tasks::independent(matrices, work(points) * width);
-        let inputs = re.chunks(tasks.rows * from).zip(im.chunks(tasks.rows * from));
-        let outputs = out_re.chunks_mut(tasks.rows * to).zip(out_im.chunks_mut(tasks.rows * to));
-        tasks.run(inputs.zip(outputs), |((re, im), (out_re, out_im))| {
-            self.run_one_by_one([re, im], [out_re, out_im]);
+        tasks.run(tasks.pieces(Some(input), from, [out_re, out_im], to), |(input, output)| {
+            self.run_one_by_one(input.unwrap_or_default(), output);
         });
     }
 

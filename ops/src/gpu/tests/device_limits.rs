@@ -2,23 +2,22 @@
 
 use crate::gpu::device::Limits;
 use crate::gpu::requirement::check_limits;
-use crate::gpu::{DeviceLimit, RequiredTransform, Requirement};
+use crate::gpu::{DeviceLimit, Requirement};
 
 /// The limit that refuses a call.
 fn refused(limits: &Limits, requirement: Requirement) -> Option<DeviceLimit> {
     check_limits(limits, &requirement).err().map(|error| error.limit)
 }
 
-const GATED: RequiredTransform = RequiredTransform::Butterflies { gated: true };
-const CALL: Requirement = Requirement { n: 65_536, transform: GATED, rows: 1000, row_len: 65_536, transforms: 1 };
+const CALL: Requirement = Requirement { n: 65_536, gated: Some(true), rows: 1000, row_len: 65_536, transforms: 1 };
 
 #[test]
 fn every_length_runs_where_the_limits_are_those_of_webgpu() {
     let least = Limits { units: 256, shared: 16 << 10, buffer: 128 << 20, ..Limits::SOFTWARE };
-    let transforms = [RequiredTransform::Exact, RequiredTransform::Butterflies { gated: false }, GATED];
-    for (log2_n, transform) in (3..=16).flat_map(|log2_n| transforms.map(|transform| (log2_n, transform))) {
+    let gates = [None, Some(false), Some(true)];
+    for (log2_n, gated) in (3..=16).flat_map(|log2_n| gates.map(|gated| (log2_n, gated))) {
         let n = 1 << log2_n;
-        assert_eq!(refused(&least, Requirement { n, transform, row_len: n, ..CALL }), None, "n {n}");
+        assert_eq!(refused(&least, Requirement { n, gated, row_len: n, ..CALL }), None, "n {n}");
     }
 }
 
