@@ -13,7 +13,7 @@ use cubecl::server::Handle;
 
 use crate::backends::composed::{columns_as_rows, dct};
 use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform};
-use crate::gpu::mel::{self, MelCall, MelGradients};
+use crate::gpu::mel::{self, MelCall};
 use crate::gpu::transform::{StridedRows, TransformCall, TransformKind, TransformProblem, is_padded, transform};
 use crate::gpu::{
     self, ComplexRows, DeviceFrames, DeviceLimitError, GpuDevice, MAX_ELEMENTS, MaximaBuffers, PeakBuffers,
@@ -271,9 +271,9 @@ impl Kernels for CubeBackend {
         let of_signal = needed.has(0).then(|| zeros(&signal));
         let of_window = gradient_if(needed.has(1), &window, rows.rows);
         if rows.rows > 0 {
-            let into = MelGradients { signal: handle(of_signal.as_ref()), window: handle(of_window.as_ref()) };
+            let into = [&of_signal, &of_window].map(|grad| handle(grad.as_ref()));
             let call = MelCall { rows, window: &window.handle, options: &options, logarithm: logarithm.as_ref() };
-            launched(mel::mel_backward(&device(&signal), &call, &grad.handle, &into));
+            launched(mel::mel_backward(&device(&signal), &call, &grad.handle, into));
         }
         of_signal.into_iter().chain(of_window).collect()
     }

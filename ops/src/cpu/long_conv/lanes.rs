@@ -18,7 +18,7 @@ use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
 use crate::cpu::runtime::with_vector;
 use crate::cpu::transform::passes::{passes, splat};
 use crate::cpu::transform::plan::MixedRadixPlan;
-use crate::cpu::transform::transposition::{load_pairs, multiply_exchanged_pairs, multiply_pairs, store_pairs};
+use crate::cpu::transform::transposition::{load_pairs, multiply_pairs, store_pairs};
 
 /// Rows of a tile, at most.
 pub(super) const ROWS: usize = MAX_LANES;
@@ -125,7 +125,7 @@ impl<V: Register> Lanes<'_, V> {
             |_, column| column,
         );
         if let Some(factors) = factors {
-            multiply_pairs(self.token, places, factors, [width, used], self.spare, tile);
+            multiply_pairs(self.token, Some(places), factors, [width, used], self.spare, tile);
         }
         passes(self.token, self.plan, tile, self.pairs);
     }
@@ -135,7 +135,7 @@ impl<V: Register> Lanes<'_, V> {
     fn store(&mut self, tile: &mut [Complex<V>], length: usize, factors: Option<&[f32]>, rows: &mut [f32]) {
         passes(self.token, self.plan, tile, self.pairs);
         if let Some(factors) = factors {
-            multiply_exchanged_pairs(self.token, factors, length, self.spare, tile);
+            multiply_pairs(self.token, None, factors, [length; 2], self.spare, tile);
         }
         store_pairs(self.token, tile, rows, length, self.spare);
     }

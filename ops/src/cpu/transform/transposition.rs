@@ -253,11 +253,12 @@ pub(in crate::cpu) fn store_pairs<V: Register>(
     );
 }
 
-/// Multiplies samples in their places by the first `used` of rows of `width` factors.
+/// Multiplies samples by the first `used` of rows of `width` factors: in `places`, or else in natural order, in values
+/// whose parts are exchanged.
 #[inline(always)]
 pub(in crate::cpu) fn multiply_pairs<V: Register>(
     token: V::Token,
-    places: &[u32],
+    places: Option<&[u32]>,
     factors: &[f32],
     [width, used]: [usize; 2],
     spare: &mut [f32],
@@ -271,31 +272,8 @@ pub(in crate::cpu) fn multiply_pairs<V: Register>(
         spare,
         #[inline(always)]
         |j, column| {
-            let value = &mut tile[places[j / 2] as usize];
-            if j % 2 == 0 { value.re = value.re * column } else { value.im = value.im * column }
-        },
-    );
-}
-
-/// Multiplies samples in natural order, in values whose parts are exchanged, by rows of `length` factors.
-#[inline(always)]
-pub(in crate::cpu) fn multiply_exchanged_pairs<V: Register>(
-    token: V::Token,
-    factors: &[f32],
-    length: usize,
-    spare: &mut [f32],
-    tile: &mut [Complex<V>],
-) {
-    load_columns(
-        token,
-        factors,
-        length,
-        length,
-        spare,
-        #[inline(always)]
-        |j, column| {
-            let value = &mut tile[j / 2];
-            if j % 2 == 0 { value.im = value.im * column } else { value.re = value.re * column }
+            let value = &mut tile[places.map_or(j / 2, |places| places[j / 2] as usize)];
+            if (j % 2 == 0) == places.is_some() { value.re = value.re * column } else { value.im = value.im * column }
         },
     );
 }

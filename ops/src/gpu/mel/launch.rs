@@ -149,26 +149,18 @@ impl<'a> MelCall<'a> {
     }
 }
 
-/// Gradients that the backward pass writes; those that are not required are `None`.
-#[derive(Debug, Clone)]
-pub struct MelGradients {
-    /// `[rows, samples]`, zeros.
-    pub signal: Option<Handle>,
-    /// `[n_fft]`.
-    pub window: Option<Handle>,
-}
-
-/// Writes the gradients from `grad`, that of the bands `[rows, bands, frames]`.
+/// Gradients for `grad`, that of the bands `[rows, bands, frames]`: adds to those of the signal `[rows, samples]`, which
+/// are 0, and writes those of the window `[n_fft]`, each if given.
 pub fn mel_backward(
     device: &GpuDevice,
     call: &MelCall<'_>,
     grad: &Handle,
-    into: &MelGradients,
+    [of_signal, of_window]: [Option<Handle>; 2],
 ) -> Result<(), DeviceLimitError> {
     let mut is_first = true;
     for (start, part) in call.parts(device) {
         let grad = from_row(grad, start, call.options.bands.count * call.frames());
-        let signal = into.signal.as_ref().map(|signal| from_row(signal, start, call.rows.len));
+        let signal = of_signal.as_ref().map(|signal| from_row(signal, start, call.rows.len));
         let segments = part.segments();
         for taken in part.chunks(device) {
             let spectra = segments.spectra(device, &taken)?;
@@ -177,7 +169,7 @@ pub fn mel_backward(
             if let Some(signal) = &signal {
                 segments.signal_gradient(device, &samples, &taken, signal, true);
             }
-            if let Some(window) = &into.window {
+            if let Some(window) = &of_window {
                 segments.window_gradient(device, &samples, &spectra, &taken, window, !is_first);
             }
             is_first = false;

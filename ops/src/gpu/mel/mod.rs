@@ -9,5 +9,5 @@ mod plan;
 #[cfg(test)]
 pub(super) mod tests;
 
-pub use launch::{MelCall, MelGradients, mel, mel_backward};
+pub use launch::{MelCall, mel, mel_backward};
 pub use plan::check_bands;

@@ -7,7 +7,7 @@ use super::compile_only::metal;
 use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform};
 use crate::gpu::device::empty;
 use crate::gpu::long_conv::{ConvolutionGradients, ConvolutionInputs, ConvolutionShape, long_conv, long_conv_backward};
-use crate::gpu::mel::{MelCall, MelGradients, mel, mel_backward};
+use crate::gpu::mel::{MelCall, mel, mel_backward};
 use crate::gpu::spectral_conv::{SpectralConv, SpectralConvGradients};
 use crate::gpu::transform::{StridedRows, TransformCall, TransformKind, TransformProblem, transform};
 use crate::gpu::welch::{
@@ -156,8 +156,8 @@ fn mel_spectra(device: &GpuDevice, n: usize) {
         let rows = DeviceFrames::contiguous(new(ROWS * 3 * n), ROWS, 3 * n);
         let call = MelCall { rows, window: &window, options: &options, logarithm: logarithm.as_ref() };
         mel(device, &call, &new(ROWS * values)).unwrap();
-        let into = MelGradients { signal: Some(new(ROWS * 3 * n)), window: Some(new(n)) };
-        mel_backward(device, &call, &new(ROWS * values), &into).unwrap();
+        let into = [Some(new(ROWS * 3 * n)), Some(new(n))];
+        mel_backward(device, &call, &new(ROWS * values), into).unwrap();
     }
 }
 fn spectral_convolutions(device: &GpuDevice, points: &[usize]) {
