@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use crate::cpu::fft::radix;
 use crate::cpu::isa::Width;
-use crate::cpu::isa::lines::{Line, complexes, lines_of};
+use crate::cpu::isa::lines::{Line, RegisterShape, complexes};
 use crate::cpu::isa::portable::Portable;
 use crate::cpu::isa::register::{Complex, Register};
 use crate::options::MAX_N_FFT;
@@ -79,22 +79,14 @@ impl FftPlan {
         for position in 0..len {
             entry_at[quotient_in(position)] = position as u32;
         }
-        let mut lane_twiddles = Vec::with_capacity(2 * V::ROWS * n);
-        for position in 0..columns {
+        let shape = RegisterShape::of::<V>();
+        let lane_twiddles = shape.lines(0..columns, |position, lane| {
             let (block, quotient) = (position / len, quotient_in(position % len));
-            let factors = (0..lanes).map(|lane| {
-                let (column, lane) = if lanes == 16 { radix::value_at(block, lane) } else { (block, lane) };
-                twiddle((column + entry * quotient) * lane, n)
-            });
-            push_complexes::<V>(&mut lane_twiddles, factors);
-        }
-        let mut half_turn = Vec::with_capacity(V::ROWS * n);
-        for bins in 0..columns / 2 {
-            // n / 2 of 2 n is the factor -i.
-            let factors = (0..lanes).map(|lane| twiddle(bins * lanes + lane + n / 2, 2 * n));
-            push_complexes::<V>(&mut half_turn, factors);
-        }
-        let (lane_twiddles, half_turn) = (lines_of(&lane_twiddles), lines_of(&half_turn));
+            let (column, lane) = if lanes == 16 { radix::value_at(block, lane) } else { (block, lane) };
+            twiddle((column + entry * quotient) * lane, n)
+        });
+        // n / 2 of 2 n is the factor -i.
+        let half_turn = shape.lines(0..columns / 2, |bins, lane| twiddle(bins * lanes + lane + n / 2, 2 * n));
         Self { columns, passes, entry_at, lane_twiddles, half_turn }
     }
 
@@ -122,15 +114,6 @@ impl FftPlan {
 /// The shortest transform in registers of `V`, with the columns that the lane pass and the first pass need.
 pub(in crate::cpu) const fn shortest<V: Register>() -> usize {
     V::LANES * if V::LANES > V::RADIX { V::LANES } else { V::RADIX }
-}
-
-/// The register of the real parts of `values`, the same in every row, and that of their imaginary parts.
-fn push_complexes<V: Register>(into: &mut Vec<f32>, values: impl Iterator<Item = [f32; 2]> + Clone) {
-    for part in 0..2 {
-        for _ in 0..V::ROWS {
-            into.extend(values.clone().map(|value| value[part]));
-        }
-    }
 }
 
 /// The passes over `columns`.

@@ -1,6 +1,7 @@
 //! Cache-line-aligned memory that registers are loaded from, kept per thread.
 
 use std::cell::Cell;
+use std::ops::Range;
 
 use crate::cpu::isa::register::{Complex, Register};
 
@@ -14,13 +15,39 @@ impl Line {
 }
 
 /// Lines that hold `values`, the last filled up with zeros.
-pub(in crate::cpu) fn lines_of(values: &[f32]) -> Vec<Line> {
+fn lines_of(values: &[f32]) -> Vec<Line> {
     let line = |values: &[f32]| {
         let mut line = Line::default();
         line.0[..values.len()].copy_from_slice(values);
         line
     };
     values.chunks(Line::LEN).map(line).collect()
+}
+
+/// Lanes and rows of a register.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub(in crate::cpu) struct RegisterShape {
+    pub lanes: usize,
+    pub rows: usize,
+}
+
+impl RegisterShape {
+    pub fn of<V: Register>() -> Self {
+        Self { lanes: V::LANES, rows: V::ROWS }
+    }
+
+    /// Complex registers with the values that `value` gives for each index and lane, the same in every row.
+    pub fn lines(self, indices: Range<usize>, value: impl Fn(usize, usize) -> [f32; 2]) -> Vec<Line> {
+        let mut values = Vec::with_capacity(2 * indices.len() * self.lanes * self.rows);
+        for index in indices {
+            for part in 0..2 {
+                for _ in 0..self.rows {
+                    values.extend((0..self.lanes).map(|lane| value(index, lane)[part]));
+                }
+            }
+        }
+        lines_of(&values)
+    }
 }
 
 /// `lines` as the registers of complex values they hold.

@@ -7,6 +7,7 @@ use super::lanes::complex_points;
 use super::plan::MixedRadixPlan;
 use super::real_rows::RealRows;
 use super::{long_rows, mixed_radix_rows, short_rows};
+use crate::cpu::isa::lines::RegisterShape;
 use crate::cpu::isa::register::Register;
 use crate::cpu::isa::{self, InstructionSet, Kernel, Width, dispatch, dispatch_two_rows};
 
@@ -101,20 +102,13 @@ impl Filled {
     }
 }
 
-/// Lanes and rows of a register.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub(super) struct RegisterShape {
-    pub lanes: usize,
-    pub rows: usize,
-}
-
 /// Kernel that finds the shape of its registers.
 struct ShapeKernel<'a>(&'a mut RegisterShape);
 
 impl Kernel for ShapeKernel<'_> {
     #[inline(always)]
     fn run<V: Register>(self, _token: V::Token) {
-        *self.0 = RegisterShape { lanes: V::LANES, rows: V::ROWS };
+        *self.0 = RegisterShape::of::<V>();
     }
 }
 

@@ -16,7 +16,7 @@ use crate::cpu::fft::RowTransform;
 use crate::cpu::fft::plan::FftPlan;
 use crate::cpu::fft::prefetch::{NextRow, RowArrays};
 use crate::cpu::fft::radix::{radix, transpose};
-use crate::cpu::isa::lines::{Line, complexes, lines_for, lines_of, take_complexes, take_values, with_lines};
+use crate::cpu::isa::lines::{Line, RegisterShape, complexes, lines_for, take_complexes, take_values, with_lines};
 use crate::cpu::isa::register::{Complex, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch, simd_enabled};
 use crate::cpu::runtime::tasks::Tasks;
@@ -65,10 +65,8 @@ impl LongPlan {
         while len < n {
             let twiddle = |k: usize, p: usize| turn(k * p, 4 * len);
             let starts = (0..len).step_by(lanes).map(|k| [1, 2, 3].map(|p| twiddle(k, p))).collect();
-            let parts_of_lanes = (1..4).flat_map(|p| [(p, 0), (p, 1)]);
-            let values: Vec<_> =
-                parts_of_lanes.flat_map(|(p, i)| (0..lanes).map(move |lane| twiddle(lane, p)[i])).collect();
-            joins.push(Join { len, starts, lanes: lines_of(&values) });
+            let lanes = RegisterShape { lanes, rows: 1 }.lines(1..4, |p, lane| twiddle(lane, p));
+            joins.push(Join { len, starts, lanes });
             len *= 4;
         }
         Self { part, places, joins }

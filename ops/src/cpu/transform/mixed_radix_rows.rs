@@ -7,14 +7,14 @@
 
 use std::sync::Arc;
 
-use super::algorithm::{Filled, RegisterShape};
+use super::algorithm::Filled;
 use super::passes::passes;
 use super::plan::{MixedRadixPlan, largest_prime, turn};
 use crate::cache::Cache;
 use crate::cpu::fft::prefetch::{NextRow, Prefetch, RowArrays, next_row_pays};
 use crate::cpu::fft::radix::{radix, transpose};
 use crate::cpu::fft::unpack::store_rows;
-use crate::cpu::isa::lines::{Line, complexes, lines_for, lines_of, take_complexes, take_values, with_lines};
+use crate::cpu::isa::lines::{Line, RegisterShape, complexes, lines_for, take_complexes, take_values, with_lines};
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, simd_enabled};
 use crate::cpu::runtime::tasks::Tasks;
@@ -48,17 +48,10 @@ impl RowPlan {
         PLANS.get((n, shape), || Arc::new(Self::new(n, shape)))
     }
 
-    fn new(n: usize, RegisterShape { lanes, rows }: RegisterShape) -> Self {
-        let registers = MixedRadixPlan::of_points(n / lanes);
-        let mut twiddles = Vec::with_capacity(2 * rows * n);
-        for k in 0..n / lanes {
-            for part in 0..2 {
-                for _ in 0..rows {
-                    twiddles.extend((0..lanes).map(|lane| turn(k * lane, n)[part]));
-                }
-            }
-        }
-        Self { registers, lane_twiddles: lines_of(&twiddles) }
+    fn new(n: usize, shape: RegisterShape) -> Self {
+        let registers = n / shape.lanes;
+        let lane_twiddles = shape.lines(0..registers, |k, lane| turn(k * lane, n));
+        Self { registers: MixedRadixPlan::of_points(registers), lane_twiddles }
     }
 }
 

@@ -10,12 +10,12 @@
 
 use std::sync::Arc;
 
-use super::algorithm::{Filled, RegisterShape};
+use super::algorithm::Filled;
 use super::plan::turn;
 use crate::cache::Cache;
 use crate::cpu::fft::prefetch::INPUT_DISTANCE;
 use crate::cpu::fft::radix::radix;
-use crate::cpu::isa::lines::{Line, complexes, lines_of};
+use crate::cpu::isa::lines::{Line, RegisterShape, complexes};
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, simd_enabled};
 use crate::cpu::runtime::tasks::Tasks;
@@ -68,21 +68,6 @@ impl ShortPlan {
         let across = shape.lines(1..4, |k, lane| turn(k * lane, GROUP * lanes));
         let joining = shape.lines(0..(parts - 1) * len / lanes, |register, lane| turn(register * lanes + lane, n));
         Self { within, across, joining }
-    }
-}
-
-impl RegisterShape {
-    /// Registers with the values that `value` gives for each index and lane, the same in every row.
-    fn lines(self, indices: std::ops::Range<usize>, value: impl Fn(usize, usize) -> [f32; 2]) -> Vec<Line> {
-        let mut values = Vec::with_capacity(2 * indices.len() * self.lanes * self.rows);
-        for index in indices {
-            for part in 0..2 {
-                for _ in 0..self.rows {
-                    values.extend((0..self.lanes).map(|lane| value(index, lane)[part]));
-                }
-            }
-        }
-        lines_of(&values)
     }
 }
 
