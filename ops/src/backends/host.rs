@@ -136,21 +136,22 @@ fn parts<B: Host, T: HostReal>(
     [re, im].map(|part| B::float(part.into_data([rows, length])))
 }
 
-/// Gradients that have been computed, of the shapes of their inputs.
-fn gradients<'a, B: Host<Array: 'a>, T: HostReal>(
-    values: impl IntoIterator<Item = (Option<OutputBuffer<T>>, &'a B::Array)>,
-) -> Vec<FloatTensor<B>> {
-    let computed = values.into_iter().filter_map(|(values, input)| values.zip(Some(input)));
-    computed.map(|(values, input)| B::float(values.into_data(input.shape().clone()))).collect()
+/// The gradient of an input.
+fn gradient<B: Host, T: HostReal>(values: OutputBuffer<T>, input: &B::Array) -> FloatTensor<B> {
+    B::float(values.into_data(input.shape().clone()))
 }
 
-/// Memory from `new` for the gradients of those inputs that are there and needed.
-fn slots<A, T, const N: usize>(
-    inputs: [Option<&A>; N],
+/// Gradients of those inputs that are there and needed, which `compute` writes to memory from `new`.
+fn gradients<B: Host, T: HostReal, const N: usize>(
+    inputs: [Option<&B::Array>; N],
     needed: Needed,
-    new: impl Fn(&A) -> OutputBuffer<T>,
-) -> [Option<OutputBuffer<T>>; N] {
-    std::array::from_fn(|input| inputs[input].filter(|_| needed.has(input)).map(&new))
+    new: impl Fn(&B::Array) -> OutputBuffer<T>,
+    compute: impl FnOnce([Option<&mut [T]>; N]),
+) -> Vec<FloatTensor<B>> {
+    let mut into: [_; N] = std::array::from_fn(|input| inputs[input].filter(|_| needed.has(input)).map(&new));
+    compute(into.each_mut().map(Option::as_deref_mut));
+    let computed = into.into_iter().zip(inputs).filter_map(|(values, input)| values.zip(input));
+    computed.map(|(values, input)| gradient::<B, T>(values, input)).collect()
 }
 
 fn zeros<B: Host, T: HostReal>(input: &B::Array) -> OutputBuffer<T> {
@@ -223,10 +224,9 @@ impl<B: Host> Kernels for B {
         with_real!(signal.dtype(), T => {
             let estimate = estimate(&window, gain.as_ref(), &options);
             let inputs = [Some(&signal), Some(&window), gain.as_ref()];
-            let mut into = slots(inputs, needed, zeros::<B, T>);
-            let slots = into.each_mut().map(Option::as_deref_mut);
-            cpu::welch_psd_backward::<T>(signal.slice(), frame, &estimate, grad_power.slice(), slots);
-            gradients::<B, T>(into.into_iter().zip(inputs.into_iter().flatten()))
+            gradients::<B, T, 3>(inputs, needed, zeros::<B, T>, |into| {
+                cpu::welch_psd_backward::<T>(signal.slice(), frame, &estimate, grad_power.slice(), into);
+            })
         })
     }
 
@@ -290,11 +290,10 @@ impl<B: Host> Kernels for B {
         with_real!(re.dtype(), T => {
             let transform = transform::<_, T>(re.shape()[1], &twiddles, gates.as_ref());
             let inputs = [Some(&re), Some(&im), Some(&twiddles), gates.as_ref()];
-            let mut into = slots(inputs, needed, like::<B, T>);
-            let slots = into.each_mut().map(Option::as_deref_mut);
             let grad = [grad_re.slice(), grad_im.slice()];
-            cpu::butterfly_backward([re.slice(), im.slice()], &transform, grad, slots);
-            gradients::<B, T>(into.into_iter().zip(inputs.into_iter().flatten()))
+            gradients::<B, T, 4>(inputs, needed, like::<B, T>, |into| {
+                cpu::butterfly_backward([re.slice(), im.slice()], &transform, grad, into);
+            })
         })
     }
 
@@ -382,12 +381,10 @@ impl<B: Host> Kernels for B {
         let inputs::MelBackward { signal, window, grad_bands } = inputs.map(B::array);
         let (_, samples) = sizes(&signal);
         with_real!(signal.dtype(), T => {
-            let inputs = [&signal, &window];
-            let mut into = slots(inputs.map(Some), needed, zeros::<B, T>);
             let call = MelCall { samples, window: window.slice(), options: &options, logarithm: logarithm.as_ref() };
-            let slots = into.each_mut().map(Option::as_deref_mut);
-            cpu::mel_backward::<T>(signal.slice(), &call, grad_bands.slice(), slots);
-            gradients::<B, T>(into.into_iter().zip(inputs))
+            gradients::<B, T, 2>([&signal, &window].map(Some), needed, zeros::<B, T>, |into| {
+                cpu::mel_backward::<T>(signal.slice(), &call, grad_bands.slice(), into);
+            })
         })
     }
 
@@ -413,7 +410,7 @@ impl<B: Host> Kernels for B {
         with_real!(inputs.power.dtype(), T => {
             let mut of_power = like::<B, T>(&inputs.power);
             cpu::peak_loss_backward::<T>(&peak_loss_inputs(&inputs), grad_losses.slice(), &options, &mut of_power);
-            gradients::<B, T>([(Some(of_power), &inputs.power)])
+            vec![gradient::<B, T>(of_power, &inputs.power)]
         })
     }
 
@@ -458,9 +455,9 @@ impl<B: Host> Kernels for B {
             cpu::spectral_conv_backward::<T>(input.slice(), weights, &sizes, grad_output.slice(), into, &mut workspace);
             // The gradients of both parts of the weights are computed together.
             let [into_re, into_im] = into_weights.map_or([None, None], |parts| parts.map(Some));
-            let into_re = into_re.filter(|_| needed.has(1));
-            let into_im = into_im.filter(|_| needed.has(2));
-            gradients::<B, T>([(into_input, &input), (into_re, &re), (into_im, &im)])
+            let into_weights = [into_re.filter(|_| needed.has(1)), into_im.filter(|_| needed.has(2))];
+            let computed = std::iter::once(into_input).chain(into_weights).zip([&input, &re, &im]);
+            computed.filter_map(|(values, input)| Some(gradient::<B, T>(values?, input))).collect()
         })
     }
 
@@ -477,10 +474,9 @@ impl<B: Host> Kernels for B {
         let inputs::LongConvBackward { signal, kernel, gate, grad_output } = inputs.map(B::array);
         with_real!(signal.dtype(), T => {
             let inputs = [Some(&signal), Some(&kernel), gate.as_ref()];
-            let mut into = slots(inputs, needed, like::<B, T>);
-            let slots = into.each_mut().map(Option::as_deref_mut);
-            cpu::long_conv_backward::<T>(&convolution(&signal, &kernel, gate.as_ref()), grad_output.slice(), slots);
-            gradients::<B, T>(into.into_iter().zip(inputs.into_iter().flatten()))
+            gradients::<B, T, 3>(inputs, needed, like::<B, T>, |into| {
+                cpu::long_conv_backward::<T>(&convolution(&signal, &kernel, gate.as_ref()), grad_output.slice(), into);
+            })
         })
     }
 }

@@ -150,16 +150,16 @@ impl ChirpPlan {
         width: usize,
         options: &FftOptions,
         kept: usize,
-        [out_re, out_im]: [&mut [f32]; 2],
+        output: [&mut [f32]; 2],
     ) {
         let factors = OneSidedFactors::<f32>::of(options, Direction::Forward);
         let (used, interior) = (width.min(self.n), options.interior_bins());
-        let tasks = Tasks::independent(out_re.len() / kept, self.work());
-        let outputs = out_re.chunks_mut(tasks.rows * kept).zip(out_im.chunks_mut(tasks.rows * kept));
-        tasks.run(signal.chunks(tasks.rows * width).zip(outputs), |(signal, (out_re, out_im))| {
+        let tasks = Tasks::independent(output[0].len() / kept, self.work());
+        let pieces = signal.chunks(tasks.rows * width).zip(tasks.pieces(None, 0, output, kept));
+        tasks.run(pieces, |(signal, (_, mut output))| {
             self.run(
-                out_re.len() / kept,
-                &mut [out_re, out_im],
+                output[0].len() / kept,
+                &mut output,
                 // Samples, cut or padded, as complex values times the chirp.
                 |_, row, [re, im]| {
                     re[..used].copy_from_slice(&signal[row * width..][..used]);
