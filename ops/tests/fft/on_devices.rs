@@ -70,7 +70,7 @@ const COMPOSITIONS: &[Composition] = &[
     }),
     ("trends and medians", 1e-5, |x| {
         let options = WelchOptions::new(16, 7).with_hop(8).with_detrend(Detrend::Linear);
-        let median = options.clone().with_average(Average::Median);
+        let median = options.with_average(Average::Median);
         let psd = |options| welch_psd(x.clone(), window(&x), options).unwrap();
         vec![detrend(x.clone(), Detrend::Linear).unwrap(), psd(&options), psd(&median)]
     }),
