@@ -5,6 +5,7 @@ use std::f64::consts::PI;
 use burn::tensor::{AsIndex, Tensor};
 
 use super::fft::{FftCall, along, row_frames};
+use super::rows::reshaped;
 use crate::error::{Result, ensure};
 use crate::options::{Window, WindowSymmetry};
 
@@ -88,7 +89,7 @@ pub fn resample_poly<const D: usize>(
     let (rows, n) = (dims[..D - 1].iter().product(), dims[D - 1]);
     dims[D - 1] = n.saturating_mul(up).div_ceil(down);
     let count = dims[D - 1].div_ceil(up);
-    let signal = input.reshape([rows, n]).pad([(lowest.unsigned_abs(), 0)], 0.0);
+    let signal = reshaped(input, [rows, n]).pad([(lowest.unsigned_abs(), 0)], 0.0);
     let frames = row_frames(signal, (last - lowest) as usize + taps, down, count);
     let phases = (0..step).map(|r| {
         let (from, taps) = span(r);
@@ -96,6 +97,6 @@ pub fn resample_poly<const D: usize>(
         let factors = along(values.collect(), 2, &frames);
         (frames.clone().narrow(2, (from - lowest) as usize, taps) * factors).sum_dim(2)
     });
-    let samples = Tensor::cat(phases.collect(), 2).reshape([rows, count * up]).narrow(1, 0, dims[D - 1]);
-    Ok(samples.reshape(dims).swap_dims(dim, D - 1))
+    let samples = reshaped(Tensor::cat(phases.collect(), 2), [rows, count * up]).narrow(1, 0, dims[D - 1]);
+    Ok(reshaped(samples, dims).swap_dims(dim, D - 1))
 }

@@ -1,9 +1,12 @@
 //! Values of the transforms along one dimension, for any length and any number of rows.
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
-use firefly_ops::Norm;
-use firefly_ops::fft::{ComplexTensor, fft, fft_with, ifft, ifft_with, irfft, irfft_with, rfft, rfft_with};
+use firefly_ops::fft::{
+    ComplexTensor, fft, fft_with, frames, ifft, ifft_with, irfft, irfft_with, istft, overlap_add, rfft, rfft_with, stft,
+};
+use firefly_ops::resampling::{resample, resample_poly};
 use firefly_ops::rustfft_plans::Planned;
+use firefly_ops::{Norm, StftOptions};
 use firefly_reference::Complex;
 use firefly_reference::dft::dft_bins;
 use firefly_reference::fft::FftDefinition;
@@ -256,4 +259,15 @@ pub fn no_rows_give_no_rows() {
     assert_eq!(rfft(none.clone()).unwrap().dims(), [0, 7]);
     assert_eq!(fft_with(none.clone(), Some(5), 1, Norm::Backward).unwrap().dims(), [0, 5]);
     assert_eq!(irfft(none.into(), 9).unwrap().dims(), [0, 9]);
+
+    // A dimension in the middle that is empty.
+    let none = Tensor::<3>::zeros([2, 0, 12], &Device::flex());
+    assert_eq!(frames::<3, 4>(none.clone(), 4, 4).unwrap().dims(), [2, 0, 3, 4]);
+    assert_eq!(overlap_add::<3, 2>(none.clone().swap_dims(0, 1), 6).unwrap().dims(), [0, 18]);
+    let options = StftOptions::new(4).with_hop(2);
+    let spectra = stft::<3, 4>(none.clone(), None, &options).unwrap();
+    assert_eq!(spectra.dims(), [2, 0, 3, 7]);
+    assert_eq!(istft::<4, 3>(spectra, None, &options, None).unwrap().dims(), [2, 0, 12]);
+    assert_eq!(resample(none.clone(), 9, 2).unwrap().dims(), [2, 0, 9]);
+    assert_eq!(resample_poly(none, 3, 2, 2, None).unwrap().dims(), [2, 0, 18]);
 }

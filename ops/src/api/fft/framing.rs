@@ -7,6 +7,7 @@
 use burn::tensor::ops::PadMode;
 use burn::tensor::{Tensor, s};
 
+use crate::api::rows::reshaped;
 use crate::error::{ArgumentError, Result, ensure};
 use crate::options::SignalPadding;
 
@@ -39,7 +40,7 @@ pub fn frames<const D: usize, const E: usize>(signal: Tensor<D>, length: usize, 
     let mut shape = [0; E];
     shape[..D - 1].copy_from_slice(&dims[..D - 1]);
     shape[E - 2..].copy_from_slice(&[count, length]);
-    Ok(row_frames(signal.reshape([rows, samples]), length, hop, count).reshape(shape))
+    Ok(reshaped(row_frames(reshaped(signal, [rows, samples]), length, hop, count), shape))
 }
 
 /// Sum of frames, each `hop` samples behind the one before: the transpose of [`frames`].
@@ -72,7 +73,7 @@ pub fn overlap_add<const E: usize, const D: usize>(frames: Tensor<E>, hop: usize
     shape[D - 1] =
         samples.ok_or_else(|| ArgumentError::new(NAME, "hop", hop, "small enough for samples to be counted"))?;
     let rows = dims[..E - 2].iter().product();
-    Ok(row_overlap_add(frames.reshape([rows, count, length]), hop).reshape(shape))
+    Ok(reshaped(row_overlap_add(reshaped(frames, [rows, count, length]), hop), shape))
 }
 
 /// `count` frames of `length` samples, `hop` apart: `[rows, samples]` → `[rows, count, length]`.

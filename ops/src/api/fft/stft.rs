@@ -8,6 +8,7 @@ use super::ComplexTensor;
 use super::along::FftCall;
 use super::framing::{padded, resized, row_frames, row_overlap_add};
 use crate::api::check;
+use crate::api::rows::reshaped;
 use crate::error::{ArgumentError, ensure};
 use crate::options::{Norm, StftOptions};
 
@@ -121,7 +122,7 @@ impl<'a, const D: usize> SignalFrames<'a, D> {
     /// The frames of a signal times the window: `[.., samples]` → `[rows, frames, n_fft]`.
     fn windowed(&self, signal: Tensor<D>) -> Tensor<3> {
         let &StftOptions { n_fft, hop, center, pad, .. } = self.options;
-        let mut rows: Tensor<2> = signal.reshape([self.dims[..D - 1].iter().product(), self.dims[D - 1]]);
+        let mut rows = reshaped(signal, [self.dims[..D - 1].iter().product(), self.dims[D - 1]]);
         if center {
             rows = padded(rows, self.options.padding(), pad);
         }
@@ -137,7 +138,7 @@ impl<'a, const D: usize> SignalFrames<'a, D> {
         let mut shape = [0; E];
         shape[..D - 1].copy_from_slice(&self.dims[..D - 1]);
         shape[E - 2..].copy_from_slice(&[self.options.bins(), self.count]);
-        spectra.map(|part| part.swap_dims(1, 2).reshape(shape))
+        spectra.map(|part| reshaped(part.swap_dims(1, 2), shape))
     }
 }
 
@@ -307,7 +308,7 @@ impl<'a, const E: usize> FrameSum<'a, E> {
     /// A spectrum per row: `[.., bins, frames]` → `[rows, frames, bins]`.
     fn spectra(&self, part: Tensor<E>) -> Tensor<3> {
         let [bins, count] = [self.dims[E - 2], self.dims[E - 1]];
-        part.reshape([self.dims[..E - 2].iter().product(), bins, count]).swap_dims(1, 2)
+        reshaped(part, [self.dims[..E - 2].iter().product(), bins, count]).swap_dims(1, 2)
     }
 
     /// The sum of windowed frames over that of squared windows: `[rows, frames, n_fft]` → `[.., samples]`.
@@ -322,7 +323,7 @@ impl<'a, const E: usize> FrameSum<'a, E> {
         let mut shape = [0; D];
         shape[..D - 1].copy_from_slice(&self.dims[..E - 2]);
         shape[D - 1] = self.length;
-        signal.reshape(shape)
+        reshaped(signal, shape)
     }
 }
 
