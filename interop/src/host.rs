@@ -1,5 +1,7 @@
 //! Operations on arrays in host memory, by the kernels for CPUs.
 
+use std::sync::OnceLock;
+
 use burn::backend::Flex;
 use burn::backend::ops::{FloatTensorOps, IntTensorOps};
 use burn::backend::tensor::FloatTensor;
@@ -10,6 +12,17 @@ use firefly_ops::op::{SpectralOps, TensorList};
 
 use crate::error::caught;
 use crate::{Array, Call, InteropError};
+
+/// Function that does work before it returns, on the threads that it chooses.
+pub type Runner = fn(&mut (dyn FnMut() + Send));
+
+static RUNNER: OnceLock<Runner> = OnceLock::new();
+
+/// Sets the function that does the work of calls on host memory, at most once per process. Without it they compute on
+/// the calling thread and those of rayon, which a forked process lacks.
+pub fn set_runner(runner: Runner) {
+    let _ = RUNNER.set(runner);
+}
 
 /// The outputs of a call on host memory, f32 or f64, which is read where it is if it is contiguous.
 ///
@@ -48,11 +61,21 @@ pub unsafe fn run(call: &Call<'_>) -> Result<Vec<TensorData>, InteropError> {
         }),
     });
     let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
-    let outputs = caught(|| {
+    let compute = |inputs| {
         let TensorList { ints, floats } = Flex::apply(operation, TensorList::of_floats(inputs));
         let ints = ints.into_iter().map(|tensor| read_sync(Flex::int_into_data(tensor)));
         ints.chain(floats.into_iter().map(|tensor| read_sync(Flex::float_into_data(tensor)))).collect::<Vec<_>>()
-    });
+    };
+    let (mut inputs, mut outputs) = (Some(inputs), Err("nothing was computed".into()));
+    let mut work = || {
+        if let Some(inputs) = inputs.take() {
+            outputs = caught(|| compute(inputs));
+        }
+    };
+    match RUNNER.get() {
+        Some(runner) => runner(&mut work),
+        None => work(),
+    }
     let failed = |reason| InteropError::Device { operation: call.operation.into(), reason };
     let outputs = outputs.map_err(&failed)?;
     outputs.into_iter().map(|output| output.map_err(|error| failed(format!("{error:?}")))).collect()
@@ -116,6 +139,8 @@ unsafe fn gathered<T: Element>(array: &Array<'_>) -> Vec<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
     fn largest(values: &[f32], shape: &[i64], strides: &[i64]) -> Vec<f32> {
@@ -132,6 +157,17 @@ mod tests {
         // Columns, and rows that share their values.
         assert_eq!(largest(&values, &[2, 3], &[1, 2]), [3.0, 9.0]);
         assert_eq!(largest(&values, &[2, 3], &[0, 1]), [9.0, 9.0]);
+    }
+
+    #[test]
+    fn work_is_done_by_the_runner() {
+        static CALLS: AtomicUsize = AtomicUsize::new(0);
+        set_runner(|work| {
+            CALLS.fetch_add(1, Ordering::Relaxed);
+            work();
+        });
+        assert_eq!(largest(&[1.0, 9.0, 2.0], &[1, 3], &[3, 1]), [9.0]);
+        assert!(CALLS.load(Ordering::Relaxed) > 0);
     }
 
     #[test]

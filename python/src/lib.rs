@@ -20,11 +20,10 @@ mod welch;
 mod window;
 mod zoo;
 
-// The extension exports its C functions, which `firefly_fft.torch` and other languages call.
-use firefly_interop as _;
 use pyo3::prelude::*;
 
-/// The extension module.
+/// The extension module. It exports the C functions of `firefly_interop`, which `firefly_fft.torch` and other languages
+/// call.
 #[pymodule]
 mod _native {
     #[cfg(feature = "cuda")]
@@ -53,6 +52,7 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        threads::serve_tensors();
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -3,11 +3,13 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use firefly_app::host::MAX_THREADS;
+use firefly_interop::host::set_runner;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -47,6 +49,19 @@ fn replace(current: &mut Option<ProcessThreads>, count: usize) -> PyResult<Arc<T
     Ok(threads)
 }
 
+/// Process whose operations on tensors of PyTorch compute on rayon's threads; 0 where they compute on those of this
+/// module: in a process that was forked from it, and after [`set_num_threads`].
+static ON_RAYON: AtomicU32 = AtomicU32::new(0);
+
+/// Makes operations on tensors of PyTorch in host memory compute on threads that the process has.
+pub fn serve_tensors() {
+    ON_RAYON.store(process::id(), Ordering::Relaxed);
+    set_runner(|work| match (ON_RAYON.load(Ordering::Relaxed) != process::id()).then(threads) {
+        Some(Ok(threads)) => threads.install(work),
+        _ => work(),
+    });
+}
+
 /// Number of threads that operations on the CPU use.
 ///
 /// >>> import firefly_fft as ff
@@ -70,6 +85,7 @@ pub fn set_num_threads(count: usize) -> PyResult<()> {
     if !(1..=MAX_THREADS).contains(&count) {
         return Err(PyValueError::new_err(format!("count is {count}, but must be from 1 to {MAX_THREADS}")));
     }
+    ON_RAYON.store(0, Ordering::Relaxed);
     replace(&mut THREADS.lock().unwrap_or_else(PoisonError::into_inner), count).map(drop)
 }
 
