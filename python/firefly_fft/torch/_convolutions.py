@@ -6,9 +6,10 @@ from typing import Tuple, Union
 
 from torch import Tensor
 
+from .._operations import number
 from ._fft import fft, ifft, irfft, rfft
 from ._operators import apply
-from ._tensors import number, parts_of, real, rows, unflattened
+from ._tensors import parts_of, real, rows, unflattened
 
 
 def fft_convolve(x: Tensor, kernel: Tensor, mode: str = "full") -> Tensor:

@@ -8,21 +8,14 @@ from typing import Any, List, Sequence, Tuple, Union
 import torch
 from torch import Tensor
 
+from .._operations import number, transform
 from ._operators import apply, cached
-from ._tensors import number, parts_of, real, rows, unflattened
+from ._tensors import parts_of, real, rows, unflattened
 
 Lengths = Union[int, Sequence[int], None]
 Dims = Union[int, Sequence[int], None]
 
-
-@cached
-def _transform(name: str, n: int, forward: bool, norm: str | None) -> str:
-    """A transform of `n` points as text."""
-    norms = {"backward": (1.0, 1 / n), "ortho": (1 / math.sqrt(n),) * 2, "forward": (1 / n, 1.0)}
-    known = "backward" if norm is None else norm
-    if known not in norms:
-        raise ValueError(f"norm is {norm!r}, but must be 'backward', 'ortho' or 'forward'")
-    return f"{name} {n} {int(not forward)} {norms[known][int(not forward)]!r} 1.0"
+_transform = cached(transform)
 
 
 def _points(x: Tensor, n: int | None, dim: int, is_half: bool = False) -> int:

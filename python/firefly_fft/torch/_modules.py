@@ -9,10 +9,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
+from .._operations import number
 from ._convolutions import long_conv, spectral_conv
 from ._spectra import mel
 from ._stft import stft
-from ._tensors import number, real
+from ._tensors import real
 
 _PADDINGS = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 

@@ -7,8 +7,14 @@ from typing import NamedTuple, Tuple
 import torch
 from torch import Tensor
 
+from .. import _operations
+from .._operations import number
 from ._operators import apply, cached
-from ._tensors import hann, number, real, rows, unflattened
+from ._tensors import hann, real, rows, unflattened
+
+_welch = cached(_operations.welch)
+_mel = cached(_operations.mel)
+_local_maxima = cached(_operations.local_maxima)
 
 
 class Peaks(NamedTuple):
@@ -30,36 +36,7 @@ class LocalMaxima(NamedTuple):
     offset: Tensor
 
 
-_LEAST = {torch.float32: torch.finfo(torch.float32).tiny, torch.float64: torch.finfo(torch.float64).tiny}
 _INDEX_TYPES = {torch.int64: 0, torch.int32: 1}
-
-
-@cached
-def _welch(
-    samples: int,
-    n_fft: int,
-    hop: int | None,
-    segments: int | None,
-    scaling: str,
-    fs: float,
-    detrend: bool,
-    band: Tuple[int, int] | None,
-) -> str:
-    """Options of Welch's method as text; all segments that fit into `samples` are averaged if there is no number."""
-    n_fft = number(n_fft, "n_fft")
-    hop = max(1, n_fft // 2) if hop is None else number(hop, "hop")
-    if segments is None:
-        if number(samples, "x", 0) < n_fft:
-            raise ValueError(f"x has {samples} samples per row, but must have at least n_fft, {n_fft}")
-        segments = (number(samples, "x") - n_fft) // hop + 1
-    scalings = {"power": "0", "spectrum": "1", "density": f"2 {float(fs)!r}"}
-    if scaling not in scalings:
-        raise ValueError(f"scaling is {scaling!r}, but must be 'power', 'spectrum' or 'density'")
-    within = "false" if band is None else f"true {number(band[0], 'band', 0)} {number(band[1], 'band')}"
-    if detrend not in (True, False):
-        raise ValueError(f"detrend is {detrend!r}, but must be True (the mean) or False")
-    averaged = number(segments, "segments")
-    return f"{n_fft} {hop} {averaged} {scalings[scaling]} {int(bool(detrend))} {within} false"
 
 
 def _samples(x: Tensor, segments: int | None) -> int:
@@ -194,72 +171,10 @@ def local_maxima(
     [3, 1]
     """
     x = real(x, "x")
-    if interpolation not in ("log_parabola", "hann"):
-        raise ValueError(f"interpolation is {interpolation!r}, but must be 'log_parabola' or 'hann'")
-    least, above = (("false" if v is None else f"true {float(v)!r}") for v in (height, prominence))
-    options = f"{least} {number(distance, 'distance')} {above} {int(interpolation == 'hann')}"
     values = rows(x, "x")
-    bins, bases = apply(f"local_maxima {options} {number(k, 'k')} 0", values.detach())
-    missing = bins < 0
-
-    def at(places: Tensor) -> Tensor:
-        return values.gather(1, places.clamp(0, values.shape[1] - 1))
-
-    power = at(bins)
-    offset = _offset(interpolation, at(bins - 1), power, at(bins + 1), missing)
-    found = (v.masked_fill(missing, float("nan")) for v in (power, power - at(bases), offset))
+    bins, bases = apply(_local_maxima(k, height, distance, prominence, interpolation, 0), values.detach())
+    found = _operations.of_maxima(torch, torch.take_along_dim, values, bins, bases, interpolation)
     return LocalMaxima(*(unflattened(values, x) for values in (bins, *found)))
-
-
-def _offset(interpolation: str, below: Tensor, peak: Tensor, above: Tensor, missing: Tensor) -> Tensor:
-    """Distance of lines from their bins; 0 where a neighbour is not positive and normal."""
-    least = _LEAST[peak.dtype]
-    unusable = missing | (below < least) | (above < least)
-    below, peak, above = (values.masked_fill(unusable, 1.0) for values in (below, peak, above))
-    if interpolation == "hann":
-        below, peak, above = below.sqrt(), peak.sqrt(), above.sqrt()
-        return 2 * (above - below) / (below + 2 * peak + above)
-    below, peak, above = below.log(), peak.log(), above.log()
-    rise, fall = peak - below, peak - above
-    curvature = rise + fall
-    # Three equal values have no vertex.
-    return (rise - fall) / (2 * curvature.masked_fill(curvature == 0, 1.0))
-
-
-@cached
-def _mel(
-    fs: float,
-    n_mels: int,
-    n_fft: int,
-    hop_length: int | None,
-    center: bool,
-    pad_mode: str,
-    power: float,
-    fmin: float,
-    fmax: float | None,
-    htk: bool,
-    norm: str | None,
-    log: str | None,
-    floor: float,
-) -> str:
-    """A mel spectrum, or its logarithm, as text."""
-    n_fft = number(n_fft, "n_fft")
-    hop = max(1, n_fft // 4) if hop_length is None else number(hop_length, "hop_length")
-    modes = {"constant": "0 0.0", "reflect": "1", "edge": "2", "wrap": "3"}
-    if pad_mode not in modes:
-        raise ValueError(f"pad_mode is {pad_mode!r}, but must be 'constant', 'reflect', 'edge' or 'wrap'")
-    if power not in (1, 2):
-        raise ValueError(f"power is {power}, but must be 1 or 2")
-    if norm not in (None, "slaney"):
-        raise ValueError(f"norm is {norm!r}, but must be 'slaney' or None")
-    units = {None: "false", "natural": "true 0", "ten": "true 1", "decibel": "true 2"}
-    if log not in units:
-        raise ValueError(f"log is {log!r}, but must be 'decibel', 'natural' or 'ten'")
-    frames = f"{n_fft} {hop} false {str(bool(center)).lower()} {modes[pad_mode]} false true"
-    highest = "false" if fmax is None else f"true {float(fmax)!r}"
-    bands = f"{float(fs)!r} {number(n_mels, 'n_mels')} {float(fmin)!r} {highest} {int(not htk)} {int(norm is not None)}"
-    logarithm = units[log] if log is None else f"{units[log]} 1 {float(floor)!r}"
-    return f"mel {frames} {bands} {int(power == 2)} {logarithm}"
 
 
 def _bands(x: Tensor, window: Tensor | None, win_length: int | None, n_fft: int, operation: str) -> Tensor:

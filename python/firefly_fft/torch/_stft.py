@@ -6,8 +6,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import fold, pad
 
+from .._operations import number
 from ._fft import fft, ifft, irfft, rfft
-from ._tensors import are_abstract, number, real, rows, unflattened
+from ._tensors import are_abstract, real, rows, unflattened
 
 
 def stft(

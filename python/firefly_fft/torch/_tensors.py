@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import operator
-from typing import Any, Dict, Tuple
+from typing import Any, Callable, Dict, Tuple
 
 import torch
 from torch import Tensor
 
 _FLOAT32 = torch.float32
 _REAL = {torch.complex32: torch.float32, torch.complex64: torch.float32, torch.complex128: torch.float64}
-_WINDOWS: Dict[Tuple[int, torch.dtype, torch.device], Tensor] = {}
+_KEPT: Dict[Tuple[Any, ...], Tensor] = {}
 
 
 def real(tensor: Any, argument: str, like: Tensor | None = None) -> Tensor:
@@ -60,17 +59,6 @@ def unflattened(result: Tensor, x: Tensor) -> Tensor:
     return result if x.dim() == 2 else result.reshape(*x.shape[:-1], *result.shape[1:])
 
 
-def number(value: Any, argument: str, least: int = 1) -> int:
-    """A whole number of at least `least`."""
-    try:
-        whole = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{argument} is {value!r}, but must be a whole number") from None
-    if whole < least:
-        raise ValueError(f"{argument} is {whole}, but must be at least {least}")
-    return whole
-
-
 def are_abstract() -> bool:
     """Whether tensors may have no values of their own: in compilers, and within transforms of ``torch.func``."""
     return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
@@ -78,19 +66,24 @@ def are_abstract() -> bool:
 
 def hann(n: int, like: Tensor) -> Tensor:
     """The periodic Hann window of `n` samples, in the type and on the device of a tensor."""
-    key = (n, like.dtype, like.device)
+    return kept((n,), like, lambda: torch.hann_window(n, dtype=torch.float64, device=like.device))
+
+
+def kept(key: Tuple[Any, ...], like: Tensor, make: Callable[[], Tensor]) -> Tensor:
+    """Constants in the type and on the device of a tensor, which are made once for each `key`."""
+    key = (*key, like.dtype, like.device)
     if are_abstract():
-        return torch.hann_window(n, dtype=torch.float64, device=like.device).to(like.dtype)
-    known = _WINDOWS.get(key)
+        return make().to(like.device, like.dtype)
+    known = _KEPT.get(key)
     if known is not None:
         return known
     with torch.inference_mode(False), torch.no_grad():
-        window = torch.hann_window(n, dtype=torch.float64, device=like.device).to(like.dtype)
+        constants = make().to(like.device, like.dtype)
     if like.is_cuda:
         if torch.cuda.is_current_stream_capturing():
-            # The graph's own memory, which holds no window until it is replayed.
-            return window
-        # Other streams may use the window next.
+            # The graph's own memory, which holds no values until it is replayed.
+            return constants
+        # Other streams may use the values next.
         torch.cuda.current_stream(like.device).synchronize()
-    _WINDOWS[key] = window
-    return window
+    _KEPT[key] = constants
+    return constants

@@ -1,0 +1,141 @@
+"""Operations with their options as text, which the extension's C functions and PyTorch's operators take."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any, Callable, Tuple
+
+# Segments of a row of which some can be chosen.
+_MAX_CHOSEN = 128
+
+
+def number(value: Any, argument: str, least: int = 1) -> int:
+    """A whole number of at least `least`."""
+    try:
+        whole = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{argument} is {value!r}, but must be a whole number") from None
+    if whole < least:
+        raise ValueError(f"{argument} is {whole}, but must be at least {least}")
+    return whole
+
+
+def transform(name: str, n: int, forward: bool, norm: str | None) -> str:
+    """A transform of `n` points as text."""
+    norms = {"backward": (1.0, 1 / n), "ortho": (1 / math.sqrt(n),) * 2, "forward": (1 / n, 1.0)}
+    known = "backward" if norm is None else norm
+    if known not in norms:
+        raise ValueError(f"norm is {norm!r}, but must be 'backward', 'ortho' or 'forward'")
+    return f"{name} {n} {int(not forward)} {norms[known][int(not forward)]!r} 1.0"
+
+
+def welch(
+    samples: int,
+    n_fft: int,
+    hop: int | None,
+    segments: int | None,
+    scaling: str,
+    fs: float,
+    detrend: bool,
+    band: Tuple[int, int] | None,
+    chosen: Tuple[int, ...] | None = None,
+) -> str:
+    """Options of Welch's method as text; all segments that fit into `samples` are averaged if there is no number.
+
+    `chosen` are the indices of segments that alone are averaged, in ascending order, all of them if None.
+    """
+    n_fft = number(n_fft, "n_fft")
+    hop = max(1, n_fft // 2) if hop is None else number(hop, "hop")
+    if segments is None:
+        if number(samples, "x", 0) < n_fft:
+            raise ValueError(f"x has {samples} samples per row, but must have at least n_fft, {n_fft}")
+        segments = (number(samples, "x") - n_fft) // hop + 1
+    scalings = {"power": "0", "spectrum": "1", "density": f"2 {float(fs)!r}"}
+    if scaling not in scalings:
+        raise ValueError(f"scaling is {scaling!r}, but must be 'power', 'spectrum' or 'density'")
+    within = "false" if band is None else f"true {number(band[0], 'band', 0)} {number(band[1], 'band')}"
+    if detrend not in (True, False):
+        raise ValueError(f"detrend is {detrend!r}, but must be True (the mean) or False")
+    count = number(segments, "segments")
+    listed = "false"
+    if chosen is not None and len(chosen) < count:
+        if count > _MAX_CHOSEN:
+            raise ValueError(f"segments is given, but rows have {count} segments, and must have at most {_MAX_CHOSEN}")
+        bits = sum(1 << index for index in chosen)
+        listed = f"true {bits % (1 << 64)} {bits >> 64}"
+    return f"{n_fft} {hop} {count} {scalings[scaling]} {int(bool(detrend))} {within} {listed}"
+
+
+def local_maxima(
+    k: int, height: float | None, distance: int, prominence: float | None, interpolation: str, index: int
+) -> str:
+    """Local maxima as text; `index` is 0 for bins of int64 and 1 for int32."""
+    if interpolation not in ("log_parabola", "hann"):
+        raise ValueError(f"interpolation is {interpolation!r}, but must be 'log_parabola' or 'hann'")
+    least, above = (("false" if v is None else f"true {float(v)!r}") for v in (height, prominence))
+    options = f"{least} {number(distance, 'distance')} {above} {int(interpolation == 'hann')}"
+    return f"local_maxima {options} {number(k, 'k')} {index}"
+
+
+def of_maxima(
+    library: Any, take: Callable[..., Any], rows: Any, bins: Any, bases: Any, interpolation: str
+) -> Tuple[Any, Any, Any]:
+    """Power, prominence and offsets of local maxima of rows; `take` is the function of NumPy's `take_along_axis`.
+
+    NaN where there is no maximum. The offset is 0 where a neighbour is not positive and normal.
+    """
+    where, one, last = library.where, library.ones_like(rows[:, :1]), rows.shape[1] - 1
+
+    def at(places: Any) -> Any:
+        return take(rows, library.clip(places, 0, last), 1)
+
+    below, power, above = at(bins - 1), at(bins), at(bins + 1)
+    tiny = library.finfo(rows.dtype).tiny
+    usable = (bins >= 0) & (below >= tiny) & (above >= tiny)
+    low, peak, high = (where(usable, values, one) for values in (below, power, above))
+    if interpolation == "hann":
+        low, peak, high = library.sqrt(low), library.sqrt(peak), library.sqrt(high)
+        offset = 2 * (high - low) / (low + 2 * peak + high)
+    else:
+        low, peak, high = library.log(low), library.log(peak), library.log(high)
+        rise, fall = peak - low, peak - high
+        # Three equal values have no vertex.
+        offset = (rise - fall) / (2 * where(rise + fall == 0, one, rise + fall))
+    power, prominence, offset = (where(bins < 0, one * math.nan, v) for v in (power, power - at(bases), offset))
+    return power, prominence, offset
+
+
+def mel(
+    fs: float,
+    n_mels: int,
+    n_fft: int,
+    hop_length: int | None,
+    center: bool,
+    pad_mode: str,
+    power: float,
+    fmin: float,
+    fmax: float | None,
+    htk: bool,
+    norm: str | None,
+    log: str | None,
+    floor: float,
+) -> str:
+    """A mel spectrum, or its logarithm, as text."""
+    n_fft = number(n_fft, "n_fft")
+    hop = max(1, n_fft // 4) if hop_length is None else number(hop_length, "hop_length")
+    modes = {"constant": "0 0.0", "reflect": "1", "edge": "2", "wrap": "3"}
+    if pad_mode not in modes:
+        raise ValueError(f"pad_mode is {pad_mode!r}, but must be 'constant', 'reflect', 'edge' or 'wrap'")
+    if power not in (1, 2):
+        raise ValueError(f"power is {power}, but must be 1 or 2")
+    if norm not in (None, "slaney"):
+        raise ValueError(f"norm is {norm!r}, but must be 'slaney' or None")
+    units = {None: "false", "natural": "true 0", "ten": "true 1", "decibel": "true 2"}
+    if log not in units:
+        raise ValueError(f"log is {log!r}, but must be 'decibel', 'natural' or 'ten'")
+    frames = f"{n_fft} {hop} false {str(bool(center)).lower()} {modes[pad_mode]} false true"
+    highest = "false" if fmax is None else f"true {float(fmax)!r}"
+    bands = f"{float(fs)!r} {number(n_mels, 'n_mels')} {float(fmin)!r} {highest} {int(not htk)} {int(norm is not None)}"
+    logarithm = units[log] if log is None else f"{units[log]} 1 {float(floor)!r}"
+    return f"mel {frames} {bands} {int(power == 2)} {logarithm}"
