@@ -1,10 +1,10 @@
 """Spectra, peaks and models of many signals at once, on NumPy arrays.
 
 Functions take the names, arguments and defaults of SciPy where SciPy has them. Arrays may be of any shape, stride and
-byte order; lists, and tensors of other libraries that support DLPack, are arrays too. float32 computes in float32,
+byte order; lists, and arrays of other libraries that support DLPack, are arrays too. float32 computes in float32,
 float64 and integers in float64. Results are NumPy arrays, which other libraries take by DLPack
-(``torch.from_dlpack``). In a build for CUDA tensors in a GPU's memory are computed with there, and results are a
-`DeviceArray` there, which other libraries take the same way.
+(``torch.from_dlpack``). Tensors of PyTorch are computed by `firefly_fft.torch` where they are, and give tensors with
+gradients.
 
 >>> import numpy as np, firefly_fft as ff
 >>> time = np.arange(4096) / 1000
@@ -14,7 +14,6 @@ float64 and integers in float64. Results are NumPy arrays, which other libraries
 """
 
 from . import fft, zoo
-from ._arrays import DeviceArray
 from ._composed import coherence, csd, hilbert
 from ._mel import log_mel, mel, mel_filters
 from ._native import __version__, num_threads, set_num_threads
@@ -25,7 +24,6 @@ from ._welch import Peaks, periodogram, spectrogram, welch, welch_peaks, welch_p
 from ._windows import get_window
 
 __all__ = [
-    "DeviceArray",
     "LocalMaxima",
     "Peaks",
     "Run",

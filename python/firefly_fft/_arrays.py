@@ -5,63 +5,24 @@ from __future__ import annotations
 import math
 import operator
 import os
-from typing import TYPE_CHECKING, Any, Callable, Tuple, cast
+from typing import Any, Callable, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
 
-if TYPE_CHECKING or hasattr(_native, "DeviceArray"):
-    from ._native import DeviceArray as DeviceArray
-else:
-
-    class DeviceArray:
-        """Array in a GPU's memory. This build is not for CUDA, and has none."""
-
-
 Array = NDArray[Any]
 
 # DLPack's kinds of devices whose memory is the host's: CPU, and memory of the host that CUDA or ROCm has pinned.
 _HOST = (1, 3, 11)
-# DLPack's kinds of devices whose memory is a CUDA device's, or moved there by CUDA.
-_CUDA = (2, 13)
 
 
 def placed(
     values: Any, device: str | None, as_numbers: Callable[[Any, str], Array], argument: str = "x"
 ) -> Tuple[Array, str]:
-    """Values where they are computed with, and the name of that device.
-
-    In a build for CUDA values in a GPU's memory are a `DeviceArray` there, which stands for an array of NumPy in what
-    follows; `device` may be None or the same. Others are what `as_numbers`, `real` or `numeric`, makes of them.
-    """
-    if not _is_on_gpu(values):
-        return as_numbers(values, argument), "cpu" if device is None else device
-    array = _native.from_dlpack(values, argument, device)
-    if array.dtype.kind not in "fc":
-        raise ValueError(f"{argument} is of {array.dtype}, but GPUs compute in float32: copy it to the host first")
-    if as_numbers is real and array.dtype.kind == "c":
-        raise TypeError(f"{argument} is complex, but must be real")
-    return cast(Array, array), array.device
-
-
-def on_host(array: Array, option: str) -> None:
-    """Refuses an array in a GPU's memory where `option` is computed from the host's."""
-    if isinstance(array, DeviceArray):
-        raise ValueError(
-            f"x is in the memory of a device, {array.device}, but {option} is computed from the host's: copy it to the "
-            "host first, as with `.cpu()`"
-        )
-
-
-def _is_on_gpu(values: Any) -> bool:
-    """Whether values are in the memory of a CUDA device, and this build is for those."""
-    if isinstance(values, DeviceArray):
-        return True
-    if not hasattr(_native, "from_dlpack") or isinstance(values, np.ndarray) or not hasattr(values, "__dlpack__"):
-        return False
-    return int(values.__dlpack_device__()[0]) in _CUDA
+    """Values as `as_numbers`, `real` or `numeric`, makes them, and the name of the device that computes with them."""
+    return as_numbers(values, argument), "cpu" if device is None else device
 
 
 def as_array(values: Any, argument: str) -> Array:
@@ -69,20 +30,30 @@ def as_array(values: Any, argument: str) -> Array:
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError(f"{argument} is a masked array: fill it first, as with `.filled(0)`")
     if isinstance(values, np.ndarray) or not hasattr(values, "__dlpack__"):
+        if hasattr(values, "__cuda_array_interface__"):
+            raise ValueError(_elsewhere(values, argument))
         return np.asarray(values)
     # PyTorch exports a tensor whose sign is changed lazily, as the imaginary part of a conjugate, without the change.
     if getattr(values, "is_neg", bool)():
         values = values.resolve_neg()
-    kind = int(values.__dlpack_device__()[0])
-    if kind not in _HOST:
-        raise ValueError(
-            f"{argument} is in the memory of a device (of DLPack's type {kind}): copy it to the host first, as with "
-            "`.cpu()`"
-        )
+    if int(values.__dlpack_device__()[0]) not in _HOST:
+        raise ValueError(_elsewhere(values, argument))
     try:
         return np.from_dlpack(values)
     except (BufferError, RuntimeError) as error:
         raise TypeError(f"{argument}: {error}") from error
+
+
+def _elsewhere(values: Any, argument: str) -> str:
+    """Message about an array in the memory of a device."""
+    kind = type(values)
+    library, name = kind.__module__.split(".")[0], f"{kind.__module__}.{kind.__qualname__}"
+    if library in ("torch", "cupy"):
+        convert = "copy it to the host first, as with " + ("`.cpu()`" if library == "torch" else "`cupy.asnumpy`")
+    else:
+        take = "from_dlpack" if hasattr(values, "__dlpack__") else "asarray"
+        convert = f"copy it to the host first, or take it on its device, as with `torch.{take}` or `cupy.{take}`"
+    return f"{argument} is a {name} in the memory of a device: {convert}"
 
 
 def real(values: Any, argument: str = "x") -> Array:
@@ -117,8 +88,6 @@ def as_rows(array: Array, axis: int, argument: str = "x") -> Tuple[Array, Tuple[
     """An array as contiguous rows ``[rows, n]`` along `axis`, and the lengths of its other dimensions."""
     if array.ndim == 0:
         raise ValueError(f"{argument} is a scalar, but must have at least one dimension")
-    if isinstance(array, DeviceArray):
-        return _device_rows(array, axis, argument)
     moved = array if axis in (-1, array.ndim - 1) else np.moveaxis(array, axis, -1)
     leading = moved.shape[:-1]
     rows = moved.reshape(math.prod(leading), moved.shape[-1])
@@ -128,39 +97,23 @@ def as_rows(array: Array, axis: int, argument: str = "x") -> Tuple[Array, Tuple[
 def from_rows(rows: Array, leading: Tuple[int, ...], axis: int = -1) -> Array:
     """Rows ``[rows, …]`` in the dimensions that `as_rows` took apart, their last one at `axis`."""
     shape = [*leading, *rows.shape[1:]]
-    array = cast(Array, _native.reshaped(rows, shape)) if isinstance(rows, DeviceArray) else rows.reshape(shape)
-    return moved_forward(array, array.ndim - 1, axis % array.ndim)
-
-
-def moved_forward(array: Array, source: int, destination: int) -> Array:
-    """An array whose dimension `source` is at `destination`, which is no later; a view in the host's memory."""
-    if source == destination:
-        return array
-    if not isinstance(array, DeviceArray):
-        return np.moveaxis(array, source, destination)
-    shape = array.shape
-    before, between, after = shape[:destination], shape[destination:source], shape[source + 1 :]
-    moved = _native.swapped(array, [math.prod(before), math.prod(between), shape[source], math.prod(after)])
-    return cast(Array, _native.reshaped(moved, [*before, shape[source], *between, *after]))
+    array = rows.reshape(shape)
+    return array if axis in (-1, array.ndim - 1) else np.moveaxis(array, -1, axis)
 
 
 def as_pairs(rows: Array) -> Array:
-    """Complex rows as pairs, ``[rows, n, 2]``; real ones, and those in a GPU's memory, as they are."""
-    if isinstance(rows, DeviceArray):
-        return rows
+    """Complex rows as pairs, ``[rows, n, 2]``; real ones as they are."""
     return rows.view(rows.real.dtype).reshape(*rows.shape, 2) if rows.dtype.kind == "c" else rows
 
 
 def from_pairs(pairs: Array) -> Array:
-    """Pairs ``[rows, n, 2]`` as complex values; in a GPU's memory they are already."""
-    if isinstance(pairs, DeviceArray):
-        return pairs
+    """Pairs ``[rows, n, 2]`` as complex values."""
     return pairs.view(np.result_type(pairs, np.complex64)).reshape(pairs.shape[:-1])
 
 
 def in_range(rows: Array) -> Tuple[Array, Array | None]:
     """Rows whose power is within the range of float32, and the exponents of two that they were divided by, if any."""
-    if isinstance(rows, DeviceArray) or rows.dtype not in (np.float32, np.complex64):
+    if rows.dtype not in (np.float32, np.complex64):
         return rows, None
     pairs = as_pairs(rows)
     exponents = _native.exponents(pairs)
@@ -188,18 +141,6 @@ def narrowed(values: Array, dtype: np.dtype[Any]) -> Array:
     tiny = np.finfo(dtype).tiny
     is_lost = (np.isinf(narrow) & np.isfinite(values)) | ((np.abs(narrow) < tiny) & (values != 0))
     return values if is_lost.any() else narrow
-
-
-def _device_rows(array: DeviceArray, axis: int, argument: str) -> Tuple[Array, Tuple[int, ...]]:
-    """As `as_rows`, of an array in a GPU's memory."""
-    shape = array.shape
-    if not -len(shape) <= axis < len(shape):
-        raise ValueError(f"axis is {axis}, but {argument} has {len(shape)} dimensions")
-    axis %= len(shape)
-    before, length, after = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
-    if after != 1:
-        array = _native.swapped(array, [before, length, after, 1])
-    return cast(Array, _native.reshaped(array, [before * after, length])), shape[:axis] + shape[axis + 1 :]
 
 
 def plain(value: Any) -> Any:

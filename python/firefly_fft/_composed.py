@@ -16,16 +16,17 @@ from ._arrays import (
     from_rows,
     in_range,
     numeric,
-    on_host,
     placed,
     real,
     rescaled,
 )
+from ._dispatch import dispatched
 from ._segments import Detrend, median_bias, segments_of
 from ._stft import stft
 from ._welch import welch_psd
 
 
+@dispatched("x", "y")
 def csd(
     x: Any,
     y: Any,
@@ -93,6 +94,7 @@ def csd(
     return hertz, from_rows(cross, leading, axis)
 
 
+@dispatched("x", "y")
 def coherence(
     x: Any,
     y: Any,
@@ -127,6 +129,7 @@ def coherence(
     return hertz, np.asarray(squared.astype(np.result_type(first.real, second.real)))
 
 
+@dispatched("x")
 def hilbert(x: Any, N: int | None = None, axis: int = -1, *, device: str | None = None) -> Array:
     """Analytic signal of real values, with the arguments of ``scipy.signal.hilbert``.
 
@@ -139,7 +142,6 @@ def hilbert(x: Any, N: int | None = None, axis: int = -1, *, device: str | None 
     (1.5, 0.5)
     """
     array, device = placed(x, device, real)
-    on_host(array, "an analytic signal")
     spectrum = fft.fft(array, None if N is None else count(N, "N"), axis, device=device)
     n = spectrum.shape[axis]
     weights = np.zeros(n, array.dtype)
@@ -154,8 +156,6 @@ def _pair(x: Any, y: Any, axis: int, device: str | None) -> Tuple[Array, Array, 
     """Two signals of one shape, and the name of the device that computes."""
     first, name = placed(x, device, numeric)
     second, _ = placed(y, device, numeric, "y")
-    for array in (first, second):
-        on_host(array, "a cross spectrum")
     lengths = [array.shape[axis] if array.ndim else 0 for array in (first, second)]
     if lengths[0] != lengths[1]:
         raise ValueError(f"y has {lengths[1]} samples along the axis, but must have those of x, {lengths[0]}")

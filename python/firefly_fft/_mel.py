@@ -10,9 +10,11 @@ import numpy as np
 
 from . import _native
 from ._arrays import Array, as_rows, count, from_rows, in_range, placed, real, rescaled
+from ._dispatch import dispatched
 from ._windows import coefficients, is_named
 
 
+@dispatched("x")
 def mel(
     x: Any,
     fs: float,
@@ -54,6 +56,7 @@ def mel(
     return _mel(x, _window(window, win_length, n_fft), frames, _bands(fs, n_mels, fmin, fmax, htk, norm), device)
 
 
+@dispatched("x")
 def log_mel(
     x: Any,
     fs: float,
@@ -124,7 +127,7 @@ def _mel(x: Any, window: Array, frames: dict[str, Any], bands: dict[str, Any], d
         power = rescaled(power, exponents, 1 if frames["amplitude"] else 2)
         if frames["logarithm"] is not None:
             power = _logarithm(power, frames["amplitude"], *frames["logarithm"]).astype(rows.dtype)
-    _warn_of_empty(frames["n_fft"], bands, 4)
+    _warn_of_empty(frames["n_fft"], bands, 5)
     return from_rows(power, leading)
 
 

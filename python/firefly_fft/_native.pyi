@@ -1,59 +1,16 @@
 from typing import Any, Callable, Dict, List, Tuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
 __version__: str
+BUILT_FOR_CUDA: bool
 
 class WelchEstimate:
     def __init__(self, window: Array, arguments: Dict[str, Any]) -> None: ...
     def psd(self, signal: Array) -> Array: ...
     def peaks(self, signal: Array, k: int, band: Tuple[int, int] | None) -> Tuple[Array, Array]: ...
-
-# In builds for CUDA; a DeviceArray of rows stands for an Array in the functions below.
-class DeviceArray:
-    """Contiguous array in the memory of a CUDA device, which other libraries take by DLPack without a copy."""
-
-    @property
-    def shape(self) -> Tuple[int, ...]:
-        """Lengths of the dimensions."""
-
-    @property
-    def ndim(self) -> int:
-        """Number of dimensions."""
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """NumPy's type of the elements."""
-
-    @property
-    def device(self) -> str:
-        """Name of the device, such as "cuda" or "cuda:1"."""
-
-    def numpy(self) -> Array:
-        """Copy in the host's memory."""
-
-    def __len__(self) -> int: ...
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array: ...
-    def __dlpack_device__(self) -> Tuple[int, int]: ...
-    def __dlpack__(
-        self,
-        *,
-        stream: Any = None,
-        max_version: Tuple[int, int] | None = None,
-        dl_device: Tuple[int, int] | None = None,
-        copy: bool | None = None,
-    ) -> Any: ...
-
-def from_dlpack(values: Any, argument: str, device: str | None) -> DeviceArray: ...
-def reshaped(array: DeviceArray, shape: List[int]) -> DeviceArray: ...
-def swapped(array: DeviceArray, shape: List[int]) -> DeviceArray: ...
 
 class Model:
     def predict(self, inputs: List[Array]) -> List[Array]: ...

@@ -57,7 +57,7 @@ def segments_of(samples: int, window: Any, nperseg: Any, noverlap: Any, nfft: An
         if length > samples:
             if nperseg is not None:
                 warnings.warn(
-                    f"nperseg is {length}, but there are {samples} samples: using as many", UserWarning, stacklevel=4
+                    f"nperseg is {length}, but there are {samples} samples: using as many", UserWarning, stacklevel=5
                 )
             length = samples
         values = coefficients(window, length)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, Dict, NamedTuple
 
 from . import _native
 from ._arrays import Array, as_rows, count, from_rows, placed, real
+from ._dispatch import dispatched
 
 
 class TopK(NamedTuple):
@@ -37,6 +38,7 @@ class LocalMaxima(NamedTuple):
     offset: Array
 
 
+@dispatched("x")
 def top_k(x: Any, k: int, axis: int = -1, *, device: str | None = None) -> TopK:
     """The `k` largest values along an axis, largest first; among equals the lower index is first.
 
@@ -52,6 +54,7 @@ def top_k(x: Any, k: int, axis: int = -1, *, device: str | None = None) -> TopK:
     return TopK(from_rows(indices, leading, axis), from_rows(values, leading, axis))
 
 
+@dispatched("x")
 def local_maxima(
     x: Any,
     k: int,
@@ -79,13 +82,20 @@ def local_maxima(
     >>> local_maxima([0.0, 2.0, 0.0, 3.0, 1.0], k=2).bins
     array([3, 1], dtype=int32)
     """
-    conditions = {
+    conditions = conditions_of(height, distance, prominence, interpolation)
+    array, device = placed(x, device, real)
+    rows, leading = as_rows(array, axis)
+    found = _native.local_maxima(rows, count(k, "k"), conditions, device)
+    return LocalMaxima(*(from_rows(values, leading, axis) for values in found))
+
+
+def conditions_of(
+    height: float | None, distance: float | None, prominence: float | None, interpolation: str
+) -> Dict[str, Any]:
+    """Conditions that local maxima must meet, with the distance in whole bins."""
+    return {
         "height": height,
         "distance": 1 if distance is None else count(math.ceil(distance), "distance"),
         "prominence": prominence,
         "interpolation": interpolation,
     }
-    array, device = placed(x, device, real)
-    rows, leading = as_rows(array, axis)
-    found = _native.local_maxima(rows, count(k, "k"), conditions, device)
-    return LocalMaxima(*(from_rows(values, leading, axis) for values in found))

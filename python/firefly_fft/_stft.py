@@ -8,22 +8,13 @@ from typing import Any, Tuple
 import numpy as np
 
 from . import _native
-from ._arrays import (
-    Array,
-    as_pairs,
-    as_rows,
-    count,
-    from_pairs,
-    from_rows,
-    moved_forward,
-    numeric,
-    on_host,
-    placed,
-)
+from ._arrays import Array, as_pairs, as_rows, count, from_pairs, from_rows, numeric, placed
+from ._dispatch import dispatched
 from ._segments import Detrend, Segments, detrended, frequencies, removes_mean, segments_of
 from ._windows import coefficients, is_named
 
 
+@dispatched("x")
 def stft(
     x: Any,
     fs: float = 1.0,
@@ -67,7 +58,6 @@ def stft(
         "two_sided": is_two_sided,
     }
     if callable(detrend):
-        on_host(rows, "a detrend function")
         parts = [rows] if rows.dtype.kind != "c" else [np.ascontiguousarray(part) for part in (rows.real, rows.imag)]
         framed = [_native.frames(part, segments.length, frames, device) for part in parts]
         values = detrended(framed[0] if len(framed) == 1 else framed[0] + framed[1] * rows.dtype.type(1j), detrend)
@@ -77,10 +67,10 @@ def stft(
     hertz = frequencies(segments.nfft, fs, is_two_sided)
     spectra = from_rows(from_pairs(_native.stft(as_pairs(rows), taper, frames, device)), (*leading, len(hertz)))
     time = np.arange(spectra.shape[-1]) * segments.step + (0 if boundary is not None else segments.length / 2)
-    spectra = moved_forward(spectra, len(leading), axis % (len(leading) + 1))
-    return hertz, time / float(fs), spectra
+    return hertz, time / float(fs), np.moveaxis(spectra, len(leading), axis % (len(leading) + 1))
 
 
+@dispatched("Zxx")
 def istft(
     Zxx: Any,
     fs: float = 1.0,
@@ -121,7 +111,7 @@ def istft(
     scale = _scale(segments, fs, scaling)
     signal, is_covered = _native.istft(as_pairs(rows), segments.window, scale, frames, bool(input_onesided), device)
     if not is_covered:
-        warnings.warn("the windows do not cover every sample: those are not inverted", UserWarning, stacklevel=2)
+        warnings.warn("the windows do not cover every sample: those are not inverted", UserWarning, stacklevel=3)
     signal = from_rows(signal if input_onesided else from_pairs(signal), leading[:-1])
     return np.arange(signal.shape[-1]) / float(fs), signal
 

@@ -9,19 +9,17 @@ import numpy as np
 
 from ._arrays import (
     Array,
-    DeviceArray,
     as_pairs,
     as_rows,
     count,
     from_rows,
     in_range,
-    moved_forward,
     narrowed,
     numeric,
-    on_host,
     placed,
     rescaled,
 )
+from ._dispatch import dispatched
 from ._native import WelchEstimate
 from ._segments import Detrend, Segments, detrended, frequencies, median_bias, removes_mean, segments_of
 from ._select import top_k
@@ -95,7 +93,7 @@ class _Estimate:
     def mean(self, rows: Array, removes_mean: bool) -> Array:
         """Mean power ``[rows, bins]`` over all segments."""
         number = self.segments.number(rows.shape[1])
-        if number <= _DIRECT or isinstance(rows, DeviceArray):
+        if number <= _DIRECT:
             return self.averaging(number, removes_mean).psd(rows)
         blocks, rest = divmod(number, _BLOCK)
         advance = _BLOCK * self.segments.step
@@ -129,6 +127,7 @@ class _Estimate:
         return self.segments.nfft == self.segments.length and not callable(detrend)
 
 
+@dispatched("x")
 def welch(
     x: Any,
     fs: float = 1.0,
@@ -160,8 +159,8 @@ def welch(
     scaling : "density" (per hertz), "spectrum", or "power" (the squared magnitude itself).
     axis : the dimension along which samples lie.
     average : "mean" or "median".
-    device : where the power is computed, such as "cpu" or "cuda:0"; by default on the GPU whose memory `x` is in, where
-        the result stays, or else on the CPU.
+    device : where the power of an array of NumPy is computed, such as "cpu" (the default) or "cuda:0". Tensors of
+        PyTorch are computed where they are, and so is the result.
 
     Differences from SciPy: scaling "power" is more; complex signals give two-sided power, and a short signal without an
     explicit `nperseg` is one segment, without a warning; an array without samples raises. Power of float32 that float32
@@ -183,14 +182,12 @@ def welch(
     if average == "mean" and estimate.is_mean(detrend):
         power = estimate.mean(rows, removes_mean(detrend))
     else:
-        on_host(rows, "a median, an nfft above nperseg or a detrend function")
         each = estimate.each(rows, detrend).astype(np.float64, copy=False)
         power = each.mean(axis=1) if average == "mean" else np.median(each, axis=1) / median_bias(each.shape[1])
-    if not isinstance(power, DeviceArray):
-        power = narrowed(power, rows.real.dtype)
-    return estimate.frequencies, from_rows(power, leading, axis)
+    return estimate.frequencies, from_rows(narrowed(power, rows.real.dtype), leading, axis)
 
 
+@dispatched("x")
 def welch_psd(x: Any, *args: Any, **kwargs: Any) -> Array:
     """Power spectral density without the frequencies: the second result of `welch`, whose arguments it takes.
 
@@ -201,6 +198,7 @@ def welch_psd(x: Any, *args: Any, **kwargs: Any) -> Array:
     return welch(x, *args, **kwargs)[1]
 
 
+@dispatched("x")
 def periodogram(
     x: Any,
     fs: float = 1.0,
@@ -224,11 +222,6 @@ def periodogram(
     10.0
     """
     array, device = placed(x, device, numeric)
-    if isinstance(array, DeviceArray):
-        samples = array.shape[axis] if -array.ndim <= axis < array.ndim else 0
-        if nfft is not None and nfft != samples:
-            on_host(array, "a periodogram with an nfft that is not the number of samples")
-        return welch(array, fs, window, samples, 0, None, detrend, return_onesided, scaling, axis, device=device)
     if array.ndim:
         array = np.moveaxis(array, axis, -1)
         if nfft is not None:
@@ -239,6 +232,7 @@ def periodogram(
     return f, power if axis in (-1, power.ndim - 1) else np.moveaxis(power, -1, axis)
 
 
+@dispatched("x")
 def spectrogram(
     x: Any,
     fs: float = 1.0,
@@ -270,11 +264,8 @@ def spectrogram(
     estimate = _estimate(rows, fs, (window, nperseg, noverlap, nfft), (scaling, return_onesided), device, 8)
     segments = estimate.segments
     if mode == "psd":
-        on_host(rows, "a spectrogram of power")
         spectra = from_rows(estimate.each(rows, detrend).swapaxes(1, 2), leading)
     elif mode in ("complex", "magnitude", "angle", "phase"):
-        if mode != "complex":
-            on_host(rows, f"a spectrogram with the mode {mode!r}")
         scaling = {"density": "psd"}.get(scaling, scaling)
         options: dict[str, Any] = {"boundary": None, "padded": False, "scaling": scaling, "device": device}
         whole = (segments.window, None, segments.overlap, segments.nfft, detrend, not estimate.two_sided)
@@ -288,9 +279,10 @@ def spectrogram(
     else:
         raise ValueError(f"mode is {mode!r}, but must be 'psd', 'complex', 'magnitude', 'angle' or 'phase'")
     time = (np.arange(spectra.shape[-1]) * segments.step + segments.length / 2) / float(fs)
-    return estimate.frequencies, time, moved_forward(spectra, len(leading), axis % (len(leading) + 1))
+    return estimate.frequencies, time, np.moveaxis(spectra, len(leading), axis % (len(leading) + 1))
 
 
+@dispatched("x")
 def welch_peaks(
     x: Any,
     k: int = 16,
@@ -312,12 +304,7 @@ def welch_peaks(
     there are, spread evenly, which are those of the indices ``i * F // S``; or those of the indices in a list. Fewer
     take less time, and say more of a row where they lie apart; a row may then have up to 128. Bin b lies at
     ``b * fs / nperseg`` hertz, or at ``numpy.fft.fftfreq(nperseg, 1 / fs)[b]`` in the two-sided power of a complex
-    signal; with `band`, bins are those of the frequencies from ``band[0]`` to ``band[1]`` hertz, both included. Of a
-    tensor in a GPU's memory, bins and power are a `DeviceArray` each, there:
-
-    >>> x = torch.randn(8192, 384, device="cuda")  # doctest: +SKIP
-    >>> torch.from_dlpack(welch_peaks(x).power).device  # doctest: +SKIP
-    device(type='cuda', index=0)
+    signal; with `band`, bins are those of the frequencies from ``band[0]`` to ``band[1]`` hertz, both included.
 
     >>> import numpy as np
     >>> time = np.arange(384)
@@ -340,7 +327,7 @@ def welch_peaks(
     averaged = None if segments is None else _averaged(segments, number)
     if averaged is not None and not estimate.is_mean(detrend):
         raise ValueError("segments is given, but must be None with a function as detrend")
-    is_direct = averaged is not None or number <= _DIRECT or isinstance(rows, DeviceArray)
+    is_direct = averaged is not None or number <= _DIRECT
     if is_direct and estimate.is_mean(detrend):
         of_rows = estimate.averaging(number, removes_mean(detrend), averaged)
         if not estimate.two_sided:
@@ -351,12 +338,19 @@ def welch_peaks(
     else:
         power = welch_psd(rows, fs, window, nperseg, noverlap, detrend=detrend, scaling=scaling, device=device)
     if searched is not None:
-        on_host(power, "a band of complex signals")
         power = power[:, searched]
     bins, power = top_k(power, k, device="cpu" if power.dtype == np.float64 else device)
     if searched is not None:
         bins = np.where(bins < 0, bins, searched[bins].astype(bins.dtype))
     return Peaks(from_rows(bins, leading, axis), from_rows(power, leading, axis))
+
+
+def segment_indices(segments: int | Sequence[int], number: int) -> Tuple[int, ...]:
+    """Indices in ascending order of the averaged segments of the `number` of a row."""
+    averaged = _averaged(segments, number)
+    if isinstance(averaged, list):
+        return tuple(sorted(averaged))
+    return tuple(index * number // averaged for index in range(averaged))
 
 
 def _averaged(segments: int | Sequence[int], number: int) -> int | List[int]:

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.fft import fftfreq, fftshift, ifftshift, rfftfreq
 
 from . import _native
-from ._arrays import Array, as_pairs, as_rows, count, from_pairs, from_rows, numeric, on_host, placed, real
+from ._arrays import Array, as_pairs, as_rows, count, from_pairs, from_rows, numeric, placed, real
+from ._dispatch import dispatched
 
 __all__ = [
     "fft",
@@ -46,6 +47,7 @@ __all__ = [
 _INVERTED = {None: "forward", "backward": "forward", "forward": "backward"}
 
 
+@dispatched("x")
 def fft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *, device: str | None = None) -> Array:
     """Complex transform along an axis, cut or padded with zeros to `n` points.
 
@@ -55,6 +57,7 @@ def fft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *
     return _complex(x, n, axis, norm, (False, device))
 
 
+@dispatched("x")
 def ifft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *, device: str | None = None) -> Array:
     """Inverse of `fft`.
 
@@ -64,6 +67,7 @@ def ifft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     return _complex(x, n, axis, norm, (True, device))
 
 
+@dispatched("x")
 def rfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *, device: str | None = None) -> Array:
     """The ``n // 2 + 1`` bins from 0 up of the transform of real values.
 
@@ -76,6 +80,7 @@ def rfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     return from_rows(from_pairs(_native.rfft(rows, points, _norm(norm), device)), leading, axis)
 
 
+@dispatched("x")
 def irfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *, device: str | None = None) -> Array:
     """Inverse of `rfft`: `n` real values, ``2 * (m - 1)`` of m bins by default.
 
@@ -88,6 +93,7 @@ def irfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
     return from_rows(_native.irfft(as_pairs(rows), points, _norm(norm), device), leading, axis)
 
 
+@dispatched("x")
 def hfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *, device: str | None = None) -> Array:
     """Real transform of a signal with Hermitian symmetry, of which `x` is the half from 0 up.
 
@@ -95,10 +101,10 @@ def hfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     array([4., 0., 0., 0.])
     """
     array, device = placed(x, device, numeric)
-    on_host(array, "hfft")
     return irfft(np.conj(array), n, axis, _INVERTED.get(norm, norm), device=device)
 
 
+@dispatched("x")
 def ihfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, *, device: str | None = None) -> Array:
     """Inverse of `hfft`.
 
@@ -106,10 +112,10 @@ def ihfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
     array([1., 1., 1.])
     """
     array, device = placed(x, device, real)
-    on_host(array, "ihfft")
     return np.conj(rfft(array, n, axis, _INVERTED.get(norm, norm), device=device))
 
 
+@dispatched("x")
 def fftn(
     x: Any,
     s: Sequence[int] | None = None,
@@ -127,6 +133,7 @@ def fftn(
     return _along(fft, x, _axes(x, s, axes), norm, device)
 
 
+@dispatched("x")
 def ifftn(
     x: Any,
     s: Sequence[int] | None = None,
@@ -144,6 +151,7 @@ def ifftn(
     return _along(ifft, x, _axes(x, s, axes), norm, device)
 
 
+@dispatched("x")
 def rfftn(
     x: Any,
     s: Sequence[int] | None = None,
@@ -161,6 +169,7 @@ def rfftn(
     return _along(fft, rfft(x, points, last, norm, device=device), others, norm, device)
 
 
+@dispatched("x")
 def irfftn(
     x: Any,
     s: Sequence[int] | None = None,
@@ -179,6 +188,7 @@ def irfftn(
     return irfft(_along(ifft, x, others, norm, device), points, last, norm, device=device)
 
 
+@dispatched("x")
 def fft2(
     x: Any,
     s: Sequence[int] | None = None,
@@ -196,6 +206,7 @@ def fft2(
     return fftn(x, s, axes, norm, device=device)
 
 
+@dispatched("x")
 def ifft2(
     x: Any,
     s: Sequence[int] | None = None,
@@ -213,6 +224,7 @@ def ifft2(
     return ifftn(x, s, axes, norm, device=device)
 
 
+@dispatched("x")
 def rfft2(
     x: Any,
     s: Sequence[int] | None = None,
@@ -230,6 +242,7 @@ def rfft2(
     return rfftn(x, s, axes, norm, device=device)
 
 
+@dispatched("x")
 def irfft2(
     x: Any,
     s: Sequence[int] | None = None,

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections import namedtuple
 from typing import Any, Dict, List
 
 import numpy as np
 
 from . import _native
-from ._arrays import Array, DeviceArray, as_array, count, placed, plain, real
+from ._arrays import Array, as_array, count, plain, real
+from ._dispatch import library_of
 
 __all__ = ["Model", "card", "create", "list_models", "list_pretrained", "load", "pretrained"]
 
@@ -102,8 +104,8 @@ class Model:
         Floats compute in float32, the type of the weights; tokens are integers. A model with one output returns an
         array, with several a named tuple. With `batch_size`, so many examples are computed at a time.
 
-        Floats in the memory of the model's GPU are computed with there, all inputs at once, and outputs stay there. A
-        model is on one device; for several, create one per device and give each its part of the batch.
+        Inputs are in the host's memory; of tensors of PyTorch outputs are tensors there, without gradients. A model is
+        on one device; for several, create one per device and give each its part of the batch.
 
         >>> import numpy as np
         >>> bins, power = create("welch_peaks", n_fft=64, k=3).predict(np.ones((5, 96)), batch_size=2)
@@ -113,11 +115,7 @@ class Model:
         floats = self._native.float_inputs()
         if len(inputs) != len(floats):
             raise ValueError(f"{len(inputs)} inputs are given, but {self._native.family()} has {len(floats)}")
-        device = self._native.device()
-        arrays = [_input(value, is_float, device) for value, is_float in zip(inputs, floats)]
-        on_device = [isinstance(array, DeviceArray) for array in arrays]
-        if any(on_device) and (batch_size is not None or not all(on_device)):
-            raise ValueError("inputs are in a GPU's memory: all of them have to be, and batch_size can't be given")
+        arrays = [_input(value, is_float) for value, is_float in zip(inputs, floats)]
         if batch_size is None:
             outputs = self._native.predict(arrays)
         else:
@@ -128,6 +126,8 @@ class Model:
             starts = range(0, max(1, len(arrays[0])), step)
             parts = [self._native.predict([array[start : start + step] for array in arrays]) for start in starts]
             outputs = [np.concatenate(part) for part in zip(*parts)]
+        if any((library_of(value) or ("",))[0] == "torch" for value in inputs):
+            outputs = [sys.modules["torch"].from_numpy(output) for output in outputs]
         return outputs[0] if self._outputs is None else self._outputs(*outputs)
 
     @property
@@ -170,12 +170,9 @@ def _from_bytes(weights: bytes, device: str) -> Model:
     return Model(_native.from_bytes(weights, device))
 
 
-def _input(value: Any, is_float: bool, device: str) -> Array:
+def _input(value: Any, is_float: bool) -> Array:
     if is_float:
-        array, _ = placed(value, device, real, "input")
-        if isinstance(array, DeviceArray):
-            return array
-        return np.require(array, np.float32, ["C_CONTIGUOUS", "ALIGNED"])
+        return np.require(real(value, "input"), np.float32, ["C_CONTIGUOUS", "ALIGNED"])
     array = as_array(value, "input")
     if array.dtype.kind not in "iu":
         raise TypeError(f"input is of {array.dtype}, but must be of integers")

@@ -3,52 +3,10 @@
 use std::error::Error;
 
 use firefly_models::zoo::ZooError;
-use firefly_ops::ArgumentError;
 use firefly_trainer::run::RunError;
 use firefly_trainer::run_folder::FolderError;
 use pyo3::PyErr;
 use pyo3::exceptions::{PyFileExistsError, PyOSError, PyRuntimeError, PyValueError};
-
-/// Error of an operation that is called from Python.
-pub enum CallError {
-    /// An argument is wrong.
-    Argument(ArgumentError),
-    /// A GPU, or its driver, has failed.
-    #[cfg(feature = "cuda")]
-    Device(String),
-}
-
-impl From<ArgumentError> for CallError {
-    fn from(error: ArgumentError) -> Self {
-        Self::Argument(error)
-    }
-}
-
-#[cfg(feature = "cuda")]
-impl CallError {
-    /// The failure of a device, with the message of its driver.
-    pub fn device(error: impl Error) -> Self {
-        Self::Device(message(&error))
-    }
-}
-
-#[cfg(feature = "cuda")]
-impl From<cudarc::driver::DriverError> for CallError {
-    fn from(error: cudarc::driver::DriverError) -> Self {
-        Self::device(error)
-    }
-}
-
-impl From<CallError> for PyErr {
-    /// `ValueError` for an argument, `RuntimeError` for a device.
-    fn from(error: CallError) -> Self {
-        match error {
-            CallError::Argument(error) => value_error(error),
-            #[cfg(feature = "cuda")]
-            CallError::Device(message) => PyRuntimeError::new_err(message),
-        }
-    }
-}
 
 /// `ValueError` with the message of an error and of its causes.
 pub fn value_error(error: impl Error) -> PyErr {

@@ -7,11 +7,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
-#[cfg(feature = "cuda")]
-use crate::cuda::DeviceArray;
+use crate::array::own;
 use crate::device::upload;
-use crate::error::CallError;
-use crate::rows::{Memory, Output, Rows};
+use crate::rows::Rows;
 
 /// Values that one thread interleaves at a time.
 const BLOCK: usize = 1 << 14;
@@ -27,11 +25,11 @@ pub fn fft<'py>(
     device: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (values, norm) = (Rows::of(values, device)?, norm_of(norm)?);
-    let spectrum = values.compute(py, move |rows, memory| {
+    let spectrum = values.compute(py, move |rows| {
         let transform = if inverse { ifft_with::<2> } else { fft_with::<2> };
-        joined(transform(parts(rows)?, Some(n), -1, norm)?, &memory)
+        Ok(joined(transform(parts(rows), Some(n), -1, norm)?))
     })?;
-    spectrum.give(py)
+    own(py, spectrum)
 }
 
 /// Transform of real rows `[rows, m]` to `n / 2 + 1` bins, `[rows, bins, 2]`.
@@ -44,9 +42,8 @@ pub fn rfft<'py>(
     device: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (values, norm) = (Rows::of(values, device)?, norm_of(norm)?);
-    let spectrum =
-        values.compute(py, move |rows, memory| joined(rfft_with(rows.tensor::<2>()?, Some(n), -1, norm)?, &memory))?;
-    spectrum.give(py)
+    let spectrum = values.compute(py, move |rows| Ok(joined(rfft_with(rows.tensor::<2>(), Some(n), -1, norm)?)))?;
+    own(py, spectrum)
 }
 
 /// Inverse of `rfft`: real rows `[rows, n]` of bins `[rows, m]` or `[rows, m, 2]`.
@@ -59,8 +56,8 @@ pub fn irfft<'py>(
     device: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (values, norm) = (Rows::of(values, device)?, norm_of(norm)?);
-    let signal = values.compute(py, move |rows, memory| memory.float(irfft_with(parts(rows)?, Some(n), -1, norm)?))?;
-    signal.give(py)
+    let signal = values.compute(py, move |rows| Ok(irfft_with(parts(rows), Some(n), -1, norm)?.into_data()))?;
+    own(py, signal)
 }
 
 fn norm_of(name: &str) -> PyResult<Norm> {
@@ -76,32 +73,17 @@ fn norm_of(name: &str) -> PyResult<Norm> {
 }
 
 /// Rows `[rows, m]` or pairs `[rows, m, 2]` as a complex tensor.
-pub fn parts(rows: Rows) -> Result<ComplexTensor<2>, CallError> {
-    let (values, device) = match rows {
-        Rows::Host(values, device) => (values, device),
-        #[cfg(feature = "cuda")]
-        Rows::Resident(array) if array.is_complex() => return Ok(pair_parts(array.tensor::<3>()?)),
-        #[cfg(feature = "cuda")]
-        Rows::Resident(array) => return Ok(array.tensor::<2>()?.into()),
-    };
-    let shape = values.shape().to_vec();
-    if shape.len() == 2 {
-        return Ok(upload::<2>(values, &device).into());
+pub fn parts(rows: Rows) -> ComplexTensor<2> {
+    if !rows.is_complex() {
+        return rows.tensor::<2>().into();
     }
-    let shape = [shape[0], shape[1]];
+    let (values, device) = rows.into_parts();
+    let shape = [values.shape()[0], values.shape()[1]];
     let [re, im] = match values.dtype() {
         DType::F64 => split::<f64>(&values, shape),
         _ => split::<f32>(&values, shape),
     };
-    Ok(ComplexTensor::new(upload(re, &device), upload(im, &device)))
-}
-
-/// Pairs `[rows, m, 2]` on a device as a complex tensor.
-#[cfg(feature = "cuda")]
-fn pair_parts(pairs: Tensor<3>) -> ComplexTensor<2> {
-    let [rows, m, _] = pairs.dims();
-    let part = |index: usize| pairs.clone().narrow(2, index, 1).reshape([rows, m]);
-    ComplexTensor::new(part(0), part(1))
+    ComplexTensor::new(upload(re, &device), upload(im, &device))
 }
 
 /// Values of all `n` bins along the last dimension, in the order of `fftfreq`, from those of the bins up to `n / 2` of
@@ -128,21 +110,12 @@ fn split<T: Element + bytemuck::Pod>(pairs: &TensorData, shape: [usize; 2]) -> [
 }
 
 /// A complex tensor as pairs, `[rows, n, 2]`.
-pub fn joined(spectrum: ComplexTensor<2>, memory: &Memory) -> Result<Output, CallError> {
-    match memory {
-        Memory::Host => {
-            let [rows, n] = spectrum.dims();
-            let (re, im) = (spectrum.re.into_data(), spectrum.im.into_data());
-            Ok(Output::Host(match re.dtype() {
-                DType::F64 => pairs::<f64>(&re, &im, [rows, n, 2]),
-                _ => pairs::<f32>(&re, &im, [rows, n, 2]),
-            }))
-        }
-        #[cfg(feature = "cuda")]
-        Memory::Resident(resident) => {
-            let pairs = Tensor::stack::<3>(vec![spectrum.re, spectrum.im], 2);
-            DeviceArray::complex(pairs, resident).map(Output::Resident)
-        }
+pub fn joined(spectrum: ComplexTensor<2>) -> TensorData {
+    let [rows, n] = spectrum.dims();
+    let (re, im) = (spectrum.re.into_data(), spectrum.im.into_data());
+    match re.dtype() {
+        DType::F64 => pairs::<f64>(&re, &im, [rows, n, 2]),
+        _ => pairs::<f32>(&re, &im, [rows, n, 2]),
     }
 }
 

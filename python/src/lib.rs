@@ -1,12 +1,9 @@
 //! Extension module `firefly_fft._native`: the operations, the zoo and the trainer on contiguous NumPy arrays.
 //!
 //! The Python code of the package checks and arranges arguments; here arrays are rows, `[rows, n]`, of one type. Every
-//! function computes without the interpreter's lock, on threads of its own, and can be interrupted. In builds for CUDA
-//! rows may be in a GPU's memory, where results then stay.
+//! function computes without the interpreter's lock, on threads of its own, and can be interrupted.
 
 mod array;
-#[cfg(feature = "cuda")]
-mod cuda;
 mod device;
 mod error;
 mod fft;
@@ -26,9 +23,6 @@ use pyo3::prelude::*;
 /// call.
 #[pymodule]
 mod _native {
-    #[cfg(feature = "cuda")]
-    #[pymodule_export]
-    use super::cuda::{DeviceArray, from_dlpack, reshaped, swapped};
     #[pymodule_export]
     use super::fft::{fft, irfft, rfft};
     #[pymodule_export]
@@ -53,6 +47,7 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         threads::serve_tensors();
-        module.add("__version__", env!("CARGO_PKG_VERSION"))
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("BUILT_FOR_CUDA", cfg!(feature = "cuda"))
     }
 }

@@ -98,15 +98,16 @@ pub fn mel<'py>(
     let options = frames.options(window.len(), bands.bands())?;
     let logarithm = frames.logarithm()?;
     let window = vector(window, signal.dtype());
-    let bands = signal.compute(py, move |signal, memory| {
+    let bands = signal.compute(py, move |signal| {
         let window = upload::<1>(window, signal.device());
-        let signal = signal.tensor::<2>()?;
-        memory.float(match logarithm {
+        let signal = signal.tensor::<2>();
+        let bands = match logarithm {
             None => firefly_ops::mel::<2, 3, _>(signal, window, &options)?,
             Some(logarithm) => firefly_ops::log_mel::<2, 3, _>(signal, window, &options, &logarithm)?,
-        })
+        };
+        Ok(bands.into_data())
     })?;
-    bands.give(py)
+    own(py, bands)
 }
 
 /// Filters `[bands, bins]` of spectra of `n_fft` samples.

@@ -1,10 +1,12 @@
 //! The largest values of rows, and their local maxima.
 
+use burn::tensor::Tensor;
 use firefly_ops::LocalMaximaOptions;
 use firefly_ops::options::Interpolation;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::array::own;
 use crate::rows::Rows;
 
 /// Positions and values `[rows, k]` of the largest values of each row of `[rows, length]`.
@@ -15,11 +17,11 @@ pub fn top_k<'py>(
     k: usize,
     device: &str,
 ) -> PyResult<[Bound<'py, PyAny>; 2]> {
-    let [positions, values] = Rows::of(values, device)?.compute(py, move |rows, memory| {
-        let largest = firefly_ops::top_k(rows.tensor::<2>()?, k)?;
-        Ok([memory.int(largest.bins)?, memory.float(largest.power)?])
+    let [positions, values] = Rows::of(values, device)?.compute(py, move |rows| {
+        let largest = firefly_ops::top_k(rows.tensor::<2>(), k)?;
+        Ok([largest.bins.into_data(), largest.power.into_data()])
     })?;
-    Ok([positions.give(py)?, values.give(py)?])
+    Ok([own(py, positions)?, own(py, values)?])
 }
 
 /// Conditions that local maxima must meet, as the entries of a dictionary.
@@ -58,10 +60,10 @@ pub fn local_maxima<'py>(
     device: &str,
 ) -> PyResult<[Bound<'py, PyAny>; 4]> {
     let (power, options) = (Rows::of(power, device)?, conditions.options()?);
-    let [bins, power, prominence, offset] = power.compute(py, move |rows, memory| {
-        let maxima = firefly_ops::local_maxima(rows.tensor::<2>()?, &options, k)?;
-        let [power, prominence] = [memory.float(maxima.power)?, memory.float(maxima.prominence)?];
-        Ok([memory.int(maxima.bins)?, power, prominence, memory.float(maxima.offset)?])
+    let [bins, power, prominence, offset] = power.compute(py, move |rows| {
+        let maxima = firefly_ops::local_maxima(rows.tensor::<2>(), &options, k)?;
+        let [power, prominence, offset] = [maxima.power, maxima.prominence, maxima.offset].map(Tensor::into_data);
+        Ok([maxima.bins.into_data(), power, prominence, offset])
     })?;
-    Ok([bins.give(py)?, power.give(py)?, prominence.give(py)?, offset.give(py)?])
+    Ok([own(py, bins)?, own(py, power)?, own(py, prominence)?, own(py, offset)?])
 }

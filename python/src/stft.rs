@@ -7,6 +7,7 @@ use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::array::own;
 use crate::device::{upload, vector};
 use crate::fft::{joined, parts, two_sided};
 use crate::rows::Rows;
@@ -58,9 +59,9 @@ pub fn frames<'py>(
     device: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
     let boundary = Boundary::of(&arguments.boundary)?;
-    let frames = Rows::of(values, device)?
-        .compute(py, move |rows, memory| memory.float(arguments.framed(rows.tensor()?, boundary, length)?))?;
-    frames.give(py)
+    let rows = Rows::of(values, device)?;
+    let frames = rows.compute(py, move |rows| Ok(arguments.framed(rows.tensor(), boundary, length)?.into_data()))?;
+    own(py, frames)
 }
 
 /// Spectra `[rows * bins, frames, 2]` of the frames of rows `[rows, samples]`, or pairs of them, times a window.
@@ -75,25 +76,25 @@ pub fn stft<'py>(
     let boundary = Boundary::of(&arguments.boundary)?;
     let (window, values) = (window.as_array().to_vec(), Rows::of(values, device)?);
     let dtype = values.dtype();
-    let spectra = values.compute(py, move |rows, memory| {
+    let spectra = values.compute(py, move |rows| {
         let device = rows.device().clone();
         let (length, nfft) = (window.len(), arguments.nfft);
         let window: Tensor<3> = upload::<1>(vector(window, dtype), &device).unsqueeze();
         let windowed = |rows| Ok::<_, ArgumentError>(arguments.framed(rows, boundary, length)? * window.clone());
         let spectra = if rows.is_complex() {
-            let ComplexTensor { re, im } = parts(rows)?;
+            let ComplexTensor { re, im } = parts(rows);
             fft_with(ComplexTensor::new(windowed(re)?, windowed(im)?), Some(nfft), -1, Norm::Backward)?
         } else {
-            let half = rfft_with(windowed(rows.tensor()?)?, Some(nfft), -1, Norm::Backward)?;
+            let half = rfft_with(windowed(rows.tensor())?, Some(nfft), -1, Norm::Backward)?;
             match arguments.two_sided {
                 true => ComplexTensor::new(two_sided(half.re, nfft, 1.0), two_sided(half.im, nfft, -1.0)),
                 false => half,
             }
         };
         let [rows, count, bins] = spectra.dims();
-        joined(spectra.map(|part| part.swap_dims(1, 2).reshape([rows * bins, count])), &memory)
+        Ok(joined(spectra.map(|part| part.swap_dims(1, 2).reshape([rows * bins, count]))))
     })?;
-    spectra.give(py)
+    own(py, spectra)
 }
 
 /// Rows `[rows, samples]` of which spectra `[rows * bins, frames]`, or pairs of them, are those of `stft`, and whether
@@ -113,22 +114,21 @@ pub fn istft<'py>(
     let [step, nfft, ends] = frames;
     let (window, spectra) = (window.as_array().to_vec(), Rows::of(spectra, device)?);
     let dtype = spectra.dtype();
-    let (signal, is_covered) = spectra.compute(py, move |spectra, memory| {
+    let (signal, is_covered) = spectra.compute(py, move |spectra| {
         let device = spectra.device().clone();
         let on_device = |values: Vec<f64>| upload::<1>(vector(values, dtype), &device);
         let (bins, length) = (if onesided { nfft / 2 + 1 } else { nfft }, window.len());
-        let spectra = parts(spectra)?;
+        let spectra = parts(spectra);
         let [rows, count] = spectra.dims();
         if count == 0 {
-            return Err(ArgumentError::new("istft", "Zxx", "without times", "of at least one").into());
+            return Err(ArgumentError::new("istft", "Zxx", "without times", "of at least one"));
         }
         let mut envelope = envelope(&window, step, count);
         let kept = ends..envelope.len().saturating_sub(ends).max(ends);
         if kept.is_empty() {
             // The ends are all that there is.
             let nothing = Tensor::<2>::zeros([rows / bins, 0], (&device, dtype));
-            let nothing = if onesided { memory.float(nothing)? } else { joined(nothing.into(), &memory)? };
-            return Ok((nothing, true));
+            return Ok((if onesided { nothing.into_data() } else { joined(nothing.into()) }, true));
         }
         let spectra = spectra.map(|part| part.reshape([rows / bins, bins, count]).swap_dims(1, 2));
         let is_covered = envelope[kept.clone()].iter().all(|sum| *sum > MIN_ENVELOPE);
@@ -140,14 +140,14 @@ pub fn istft<'py>(
             Ok(added.slice_dim(1, kept.clone()) * factor.clone())
         };
         let signal = if onesided {
-            memory.float(signal(irfft(spectra, nfft)?)?)?
+            signal(irfft(spectra, nfft)?)?.into_data()
         } else {
             let frames = ifft_with(spectra, Some(nfft), -1, Norm::Backward)?;
-            joined(ComplexTensor::new(signal(frames.re)?, signal(frames.im)?), &memory)?
+            joined(ComplexTensor::new(signal(frames.re)?, signal(frames.im)?))
         };
         Ok((signal, is_covered))
     })?;
-    Ok((signal.give(py)?, is_covered))
+    Ok((own(py, signal)?, is_covered))
 }
 
 /// Squared windows, added up at each step.

@@ -13,7 +13,8 @@ use crate::array::{borrow, own};
 use crate::device::{open, upload, vector};
 use crate::error::{runtime_error, value_error};
 use crate::fft::{parts, two_sided};
-use crate::rows::{Memory, Output, Rows};
+use crate::rows::Rows;
+use crate::threads::run;
 
 /// Exponents of the largest magnitude of a row between which its power is within the range of f32.
 const EXPONENTS: std::ops::RangeInclusive<i32> = -30..=30;
@@ -94,15 +95,15 @@ impl WelchEstimate {
     fn psd<'py>(&self, py: Python<'py>, signal: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let (signal, options, is_two_sided) = (self.rows(signal)?, self.options, self.two_sided);
         let window = self.window(signal.dtype());
-        let power = signal.compute(py, move |signal, memory| {
+        let power = signal.compute(py, move |signal| {
             let window = upload::<1>(window, signal.device());
             if signal.is_complex() {
-                return memory.float(welch_psd_complex(parts(signal)?, window, &options)?);
+                return Ok(welch_psd_complex(parts(signal), window, &options)?.into_data());
             }
-            let power = welch_psd(signal.tensor::<2>()?, window, &options)?;
-            memory.float(if is_two_sided { halved(power, options.n_fft) } else { power })
+            let power = welch_psd(signal.tensor::<2>(), window, &options)?;
+            Ok(if is_two_sided { halved(power, options.n_fft) } else { power }.into_data())
         })?;
-        power.give(py)
+        own(py, power)
     }
 
     /// Bins and power `[rows, k]` of the strongest bins of a signal `[rows, frame]`, of all bins or those of a range.
@@ -115,30 +116,26 @@ impl WelchEstimate {
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         let (signal, options) = (self.rows(signal)?, self.options.with_band(band.map(Band::from)));
         let window = self.window(signal.dtype());
-        let found = signal.compute(py, move |signal, memory| {
+        let found = signal.compute(py, move |signal| {
             let window = upload::<1>(window, signal.device());
-            match signal {
-                Rows::Host(data, device) if device != Device::flex() => {
-                    Ok(from_host(data, window, &options, k).map(|peaks| peaks.map(Output::Host)))
-                }
-                signal => {
-                    let peaks = welch_peaks(signal.tensor::<2>()?, window, &options, k)?;
-                    Ok(Ok([memory.int(peaks.bins)?, memory.float(peaks.power)?]))
-                }
+            if *signal.device() != Device::flex() {
+                return Ok(from_host(signal.into_parts().0, window, &options, k));
             }
+            let peaks = welch_peaks(signal.tensor::<2>(), window, &options, k)?;
+            Ok(Ok([peaks.bins.into_data(), peaks.power.into_data()]))
         })?;
         let [bins, power] = found.map_err(|error| match error {
             HostError::Argument(error) => value_error(error),
             error => runtime_error(error),
         })?;
-        Ok((bins.give(py)?, power.give(py)?))
+        Ok((own(py, bins)?, own(py, power)?))
     }
 }
 
 impl WelchEstimate {
     /// The rows of a signal.
     fn rows(&self, signal: &Bound<'_, PyAny>) -> PyResult<Rows> {
-        Rows::on(signal, || Ok(self.device.clone()))
+        Rows::on(signal, self.device.clone())
     }
 
     /// The window in a signal's type.
@@ -160,11 +157,11 @@ fn halved(power: Tensor<2>, n: usize) -> Tensor<2> {
 #[pyfunction]
 pub fn exponents<'py>(py: Python<'py>, values: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyAny>> {
     let data = borrow(values)?;
-    let exponents = Memory::Host.compute(py, move |_| {
+    let exponents = run(py, move || {
         let rows = data.shape()[0];
         let values: &[f32] = bytemuck::cast_slice(data.as_bytes());
         let found: Vec<i32> = values.par_chunks((values.len() / rows.max(1)).max(1)).map(exponent).collect();
-        Ok(TensorData::new(found, [rows]))
+        TensorData::new(found, [rows])
     })?;
     own(py, exponents)
 }

@@ -5,16 +5,19 @@ use std::path::{Path, PathBuf};
 use burn::module::Module;
 use burn::tensor::Device;
 use firefly_app::device::DeviceName;
+use firefly_framework::graph::AnyTensor;
 use firefly_models::zoo::{self, Settings, ZooModel};
+use firefly_ops::ArgumentError;
 use firefly_trainer::run_folder::RunFolder;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde::Serialize;
 
+use crate::array::own;
 use crate::device::open;
 use crate::error::{os_error, value_error, zoo_error};
-use crate::rows::{Memory, Rows};
+use crate::rows::Rows;
 use crate::threads::run;
 
 /// Names of the models that contain a text.
@@ -88,18 +91,16 @@ impl Model {
 
 #[pymethods]
 impl Model {
-    /// Outputs of the inputs, in the order of the card, in the memory of the first input.
+    /// Outputs of the inputs, in the order of the card.
     fn predict<'py>(&self, py: Python<'py>, inputs: Vec<Bound<'py, PyAny>>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let inputs = inputs.iter().map(|input| Rows::on(input, || Ok(self.device.clone())));
+        let inputs = inputs.iter().map(|input| Rows::on(input, self.device.clone()));
         let inputs = inputs.collect::<PyResult<Vec<_>>>()?;
-        let memory = inputs.first().map_or(Memory::Host, Rows::memory);
         let model = self.model.clone();
-        let outputs = memory.compute(py, move |memory| {
-            let inputs = inputs.into_iter().map(Rows::any_tensor).collect::<Result<_, _>>()?;
-            let outputs = model.try_forward(inputs)?;
-            outputs.into_iter().map(|output| memory.any(output)).collect::<Result<Vec<_>, _>>()
+        let outputs = run(py, move || {
+            let outputs = model.try_forward(inputs.into_iter().map(Rows::any_tensor).collect())?;
+            Ok::<Vec<_>, ArgumentError>(outputs.into_iter().map(AnyTensor::into_data).collect())
         })?;
-        outputs.into_iter().map(|output| output.give(py)).collect()
+        outputs.map_err(value_error)?.into_iter().map(|output| own(py, output)).collect()
     }
 
     /// Name of the family.

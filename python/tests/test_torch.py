@@ -19,7 +19,7 @@ import torch_cases as checks  # noqa: E402
 import firefly_fft.torch as ff  # noqa: E402
 from firefly_fft import _native  # noqa: E402
 
-IS_CUDA = torch.cuda.is_available() and hasattr(_native, "from_dlpack")
+IS_CUDA = torch.cuda.is_available() and getattr(_native, "BUILT_FOR_CUDA", False)
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not IS_CUDA, reason="there is no CUDA device"))]
 CASES = [pytest.param(case, id=case.name) for case in checks.cases()]
 on_devices = pytest.mark.parametrize("device", DEVICES)

@@ -26,6 +26,7 @@ def use_library(path: str) -> None:
     package.__path__ = [os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "firefly_fft")]
     native = types.ModuleType("firefly_fft._native")
     native.__file__ = os.path.abspath(path)
+    native.BUILT_FOR_CUDA = True  # type: ignore[attr-defined]
     package._native = native  # type: ignore[attr-defined]
     sys.modules["firefly_fft"] = package
     sys.modules["firefly_fft._native"] = native

@@ -17,7 +17,7 @@ _TYPES = (torch.float32, torch.complex64)
 _TYPES_ON_CPU = (*_TYPES, torch.float64, torch.complex128)
 # Arguments that PyTorch's functions have alone.
 _OWN = ("out", "align_to_window")
-_IS_BUILT_FOR_CUDA = hasattr(_native, "from_dlpack")
+_IS_BUILT_FOR_CUDA = getattr(_native, "BUILT_FOR_CUDA", False)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,239 @@
+"""Tensors of PyTorch in the package's functions, on CPUs and on a CUDA device where there is one."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Callable
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+torch = pytest.importorskip("torch", minversion="2.10", reason="PyTorch 2.10 is not installed")
+sys.path.insert(0, str(Path(__file__).parent))
+
+import gpu_cases as checks  # noqa: E402
+
+import firefly_fft as ff  # noqa: E402
+from firefly_fft import _native  # noqa: E402
+
+IS_CUDA = torch.cuda.is_available() and getattr(_native, "BUILT_FOR_CUDA", False)
+no_cuda = pytest.mark.skipif(not IS_CUDA, reason="there is no CUDA device")
+on_devices = pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=no_cuda)])
+of_cases = pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in checks.cases()])
+# Spectra of noise that is not of a signal.
+uncovered = pytest.mark.filterwarnings("ignore:the windows do not cover every sample")
+
+
+@on_devices
+@of_cases
+@uncovered
+def test_values_are_those_of_float64(case: checks.Case, device: str) -> None:
+    checks.check_values(case, checks.Library(device))
+
+
+@on_devices
+@of_cases
+@uncovered
+def test_any_strides_give_the_same_values(case: checks.Case, device: str) -> None:
+    checks.check_strides(case, checks.Library(device))
+
+
+@on_devices
+@pytest.mark.parametrize("case", [pytest.param(c, id=c.name) for c in checks.cases() if c.is_differentiable])
+@uncovered
+def test_gradients_are_those_of_differences(case: checks.Case, device: str) -> None:
+    checks.check_gradient(case, checks.Library(device))
+
+
+@no_cuda
+@of_cases
+@uncovered
+def test_calls_are_queued_on_the_current_stream(case: checks.Case) -> None:
+    checks.check_stream(case, checks.Library("cuda"))
+
+
+@of_cases
+@uncovered
+def test_float64_is_computed_in_float64(case: checks.Case) -> None:
+    host = case.noise().astype(np.complex128 if case.is_complex else np.float64)
+    for found, expected in zip(checks.outputs(case.call(torch.from_numpy(host))), case.defined(host)):
+        assert checks.error(found, expected) < 1e-10
+        assert expected.dtype.kind == "i" or checks.on_host(found).dtype == expected.dtype
+
+
+@on_devices
+def test_a_window_may_be_a_tensor_with_gradients(device: str) -> None:
+    x = torch.randn(3, 300, device=device)
+    window = torch.hann_window(64, device=device, requires_grad=True)
+    functions: list[Callable[[Any], Any]] = [
+        lambda w: ff.welch_psd(x, window=w),
+        lambda w: ff.welch_psd(x, window=w, nfft=100),
+        lambda w: ff.welch_peaks(x, 3, window=w).power,
+        lambda w: ff.stft(x, window=w, nperseg=None)[2].abs(),
+        lambda w: ff.mel(x, 8000, 10, 64, window=w),
+        lambda w: ff.istft(torch.ones(33, 9, device=device), window=w)[1],
+        lambda w: ff.csd(x, x[:1], window=w)[1].abs(),
+    ]
+    for function in functions:
+        expected = checks.on_host(function(ff.get_window("hann", 64))).astype(np.float64)
+        assert checks.error(function(window), expected) < 1e-5
+        (gradient,) = torch.autograd.grad(function(window).sum(), window)
+        assert gradient.shape == (64,) and float(gradient.abs().max()) > 0
+
+
+@on_devices
+def test_types_are_those_of_the_guide(device: str) -> None:
+    x = torch.randn(10, 384, device=device)
+    for narrow in (x.half(), x.bfloat16()):
+        power = ff.welch_psd(narrow)
+        assert power.dtype == torch.float32 and torch.equal(power, ff.welch_psd(narrow.float()))
+    for wide in (x.double(), x.int(), x.bool(), x.to(torch.complex128)):
+        if device == "cpu":
+            assert ff.fft.fft(wide).dtype == torch.complex128
+            continue
+        with pytest.raises(ValueError, match=r"float32: convert it first, as with `\.float\(\)`, or .* `\.cpu\(\)`"):
+            ff.fft.fft(wide)
+    with pytest.raises(TypeError, match="x is complex, but must be real"):
+        ff.top_k(x.to(torch.complex64), 2)
+    with pytest.raises(ValueError, match="x is on cpu with the layout"):
+        ff.welch(x.cpu().to_sparse())
+    with pytest.raises(ValueError, match="x is on meta"):
+        ff.welch(x.to("meta"))
+
+
+def test_a_lazy_sign_counts() -> None:
+    x = torch.randn(384, dtype=torch.complex64).conj().imag
+    assert x.is_neg()
+    assert torch.equal(ff.fft.rfft(x), ff.fft.rfft(x.resolve_neg()))
+
+
+@on_devices
+def test_a_device_is_the_tensor_s(device: str) -> None:
+    x = torch.randn(10, 384, device=device)
+    for name in (None, "auto", device, "cpu" if device == "cpu" else "cuda:0"):
+        assert torch.equal(ff.welch_psd(x, device=name), ff.welch_psd(x))
+    for name in ("cuda:1", "vulkan", "cuda" if device == "cpu" else "cpu"):
+        with pytest.raises(ValueError, match=f"x is on {device}.*, but device is '{name}'"):
+            ff.welch_psd(x, device=name)
+
+
+@on_devices
+def test_no_rows_give_no_rows(device: str) -> None:
+    empty = torch.zeros((0, 384), device=device)
+    assert ff.welch_psd(empty).shape == (0, 129)
+    assert ff.stft(empty, nperseg=64)[2].shape == (0, 33, 13)
+    assert ff.istft(torch.zeros((0, 33, 13), device=device, dtype=torch.complex64))[1].shape == (0, 384)
+    assert ff.welch_peaks(torch.zeros((2, 0, 384), device=device), k=3).bins.shape == (2, 0, 3)
+    with pytest.raises(ValueError, match="no samples"):
+        ff.welch(torch.zeros((3, 0), device=device))
+    with pytest.raises(ValueError, match="scalar"):
+        ff.welch(torch.zeros((), device=device))
+
+
+def test_medians_and_peaks_of_nan_are_those_of_numpy() -> None:
+    x = np.random.default_rng(0).normal(size=(3, 300))
+    x[1, 7] = np.nan
+    tensor = torch.from_numpy(x)
+    assert_allclose(ff.welch_psd(tensor, nperseg=64, average="median"), ff.welch_psd(x, nperseg=64, average="median"))
+    found, expected = ff.welch_peaks(tensor, 3), ff.welch_peaks(x, 3)
+    assert_array_equal(found.bins, expected.bins)
+    assert_allclose(found.power, expected.power)
+
+
+@pytest.mark.parametrize("mode", ["angle", "phase"])
+def test_angles_are_those_of_numpy(mode: str) -> None:
+    x = np.random.default_rng(0).normal(size=(3, 300)) + np.array([[0.0], [-3.0], [3.0]])
+    expected = ff.spectrogram(x, nperseg=64, detrend=False, mode=mode)[2]
+    found = ff.spectrogram(torch.from_numpy(x), nperseg=64, detrend=False, mode=mode)[2]
+    assert_allclose(found, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda x: ff.welch(x, axis=2), ValueError, "axis is 2, but x has 2 dimensions"),
+        (lambda x: ff.welch(x, scaling="psd"), ValueError, "scaling is 'psd'"),
+        (lambda x: ff.welch(x, return_onesided=False, scaling="psd"), ValueError, "scaling is 'psd'"),
+        (lambda x: ff.welch(x, average="mode"), ValueError, "average is 'mode'"),
+        (lambda x: ff.welch(x, detrend="quadratic"), ValueError, "detrend is 'quadratic'"),
+        (lambda x: ff.welch(x, nperseg=64, noverlap=64), ValueError, "noverlap is 64"),
+        (lambda x: ff.welch(x, window=x), ValueError, "window has 2 dimensions"),
+        (lambda x: ff.welch(x, window="hat"), ValueError, "window 'hat' is none of"),
+        (lambda x: ff.welch_peaks(x, 300), ValueError, "`k` is 300"),
+        (lambda x: ff.welch_peaks(x, segments=3), ValueError, "segments is 3, but rows have 2"),
+        (lambda x: ff.welch_peaks(x, nperseg=4, segments=3), ValueError, "rows have 191 segments, .* at most 128"),
+        (lambda x: ff.welch_peaks(x, band=(2.0, 3.0)), ValueError, "band is"),
+        (lambda x: ff.spectrogram(x, mode="power"), ValueError, "mode is 'power'"),
+        (lambda x: ff.stft(x, boundary="mirror"), ValueError, "boundary is 'mirror'"),
+        (lambda x: ff.stft(x, scaling="density"), ValueError, "scaling is 'density'"),
+        (lambda x: ff.istft(x, nfft=9), ValueError, "nfft is 9"),
+        (lambda x: ff.istft(x[:, :0]), ValueError, "Zxx is without times"),
+        (lambda x: ff.csd(x, x[:, :9]), ValueError, "y has 9 samples"),
+        (lambda x: ff.csd(x, x.numpy()), TypeError, "y is ndarray, but must be a tensor"),
+        (lambda x: ff.csd(x.numpy(), x), TypeError, "x is ndarray, but must be a tensor"),
+        (lambda x: ff.mel(x, 8000, window=torch.ones(3000)), ValueError, "window has 3000 coefficients"),
+        (lambda x: ff.log_mel(x, 8000, log="two"), ValueError, "log is 'two'"),
+        (lambda x: ff.top_k(x, 0), ValueError, "k is 0"),
+        (lambda x: ff.local_maxima(x, 2, distance=0), ValueError, "distance is 0"),
+        (lambda x: ff.fft.rfft(x, axis=5), ValueError, "axis is 5"),
+        (lambda x: ff.fft.fftn(x, axes=(0, 4)), ValueError, "axes is 4"),
+        (lambda x: ff.fft.fft(x, 0), ValueError, "n is 0"),
+    ],
+)
+def test_errors_name_the_argument(call: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        call(torch.randn(3, 384))
+
+
+def _power_in_child(connection: Any) -> None:
+    # As workers of a DataLoader do: PyTorch's own operations hang on threads that a fork lacks.
+    torch.set_num_threads(1)
+    connection.send(ff.welch_psd(torch.ones(1000, 384)).shape)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_forked_process_computes() -> None:
+    ff.welch_psd(torch.ones(1000, 384))
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe()
+    child = context.Process(target=_power_in_child, args=(theirs,))
+    child.start()
+    assert ours.poll(30), "the child hangs"
+    assert ours.recv() == (1000, 129)
+    child.join(30)
+
+
+def test_the_number_of_threads_can_be_set_and_changes_no_result() -> None:
+    code = (
+        "import torch, firefly_fft as ff; x = torch.randn(500, 384); power = ff.welch_psd(x); "
+        "ff.set_num_threads(3); print(torch.equal(ff.welch_psd(x), power))"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "True"
+
+
+@no_cuda
+def test_a_second_gpu_computes_what_it_holds() -> None:
+    if torch.cuda.device_count() < 2:
+        pytest.skip("there is one CUDA device")
+    x = torch.randn(10, 384, device="cuda:1")
+    power = ff.welch_psd(x)
+    assert power.device == x.device
+    assert checks.error(power, ff.welch_psd(x.cpu().double().numpy())) < 1e-5
+
+
+def test_models_take_tensors_of_the_host_and_give_tensors() -> None:
+    model, x = ff.zoo.create("welch_peaks", n_fft=64, k=3), torch.randn(5, 96)
+    peaks, expected = model.predict(x), model.predict(x.numpy())
+    assert isinstance(peaks.power, torch.Tensor) and isinstance(expected.power, np.ndarray)
+    assert_array_equal(peaks.bins, expected.bins)
+    assert_array_equal(model.predict(x, batch_size=2).power, expected.power)
+    with pytest.raises(TypeError, match="grad"):
+        model.predict(x.requires_grad_())
+    if IS_CUDA:
+        with pytest.raises(ValueError, match=r"input is a torch\.Tensor in the memory of a device: .*`\.cpu\(\)`"):
+            model.predict(x.detach().cuda())
