@@ -4,7 +4,7 @@ Functions take the names, arguments and defaults of SciPy where SciPy has them. 
 byte order; lists, and arrays of other libraries that support DLPack, are arrays too. float32 computes in float32,
 float64 and integers in float64. Results are NumPy arrays, which other libraries take by DLPack
 (``torch.from_dlpack``). Tensors of PyTorch are computed by `firefly_fft.torch` where they are, and give tensors with
-gradients.
+gradients; arrays of CuPy by `firefly_fft.cupy`.
 
 >>> import numpy as np, firefly_fft as ff
 >>> time = np.arange(4096) / 1000

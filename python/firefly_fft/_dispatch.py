@@ -1,4 +1,4 @@
-"""Tensors of PyTorch, which their own module computes."""
+"""Arrays of PyTorch and CuPy, which their own modules compute."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Libraries, the class of their arrays, and the module that has the functions of these.
-_LIBRARIES = (("torch", "Tensor", "firefly_fft.torch._scipy"),)
+_LIBRARIES = (("torch", "Tensor", "firefly_fft.torch._scipy"), ("cupy", "ndarray", "firefly_fft.cupy"))
 
 
 def library_of(values: Any) -> Tuple[str, str] | None:
-    """The library of a tensor of PyTorch, and the module for it; None for anything else.
+    """The library of a tensor of PyTorch or an array of CuPy, and the module for it; None for anything else.
 
     A library that nobody has imported has no arrays, and is not imported.
     """
@@ -30,7 +30,7 @@ def library_of(values: Any) -> Tuple[str, str] | None:
 
 
 def dispatched(*names: str) -> Callable[[Function], Function]:
-    """Decorator of a function of arrays: tensors of PyTorch go to the function of the same name for them.
+    """Decorator of a function of arrays: those of PyTorch and CuPy go to the function of the same name for them.
 
     `names` are the leading parameters that may be such arrays. The result is in the memory of the array, and `device`
     may only be None, "auto" or the array's own.

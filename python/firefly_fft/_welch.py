@@ -160,7 +160,7 @@ def welch(
     axis : the dimension along which samples lie.
     average : "mean" or "median".
     device : where the power of an array of NumPy is computed, such as "cpu" (the default) or "cuda:0". Tensors of
-        PyTorch are computed where they are, and so is the result.
+        PyTorch and arrays of CuPy are computed where they are, and so is the result.
 
     Differences from SciPy: scaling "power" is more; complex signals give two-sided power, and a short signal without an
     explicit `nperseg` is one segment, without a warning; an array without samples raises. Power of float32 that float32

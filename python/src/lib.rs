@@ -19,8 +19,8 @@ mod zoo;
 
 use pyo3::prelude::*;
 
-/// The extension module. It exports the C functions of `firefly_interop`, which `firefly_fft.torch` and other languages
-/// call.
+/// The extension module. It exports the C functions of `firefly_interop`, which `firefly_fft.torch`, `firefly_fft.cupy`
+/// and other languages call.
 #[pymodule]
 mod _native {
     #[pymodule_export]
