@@ -30,7 +30,7 @@ fn main() {
 
     // A thread per device, since work is queued per thread.
     let (report, reports) = channel();
-    let workers: Vec<Sender<Share>> = names
+    let workers: Vec<Sender<bool>> = names
         .iter()
         .enumerate()
         .map(|(place, &name)| {
@@ -44,9 +44,9 @@ fn main() {
         .collect();
     workers.iter().for_each(|_| reports.recv().unwrap());
 
-    let run = |share: Share, workers: &[Sender<Share>]| {
+    let run = |all: bool, workers: &[Sender<bool>]| {
         let start = Instant::now();
-        workers.iter().for_each(|worker| worker.send(share).unwrap());
+        workers.iter().for_each(|worker| worker.send(all).unwrap());
         workers.iter().for_each(|_| reports.recv().unwrap());
         start.elapsed().as_nanos() as f64
     };
@@ -54,7 +54,7 @@ fn main() {
     let mut order = TurnOrder::new(2, 0);
     for iteration in 0..WARMUP + ITERATIONS {
         for &which in order.draw() {
-            let time = if which == 0 { run(Share::All, &workers[..1]) } else { run(Share::Part, &workers) };
+            let time = if which == 0 { run(true, &workers[..1]) } else { run(false, &workers) };
             if iteration >= WARMUP {
                 times[which].push(time);
             }
@@ -68,15 +68,9 @@ fn main() {
     println!("{:.2} times the speed", one.median / all.median);
 }
 
-/// Frames that a device computes.
-#[derive(Clone, Copy)]
-enum Share {
-    Part,
-    All,
-}
-
-/// Thread that holds `share` and `all` frames on a device, and computes the peaks of either on request.
-fn serve(device: Device, [share, all]: [usize; 2], orders: &Receiver<Share>, report: &Sender<()>) {
+/// Thread that holds `share` and `all` frames on a device, and computes the peaks of either on request, of all where an
+/// order is true.
+fn serve(device: Device, [share, all]: [usize; 2], orders: &Receiver<bool>, report: &Sender<()>) {
     let window =
         |device: &Device| Window::Hann.tensor(OPTIONS.n_fft, WindowSymmetry::Periodic, FloatDType::F32, device);
     let pieces = |frames: usize| -> Vec<Tensor<2>> {
@@ -94,11 +88,8 @@ fn serve(device: Device, [share, all]: [usize; 2], orders: &Receiver<Share>, rep
     }
     report.send(()).unwrap();
 
-    for order in orders {
-        let frames = match order {
-            Share::Part => &share,
-            Share::All => &all,
-        };
+    for of_all in orders {
+        let frames = if of_all { &all } else { &share };
         let peaks: Vec<_> =
             frames.iter().map(|frames| welch_peaks(frames.clone(), on_device.clone(), &OPTIONS, K).unwrap()).collect();
         device.sync().unwrap();

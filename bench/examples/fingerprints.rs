@@ -13,7 +13,7 @@
 use std::hash::{DefaultHasher, Hasher};
 
 use anyhow::{Context, Result};
-use burn::tensor::{DType, Device, FloatDType, Int, Tensor, TensorData};
+use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use firefly_app::device::DeviceName;
 use firefly_ops::fft::ComplexTensor;
 use firefly_ops::instruction_sets::InstructionSet;
@@ -79,28 +79,14 @@ struct Suite<'a> {
     name: &'a str,
     device: Device,
     dtype: DType,
-    float: FloatDType,
 }
 
-/// A seeded source of uniform values in [-1, 1).
-struct Draws(ChaCha8Rng);
-
-impl Draws {
-    fn new(seed: usize) -> Self {
-        Self(ChaCha8Rng::seed_from_u64(seed as u64))
-    }
-
-    fn tensor<const D: usize>(&mut self, shape: [usize; D], suite: &Suite) -> Tensor<D> {
-        let count: usize = shape.iter().product();
-        let uniform = |_| f64::from(self.0.next_u32() >> 8) / f64::from(1u32 << 23) - 1.0;
-        let values: Vec<f64> = (0..count).map(uniform).collect();
-        Tensor::from_data(TensorData::new(values, shape), (&suite.device, suite.dtype))
-    }
+fn random(seed: usize) -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(seed as u64)
 }
 
 fn suite(name: &str, device: &Device, dtype: DType) -> Result<()> {
-    let float = if dtype == DType::F64 { FloatDType::F64 } else { FloatDType::F32 };
-    let suite = Suite { name, device: device.clone().autodiff(), dtype, float };
+    let suite = Suite { name, device: device.clone().autodiff(), dtype };
     for n in LENGTHS {
         let [one, few, many] = [1, 5, (65_536 / n).clamp(9, 700) | 1];
         for (segments, batch) in [(1, many), (2, many), (3, few), (8, few), (2, one)] {
@@ -122,6 +108,13 @@ fn suite(name: &str, device: &Device, dtype: DType) -> Result<()> {
 }
 
 impl Suite<'_> {
+    /// Uniform values in [-1, 1).
+    fn draw<const D: usize>(&self, random: &mut ChaCha8Rng, shape: [usize; D]) -> Tensor<D> {
+        let uniform = |_| f64::from(random.next_u32() >> 8) / f64::from(1u32 << 23) - 1.0;
+        let values: Vec<f64> = (0..shape.iter().product::<usize>()).map(uniform).collect();
+        Tensor::from_data(TensorData::new(values, shape), (&self.device, self.dtype))
+    }
+
     #[allow(clippy::print_stdout)]
     fn print(&self, case: &str, hash: &Fingerprint) {
         println!("{} {:?} {case} {:016x}", self.name, self.dtype, hash.0.finish());
@@ -131,9 +124,9 @@ impl Suite<'_> {
     fn welch(&self, options: WelchOptions, batch: usize) -> Result<()> {
         let n = options.n_fft;
         let shape = [batch, options.frame() + 3];
-        let mut draws = Draws::new(n * 31 + options.segments * 7 + batch);
-        let plain = draws.tensor(shape, self);
-        let missing = draws.tensor(shape, self).greater_elem(0.98);
+        let mut draws = random(n * 31 + options.segments * 7 + batch);
+        let plain = self.draw(&mut draws, shape);
+        let missing = self.draw(&mut draws, shape).greater_elem(0.98);
         let constant = Tensor::<1, Int>::arange(0..batch as i64, &self.device).remainder_scalar(3).equal_elem(0);
         let constant = constant.unsqueeze_dim::<2>(1).expand(shape);
         let hostile = (plain.clone() * 4.0).round().mask_fill(missing, f32::NAN).mask_fill(constant, 0.25);
@@ -149,11 +142,11 @@ impl Suite<'_> {
     /// Power and peaks with a gain, of all segments and of every second one.
     fn gained(&self, options: WelchOptions, batch: usize) -> Result<()> {
         let (n, bins) = (options.n_fft, options.bins());
-        let mut draws = Draws::new(n * 13 + options.segments + batch);
-        let signal = draws.tensor([batch, options.frame()], self);
+        let mut draws = random(n * 13 + options.segments + batch);
+        let signal = self.draw(&mut draws, [batch, options.frame()]);
         let every_second = SegmentSet::new((0..options.segments).step_by(2))?;
         for taps in [3, 5] {
-            let gain = (draws.tensor([bins, taps], self) + 1.5) * 0.5;
+            let gain = (self.draw(&mut draws, [bins, taps]) + 1.5) * 0.5;
             for (label, chosen) in [("all", None), ("every second", Some(every_second))] {
                 let case = format!("{taps} factors {label} n={n} s={} b={batch}", options.segments);
                 let (options, window) = (options.with_chosen(chosen), (Window::Hamming, Some(gain.clone())));
@@ -172,7 +165,8 @@ impl Suite<'_> {
         options: &WelchOptions,
         ks: impl IntoIterator<Item = usize>,
     ) -> Result<()> {
-        let window = window.tensor(options.n_fft, WindowSymmetry::Periodic, self.float, &self.device).require_grad();
+        let window =
+            window.tensor(options.n_fft, WindowSymmetry::Periodic, self.dtype.into(), &self.device).require_grad();
         let (signal, gain) = (signal.detach().require_grad(), gain.map(|gain| gain.detach().require_grad()));
         let weights = WelchWeights::new(window.clone()).with_gain(gain.clone());
         let print = |operation: String, found: Fingerprint, loss: Tensor<1>| {
@@ -182,7 +176,7 @@ impl Suite<'_> {
             self.print(&format!("{operation} {case}"), &found);
         };
         let power = welch_psd(signal.clone(), weights.clone(), options)?;
-        let slope = Draws::new(options.n_fft).tensor(power.dims(), self);
+        let slope = self.draw(&mut random(options.n_fft), power.dims());
         print("welch_psd".into(), Fingerprint::default().float(power.clone()), (power * slope).sum());
         for k in ks {
             let found =
@@ -196,12 +190,12 @@ impl Suite<'_> {
     /// Butterfly transforms with exact and drawn twiddles, without gates and with open, soft and hard ones.
     fn butterfly(&self, n: usize, batch: usize) -> Result<()> {
         let stages = n.trailing_zeros() as usize;
-        let mut draws = Draws::new(n * 17 + batch);
-        let parts = [0; 2].map(|_| draws.tensor([batch, n], self));
-        let exact = exact_twiddles(n, Direction::Forward, self.float, &self.device)?;
-        let inverse = exact_twiddles(n, Direction::Inverse, self.float, &self.device)?;
-        let drawn = draws.tensor([stages, n / 2, 2], self);
-        let soft = (draws.tensor([stages, n / 2], self) + 1.0) * 0.5;
+        let mut draws = random(n * 17 + batch);
+        let parts = [0; 2].map(|_| self.draw(&mut draws, [batch, n]));
+        let exact = exact_twiddles(n, Direction::Forward, self.dtype.into(), &self.device)?;
+        let inverse = exact_twiddles(n, Direction::Inverse, self.dtype.into(), &self.device)?;
+        let drawn = self.draw(&mut draws, [stages, n / 2, 2]);
+        let soft = (self.draw(&mut draws, [stages, n / 2]) + 1.0) * 0.5;
         let hard = soft.clone().greater_elem(0.4).float().cast(self.dtype);
         let cases = [
             ("exact", exact.clone(), None),
