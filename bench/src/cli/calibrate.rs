@@ -69,18 +69,13 @@ pub fn run(arguments: &CalibrateArgs, out: &mut dyn Write) -> Result<ExitStatus>
     };
     ensure_writable(&path).with_context(|| path.display().to_string())?;
     let grid = if arguments.rough { CrossoverGrid::rough() } else { CrossoverGrid::full() };
-    let scope = match (arguments.rough, arguments.zoo) {
-        (true, _) => OperationScope::Rough,
-        (false, true) => OperationScope::Zoo,
-        (false, false) => OperationScope::Peaks,
-    };
     let mut probe = LoadProbe::new(id.kind());
     let (measured, mut load) = in_quiet_rounds(1, |_| {
         let before = probe.slowdown();
         let measured = measure_constants(Preset::of(id.kind()).profile(), &device, arguments.rough)?;
         let mut profile = DeviceProfile { name: name.clone(), fingerprint: fingerprint(id.id()), ..measured };
         let between = probe.slowdown();
-        measure_device(&mut profile, &device, scope, arguments.quiet)?;
+        measure_device(&mut profile, &device, arguments)?;
         Ok::<_, anyhow::Error>((profile, before.max(between).max(probe.slowdown())))
     })?;
     let mut profile = measured.into_iter().next().context("nothing was measured")?;
@@ -204,37 +199,24 @@ const ENOUGH: f64 = 50e6;
 /// Batches of the zoo's models: latencies of other ones are interpolated.
 const ZOO_BATCHES: [usize; 2] = [1, 4];
 
-/// Graphs whose operations are measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum OperationScope {
-    /// Phases and models of peaks of one small problem: to test that measuring works.
-    Rough,
-    /// Phases and models of peaks.
-    Peaks,
-    /// These, and a model of every family of the zoo.
-    Zoo,
-}
+/// Lengths and batches of the problems whose phases and models of peaks are measured.
+const SIZES: &[(usize, usize)] = &[(256, 32), (256, 1024), (256, 8192), (1024, 32), (1024, 1024)];
+const ROUGH_SIZES: &[(usize, usize)] = &[(64, 8)];
 
-/// Measures the operations of the graphs of `scope`, and the host's search of spectra; says on the error stream how far
-/// it is, unless `quiet`.
-fn measure_device(profile: &mut DeviceProfile, device: &Device, scope: OperationScope, quiet: bool) -> Result<()> {
+/// Measures the operations of the graphs that `arguments` ask for, and the host's search of spectra; says on the error
+/// stream how far it is.
+fn measure_device(profile: &mut DeviceProfile, device: &Device, arguments: &CalibrateArgs) -> Result<()> {
     let problem = |n, batch| PeaksProblem::new(n, 2, batch, 16);
-    let problems = match scope {
-        OperationScope::Rough => vec![problem(64, 8)],
-        OperationScope::Peaks | OperationScope::Zoo => {
-            [(256, 32), (256, 1024), (256, 8192), (1024, 32), (1024, 1024)].map(|(n, b)| problem(n, b)).to_vec()
-        }
-    };
     let mut graphs = Vec::new();
-    for problem in &problems {
+    for &(n, batch) in if arguments.rough { ROUGH_SIZES } else { SIZES } {
         for phase in Phase::ALL {
-            graphs.push(phase.graph(problem)?);
+            graphs.push(phase.graph(&problem(n, batch))?);
         }
         for (_, model) in PeaksModel::NAMED {
-            graphs.push(model.graph(problem)?);
+            graphs.push(model.graph(&problem(n, batch))?);
         }
     }
-    if scope == OperationScope::Zoo {
+    if arguments.zoo {
         for name in family_models() {
             let Some(model) = recordable(name)? else { continue };
             for batch in ZOO_BATCHES {
@@ -245,7 +227,7 @@ fn measure_device(profile: &mut DeviceProfile, device: &Device, scope: Operation
     let mut bar = None;
     let progress = |done, all| {
         let bar = bar.get_or_insert_with(|| {
-            let bar = StepProgress::new(quiet, all);
+            let bar = StepProgress::new(arguments.quiet, all);
             bar.set_message(format!("{all} operations"));
             bar
         });
@@ -255,7 +237,7 @@ fn measure_device(profile: &mut DeviceProfile, device: &Device, scope: Operation
     if let Some(bar) = bar {
         bar.finish();
     }
-    profile.scan_bandwidth = search_bandwidth(&problem(256, if scope == OperationScope::Rough { 8 } else { 4096 }));
+    profile.scan_bandwidth = search_bandwidth(&problem(256, if arguments.rough { 8 } else { 4096 }));
     Ok(())
 }
 
@@ -317,19 +299,16 @@ mod tests {
 
     use super::*;
 
+    fn rough(out: Option<PathBuf>) -> CalibrateArgs {
+        let device = DeviceChoice::Named(DeviceName::CPU);
+        CalibrateArgs { device, out, iters: 1, rounds: 1, zoo: false, rough: true, quiet: true }
+    }
+
     #[test]
     fn a_rough_calibration_is_a_profile_that_loads() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("cpu.toml");
-        let arguments = CalibrateArgs {
-            device: DeviceChoice::Named(DeviceName::CPU),
-            out: Some(path.clone()),
-            iters: 1,
-            rounds: 1,
-            zoo: false,
-            rough: true,
-            quiet: true,
-        };
+        let arguments = rough(Some(path.clone()));
         let mut out = Vec::new();
         assert_eq!(run(&arguments, &mut out).unwrap(), ExitStatus::Passed);
         let profile = load(&path, &fingerprint(DeviceName::CPU.id())).unwrap().unwrap();
@@ -338,16 +317,17 @@ mod tests {
         assert!(profile.operations.contains_key("firefly::butterfly"), "{:?}", profile.operations.keys());
         assert!(String::from_utf8(out).unwrap().contains("fused from frames"));
     }
+
     #[test]
     fn every_operation_of_the_models_is_measured() {
         let mut profile = Preset::Cpu.profile();
-        measure_device(&mut profile, &Device::flex(), OperationScope::Rough, true).unwrap();
+        measure_device(&mut profile, &Device::flex(), &rough(None)).unwrap();
         let options = MovementOptions::default();
         for model in [PeaksModel::WelchPeaks, PeaksModel::Learned, PeaksModel::Stock(Formulation::Unfold)] {
             let moved = count(&model.graph(&PeaksProblem::new(64, 2, 32, 4)).unwrap(), &options);
             let prediction = Prediction::of_graph(&moved, &profile);
-            assert!(prediction.operations > 0.0, "{}", model.name());
-            assert_eq!((prediction.launches, prediction.traffic), (0.0, 0.0), "{}: {prediction}", model.name());
+            assert!(prediction.operations > 0.0, "{model:?}");
+            assert_eq!((prediction.launches, prediction.traffic), (0.0, 0.0), "{model:?}: {prediction}");
         }
         assert!(profile.scan_bandwidth > 0.0);
     }
