@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -17,12 +16,12 @@ use firefly_framework::drawing::{dot, svg};
 use firefly_framework::graph::Graph;
 use firefly_framework::movement::{MovementOptions, count};
 use firefly_framework::profile::Preset;
-use firefly_framework::rewrite::Rewriter;
+use firefly_framework::rewrite::{ReplacementOutcome, Rewriter, Rewritten};
 use firefly_models::segments::segments_named;
 use firefly_models::zoo::{self, Settings};
 
 use super::ExitStatus;
-use crate::harness::{ParameterMap, whole};
+use crate::harness::{DERIVED, ParameterMap, Problem, whole};
 use crate::report::decision;
 use crate::report::profile::{PROFILE_FORMAT, ProfileReport};
 use crate::report::schema::Tool;
@@ -34,9 +33,23 @@ use crate::suites::peaks::PeaksProblem;
 pub struct ProfileArgs {
     /// Model to profile: welch-peaks, welch-psd, learned-welch-peaks, stock-loop, stock-unfold, stock-reshape,
     /// stock-blocks, or a model of the zoo by its name
-    pub model: ProfiledModel,
-    #[command(flatten)]
-    pub options: ModelOptions,
+    #[arg(value_parser = profiled_model)]
+    pub model: &'static str,
+    /// Samples per segment of a model of peaks, from 1; powers of two for stock models [default: 256]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
+    pub n_fft: Option<usize>,
+    /// Elements of a batch, from 1; the samples of frames take at most 8 GiB
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = value_parser!(u64).range(1..))]
+    pub batch: u64,
+    /// Peaks per frame of a model of peaks: from 1 to n_fft / 2 + 1 [default: 16]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
+    pub k: Option<usize>,
+    /// Segments that a model of peaks uses of each frame: from 1, or ultra (1), fast (2), reference (8) [default: fast]
+    #[arg(long, value_name = "N", value_parser = segments_named)]
+    pub segments: Option<usize>,
+    /// Settings of a model of the zoo, separated by commas, as in n_fft=512,k=4
+    #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',')]
+    pub set: Vec<String>,
     /// Device that times are predicted for: metal, cuda, rocm, wgpu or cpu, by its calibrated profile, or a preset if
     /// there is none
     #[arg(long, value_name = "DEVICE", default_value = "cpu", value_parser = presets())]
@@ -78,7 +91,7 @@ pub fn run(arguments: &ProfileArgs, out: &mut dyn Write) -> anyhow::Result<ExitS
         written.push((option, path));
     }
     let start = Instant::now();
-    let (mut graph, parameters) = arguments.options.capture(arguments.model)?;
+    let (mut graph, parameters) = arguments.capture()?;
     let captured = start.elapsed();
     if let Some(outputs) = &arguments.outputs {
         let count = graph.outputs().len();
@@ -94,39 +107,29 @@ pub fn run(arguments: &ProfileArgs, out: &mut dyn Write) -> anyhow::Result<ExitS
     let layout = TableLayout::of_stdout(arguments.wide);
     let start = Instant::now();
     let rewriter = Rewriter::spectral().with_options(options.clone());
-    let rewritten = arguments.rewrite.then(|| rewriter.run(&graph, &target));
-    let mut candidates = Vec::new();
+    let (mut outcomes, mut candidates, traced) = (Vec::new(), Vec::new(), graph.clone());
     if arguments.rewrite {
-        let mut pruned = graph.clone();
-        pruned.prune();
-        candidates = rewriter.find(&pruned);
+        graph.prune();
+        candidates = rewriter.find(&graph);
+        Rewritten { graph, outcomes } = rewriter.run(&graph, &target);
     }
-    let graphs = [&graph].into_iter().chain(candidates.iter().map(|candidate| &candidate.graph));
+    let graphs = [&traced].into_iter().chain(candidates.iter().map(|candidate| &candidate.graph));
     check_operations(&arguments.host_operations, graphs)?;
-    let explained = rewritten.as_ref().map(|rewritten| match rewritten.outcomes.is_empty() {
-        true => "no rule applies\n".to_string(),
-        false => rewritten
-            .outcomes
-            .iter()
-            .map(|outcome| format!("{}:\n{}", outcome.rule, decision::explain(&outcome.decision, layout)))
-            .collect(),
-    });
-    if let Some(rewritten) = &rewritten {
-        graph = rewritten.graph.clone();
-    }
     let decided = start.elapsed();
+    let explain =
+        |outcome: &ReplacementOutcome| format!("{}:\n{}", outcome.rule, decision::explain(&outcome.decision, layout));
+    let explained: String = outcomes.iter().map(explain).collect();
     let figures = count(&graph, &options);
     let prediction = Prediction::of_graph(&figures, &target);
-    let decisions = rewritten.into_iter().flat_map(|rewritten| rewritten.outcomes).map(|outcome| outcome.decision);
     let report = ProfileReport {
         format: PROFILE_FORMAT,
         tool: Tool::this(),
-        model: arguments.model.0.into(),
+        model: arguments.model.into(),
         parameters,
         target,
         profile: figures,
         prediction,
-        decisions: decisions.collect(),
+        decisions: outcomes.into_iter().map(|outcome| outcome.decision).collect(),
     };
     // Files before the table: a closed output loses no result.
     for (option, path) in written {
@@ -137,8 +140,8 @@ pub fn run(arguments: &ProfileArgs, out: &mut dyn Write) -> anyhow::Result<ExitS
         };
         write_atomically(path, text.as_bytes()).with_context(|| format!("writing {}", path.display()))?;
     }
-    if let Some(explained) = &explained {
-        writeln!(out, "{explained}")?;
+    if arguments.rewrite {
+        writeln!(out, "{}", if explained.is_empty() { "no rule applies\n" } else { &explained })?;
     }
     write!(out, "{}", report.table().render_with_remark(layout))?;
     let [memory, predicted] = report.summary();
@@ -158,57 +161,26 @@ fn check_operations<'a>(operations: &[String], graphs: impl Iterator<Item = &'a 
     Ok(())
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ProfiledModel(&'static str);
-
-impl FromStr for ProfiledModel {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let peaks = PeaksModel::NAMED.map(|(name, _)| name);
-        let all = peaks.into_iter().chain(zoo::list(""));
-        all.clone().find(|name| *name == text).map(Self).ok_or_else(|| {
-            let hint = suggest::hint(text, all);
-            format!("no model is called `{text}`{hint}; there are {}, and those of the zoo", peaks.join(", "))
-        })
-    }
+fn profiled_model(text: &str) -> Result<&'static str, String> {
+    let peaks = PeaksModel::NAMED.map(|(name, _)| name);
+    let all = peaks.into_iter().chain(zoo::list(""));
+    all.clone().find(|name| *name == text).ok_or_else(|| {
+        let hint = suggest::hint(text, all);
+        format!("no model is called `{text}`{hint}; there are {}, and those of the zoo", peaks.join(", "))
+    })
 }
 
-/// Options of the models.
-#[derive(Debug, Clone, clap::Args)]
-pub struct ModelOptions {
-    /// Samples per segment of a model of peaks, from 1; powers of two for stock models [default: 256]
-    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
-    n_fft: Option<usize>,
-    /// Elements of a batch, from 1; the samples of frames take at most 8 GiB
-    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = value_parser!(u64).range(1..))]
-    batch: u64,
-    /// Peaks per frame of a model of peaks: from 1 to n_fft / 2 + 1 [default: 16]
-    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
-    k: Option<usize>,
-    /// Segments that a model of peaks uses of each frame: from 1, or ultra (1), fast (2), reference (8) [default: fast]
-    #[arg(long, value_name = "N", value_parser = segments_named)]
-    segments: Option<usize>,
-    /// Settings of a model of the zoo, separated by commas, as in n_fft=512,k=4
-    #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',')]
-    set: Vec<String>,
-}
-
-impl ModelOptions {
-    /// The graph of `model`, and the parameters that it was made with.
-    fn capture(&self, ProfiledModel(name): ProfiledModel) -> Result<(Graph, ParameterMap)> {
-        let batch = usize::try_from(self.batch)?;
+impl ProfileArgs {
+    /// The graph of the model, and the parameters that it was made with.
+    fn capture(&self) -> Result<(Graph, ParameterMap)> {
+        let (name, batch) = (self.model, usize::try_from(self.batch)?);
         match PeaksModel::NAMED.into_iter().find(|(model, _)| *model == name) {
             Some((_, model)) => {
                 ensure!(self.set.is_empty(), "--set: {name} is not of the zoo; it has --n-fft, --segments and --k");
                 let (n_fft, segments, k) =
                     (self.n_fft.unwrap_or(256), self.segments.unwrap_or(2), self.k.unwrap_or(16));
-                let parameters = ParameterMap::default()
-                    .with("n_fft", n_fft)
-                    .with("segments", segments)
-                    .with("batch", batch)
-                    .with("k", k);
-                Ok((model.graph(&PeaksProblem::new(n_fft, segments, batch, k))?, parameters))
+                let problem = PeaksProblem::new(n_fft, segments, batch, k);
+                Ok((model.graph(&problem)?, problem.spec().parameters.without(&DERIVED)))
             }
             None => {
                 let options = [("--n-fft", self.n_fft), ("--k", self.k), ("--segments", self.segments)];
@@ -285,7 +257,7 @@ mod tests {
         assert!(error(&["welch_peaks", "--k", "4"]).contains("--k: welch_peaks is of the zoo"));
         assert!(error(&["welch-peaks", "--set", "k=4"]).contains("--set: welch-peaks is not of the zoo"));
         assert!(error(&["welch_peaks", "--set", "nfft=4"]).contains("did you mean `n_fft`?"));
-        assert!("fits_tinny".parse::<ProfiledModel>().unwrap_err().contains("did you mean `fits_tiny`?"));
+        assert!(profiled_model("fits_tinny").unwrap_err().contains("did you mean `fits_tiny`?"));
     }
 
     #[test]
