@@ -9,20 +9,14 @@ use super::terminal::{Columns, of};
 use crate::harness::{CaseOutcome, CaseRecord, DERIVED, Percentiles};
 use firefly_app::number::{duration, duration_range, significant, whole};
 
-/// Change of a case.
+/// Change of a case: of its time beyond the spread, or of whether it is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CaseChange {
-    /// Longer time than before, beyond the spread of both, and by more than the threshold.
     Slower,
-    /// Measured before, and not now.
     Lost,
-    /// Shorter time than before, beyond the spread of both.
     Faster,
-    /// Measured now, and not before.
     Won,
-    /// Same time within the spread.
     Same,
-    /// Measured neither time.
     Neither,
 }
 
@@ -30,10 +24,8 @@ enum CaseChange {
 pub struct ReportChanges {
     /// Table with a row per case.
     pub table: TextTable,
-    /// Cases only in the first report.
-    pub only_before: Vec<String>,
-    /// Cases only in the second report.
-    pub only_after: Vec<String>,
+    pub(crate) only_before: Vec<String>,
+    pub(crate) only_after: Vec<String>,
     changes: Vec<CaseChange>,
     threshold: f64,
 }

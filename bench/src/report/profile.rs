@@ -15,8 +15,8 @@ use crate::harness::ParameterMap;
 pub const PROFILE_FORMAT: u32 = 3;
 
 /// Data movement of one model.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "bench/SCHEMA.md describes the fields")]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProfileReport {
     pub format: u32,
     pub tool: Tool,
@@ -32,14 +32,11 @@ impl ProfileReport {
     /// Table with a row per node, and the total.
     pub fn table(&self) -> TextTable {
         let total = &self.profile.total;
+        let name =
+            |node: &NodeMovement| if node.view { format!("({})", node.operation) } else { node.operation.clone() };
         let mut table = Columns::<(usize, &NodeMovement)>::new()
             .number("node", |(place, _)| place.to_string())
-            .word(
-                "operation",
-                |(_, node)| {
-                    if node.view { format!("({})", node.operation) } else { node.operation.clone() }
-                },
-            )
+            .word("operation", |(_, node)| name(node))
             .word("output", |(_, node)| {
                 let outputs = node.shapes.iter().zip(&node.dtypes).map(|(shape, dtype)| format!("{dtype}{shape:?}"));
                 outputs.collect::<Vec<_>>().join(" ")

@@ -1,10 +1,10 @@
 //! Data movement of cases, as a table and as text.
 
 use firefly_app::number::{bytes, duration, significant};
-use firefly_app::table::{Align, TableLayout, TextTable, wrapped};
+use firefly_app::table::{TableLayout, TextTable, wrapped};
 use firefly_framework::cost::Benefit;
 
-use super::terminal::{key_columns, of};
+use super::terminal::{Columns, key_columns, of};
 use crate::harness::{CaseRecord, Measured, PhaseTraffic, distinct, grouped};
 use crate::suites::phases::Phase;
 
@@ -57,26 +57,23 @@ fn sweep(cases: &[&CaseRecord]) -> Option<TextTable> {
     if batches.len() < 2 || phases.is_empty() {
         return None;
     }
-    let mut table = TextTable::default()
-        .column("batch", Align::Right)
-        .columns(phases.iter().copied(), Align::Right)
-        .column("read-back saved", Align::Right);
-    for batch in batches {
-        let of = |phase: &str| {
-            let is_it = |case: &&&CaseRecord| case.strategy == phase && case.problem.shown("batch") == batch;
-            cases.iter().find(is_it).and_then(|case| case.measured())
-        };
-        let time = |phase: &str| of(phase).map(|measured| measured.time_ns.median);
-        let ratio = |phase: &&str| match (time(Phase::Baseline.name()), time(phase)) {
-            (Some(baseline), Some(time)) => significant(baseline / time, 3),
-            _ => String::new(),
-        };
-        let saved = phases.iter().rev().find_map(|phase| of(phase)?.traffic.as_ref()?.saved);
-        let cells =
-            phases.iter().map(ratio).chain([saved.map(|saved| signed_bytes(saved.read_back)).unwrap_or_default()]);
-        table.row([batch.clone()].into_iter().chain(cells));
+    let find = |phase: &str, batch: &str| {
+        let is_it = |case: &&&CaseRecord| case.strategy == phase && case.problem.shown("batch") == batch;
+        cases.iter().find(is_it).and_then(|case| case.measured())
+    };
+    let mut columns = Columns::<String>::new().number("batch", String::clone);
+    for &phase in &phases {
+        let time = |phase: &str, batch: &str| Some(find(phase, batch)?.time_ns.median);
+        columns = columns.number(phase, move |batch| {
+            let times = time(Phase::Baseline.name(), batch).zip(time(phase, batch));
+            times.map(|(baseline, time)| significant(baseline / time, 3)).unwrap_or_default()
+        });
     }
-    Some(table)
+    let columns = columns.number("read-back saved", |batch| {
+        let saved = phases.iter().rev().find_map(|phase| find(phase, batch)?.traffic.as_ref()?.saved);
+        saved.map(|saved| signed_bytes(saved.read_back)).unwrap_or_default()
+    });
+    Some(columns.table(&batches))
 }
 
 /// Factor of the measured time within which a prediction is good.
