@@ -24,11 +24,9 @@ use firefly_app::number::{self, bytes};
 /// Bytes of a peak in an operation's output: a bin of 64 bits and a power of 32.
 const PEAK_BYTES: usize = size_of::<i64>() + size_of::<f32>();
 
-/// Options of `max-batch`.
 #[derive(Debug, Clone, clap::Args)]
 #[command(mut_arg("n_fft", |arg| arg.default_value("256,1024,4096")))]
-pub struct MaxBatchArgs {
-    /// Estimates and numbers of peaks
+pub(crate) struct MaxBatchArgs {
     #[command(flatten)]
     pub sizes: PeaksSizes,
     /// Device of the tensors: auto (the first GPU that is built in and present, or else the CPU), cpu, ndarray, wgpu,
@@ -54,7 +52,7 @@ pub struct MaxBatchArgs {
 }
 
 /// Computes the largest batches, proves what can be, and prints the table to `out`.
-pub fn run(arguments: &MaxBatchArgs, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(arguments: &MaxBatchArgs, out: &mut dyn Write) -> anyhow::Result<ExitStatus> {
     let MaxBatchArgs { sizes, device: name, prove, seed, json, wide, quiet } = arguments;
     let name = &name.name();
     let device = name.open()?;
@@ -86,16 +84,16 @@ pub fn run(arguments: &MaxBatchArgs, out: &mut dyn Write) -> anyhow::Result<Exit
         progress.advance(1);
     }
     progress.finish();
-    let host = MachineInfo::detect();
-    let title = format!("max-batch of welch_peaks on {}: {}", arguments.device.explained(), host.summary());
     // The file before the table: a closed output loses no result.
     if let Some(path) = json {
         let options = sizes.parameters().with("device", name.to_string()).with("prove", *prove).with("seed", *seed);
         let command = CommandRecord { name: "max-batch".into(), options };
-        write(&BenchReport::new(host, command, facts(), cases.clone()), path)?;
+        write(&BenchReport::new(command, facts(), cases.clone()), path)?;
     }
     let layout = TableLayout::of_stdout(*wide);
     if !quiet {
+        let (device, machine) = (arguments.device.explained(), MachineInfo::detect().summary());
+        let title = format!("max-batch of welch_peaks on {device}: {machine}");
         writeln!(out, "{}", wrapped(&title, layout.width).join("\n  "))?;
         writeln!(out, "one-sided f32 power: {}\n", facts())?;
     }

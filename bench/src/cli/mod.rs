@@ -38,14 +38,12 @@ Environment:
     after_help = ABOUT
 )]
 pub struct Cli {
-    /// Subcommand with its options.
     #[command(subcommand)]
-    pub command: BenchCommand,
+    command: BenchCommand,
 }
 
-/// The subcommands.
 #[derive(Debug, Subcommand)]
-pub enum BenchCommand {
+enum BenchCommand {
     /// Strongest lines of Welch spectra: each strategy verified, then timed side by side
     #[command(after_help = strategies_help(
         "firefly-bench welch-peaks --batch 32..8192 --k 4,16 --strategy auto,fused,rustfft --json peaks.json",
@@ -147,13 +145,13 @@ impl Cli {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitStatus {
     /// No case failed.
-    Passed,
+    Passed = 0,
     /// At least one case failed.
-    Failed,
+    Failed = 1,
     /// No case could be run.
-    NothingMeasured,
+    NothingMeasured = 2,
     /// The measurement was interrupted.
-    Interrupted,
+    Interrupted = INTERRUPTED as isize,
 }
 
 impl ExitStatus {
@@ -171,12 +169,7 @@ impl ExitStatus {
 
     /// The program's exit status.
     pub const fn code(self) -> u8 {
-        match self {
-            Self::Passed => 0,
-            Self::Failed => 1,
-            Self::NothingMeasured => 2,
-            Self::Interrupted => INTERRUPTED,
-        }
+        self as u8
     }
 }
 

@@ -197,6 +197,8 @@ const SIZES: [(&str, &str); 4] = [
     ("n_fft", "n_fft (samples per segment, logarithmic)"),
     ("n", "n (values per row, logarithmic)"),
 ];
+const CAPTION: &str =
+    "Both axes are logarithmic, as in every chart of this page. Band: 10th to 90th percentile of the iterations.";
 /// Charts of a report at most; more are in its table only.
 const MAX_CHARTS: usize = 24;
 
@@ -204,21 +206,14 @@ const MAX_CHARTS: usize = 24;
 fn figures(cases: &[CaseRecord]) -> Vec<Figure> {
     let charts =
         SIZES.iter().flat_map(|&(over, label)| of_size(cases, over).into_iter().map(move |group| (label, group)));
-    charts.take(MAX_CHARTS).map(|(label, group)| figure(label, group)).collect()
-}
-
-fn figure(label: &str, (title, series): (String, Vec<ChartSeries>)) -> Figure {
-    let chart = Chart {
-        x: ChartAxis::new(label, AxisScale::Log2),
-        y: ChartAxis::new("median time (ns per row, logarithmic)", AxisScale::Log),
-        series,
-        threshold: None,
+    let figure = |(label, (title, series)): (&str, (String, Vec<ChartSeries>))| {
+        let x = ChartAxis::new(label, AxisScale::Log2);
+        let y = ChartAxis::new("median time (ns per row, logarithmic)", AxisScale::Log);
+        let mut figure = Figure::chart(&title, Chart { x, y, series, threshold: None }, "No case was measured.");
+        figure.caption = CAPTION.to_owned();
+        figure
     };
-    let mut figure = Figure::chart(&title, chart, "No case was measured.");
-    figure.caption =
-        "Both axes are logarithmic, as in every chart of this page. Band: 10th to 90th percentile of the iterations."
-            .to_owned();
-    figure
+    charts.take(MAX_CHARTS).map(figure).collect()
 }
 
 /// Curves of charts with their titles.
@@ -314,7 +309,7 @@ mod tests {
         let options = ParameterMap::default().with("batch", vec![1, 8]).with("note", "</pre><script>");
         let command = CommandRecord { name: "welch-peaks".into(), options };
         let facts = ParameterMap::default().with("scaling", "power");
-        AnyReport::Bench(Box::new(BenchReport::new(MachineInfo::detect(), command, facts, cases)))
+        AnyReport::Bench(Box::new(BenchReport::new(command, facts, cases)))
     }
 
     fn two_batches() -> Vec<CaseRecord> {

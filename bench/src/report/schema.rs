@@ -1,5 +1,7 @@
 //! Reports as versioned JSON in files. `bench/SCHEMA.md` documents them for readers.
 
+#![allow(missing_docs, reason = "bench/SCHEMA.md describes the fields of reports")]
+
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read;
@@ -8,7 +10,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail, ensure};
 use firefly_app::files::write_atomically;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -23,7 +24,6 @@ pub const FORMAT: u32 = 4;
 
 /// Results of a command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "bench/SCHEMA.md describes the fields")]
 pub struct BenchReport {
     pub format: u32,
     pub tool: Tool,
@@ -31,7 +31,7 @@ pub struct BenchReport {
     pub host: MachineInfo,
     pub command: CommandRecord,
     pub facts: ParameterMap,
-    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
     pub complete: bool,
     pub cases: Vec<CaseRecord>,
 }
@@ -40,13 +40,8 @@ const fn yes() -> bool {
     true
 }
 
-const fn is_yes(complete: &bool) -> bool {
-    *complete
-}
-
 /// Program that wrote a report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "bench/SCHEMA.md describes the fields")]
 pub struct Tool {
     pub name: String,
     pub version: String,
@@ -55,7 +50,6 @@ pub struct Tool {
 
 /// A subcommand and its options, defaults filled in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "bench/SCHEMA.md describes the fields")]
 pub struct CommandRecord {
     pub name: String,
     pub options: ParameterMap,
@@ -79,8 +73,9 @@ pub fn write(report: &impl Serialize, path: &Path) -> Result<()> {
 }
 
 impl BenchReport {
-    /// A report of this program, made now.
-    pub fn new(host: MachineInfo, command: CommandRecord, facts: ParameterMap, cases: Vec<CaseRecord>) -> Self {
+    /// A report of this program on this machine, made now.
+    pub fn new(command: CommandRecord, facts: ParameterMap, cases: Vec<CaseRecord>) -> Self {
+        let host = MachineInfo::detect();
         let date = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
         Self { format: FORMAT, tool: Tool::this(), date, host, command, facts, complete: true, cases }
     }
@@ -136,17 +131,27 @@ impl AnyReport {
     /// The report in the bytes of a file; `path` is named in errors. An error if the bytes are not a report, or one of
     /// another format.
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self> {
-        // Reports of strategies have a command; those of `profile` are known by fields of their own.
-        let content: Option<Value> = serde_json::from_slice(bytes).ok();
-        if content.is_some_and(|content| content.get("target").is_some() && content.get("profile").is_some()) {
-            parse_versioned(path, bytes, PROFILE_FORMAT).map(Box::new).map(Self::Profile)
-        } else {
-            let report: BenchReport = parse_versioned(path, bytes, FORMAT)?;
-            if let Some(reason) = report.contradiction() {
-                bail!("{}: {reason}", path.display());
-            }
-            Ok(Self::Bench(Box::new(report)))
+        let is_none = || format!("{} is not a report of firefly-bench", path.display());
+        let (format, is_profile) = {
+            let content: Value = serde_json::from_slice(bytes).with_context(is_none)?;
+            // Reports of strategies have a command; those of `profile` are known by fields of their own.
+            let is_profile = content.get("target").is_some() && content.get("profile").is_some();
+            (content.get("format").and_then(Value::as_u64).with_context(is_none)?, is_profile)
+        };
+        let expected = if is_profile { PROFILE_FORMAT } else { FORMAT };
+        ensure!(
+            format == u64::from(expected),
+            "{} has format {format}, and this version reads {expected}",
+            path.display()
+        );
+        if is_profile {
+            return Ok(Self::Profile(serde_json::from_slice(bytes).with_context(is_none)?));
         }
+        let report: Box<BenchReport> = serde_json::from_slice(bytes).with_context(is_none)?;
+        if let Some(reason) = report.contradiction() {
+            bail!("{}: {reason}", path.display());
+        }
+        Ok(Self::Bench(report))
     }
 
     /// Name of the command that wrote the report.
@@ -156,18 +161,6 @@ impl AnyReport {
             Self::Profile(_) => "profile",
         }
     }
-}
-
-/// JSON of a format's version.
-fn parse_versioned<T: DeserializeOwned>(path: &Path, bytes: &[u8], expected: u32) -> Result<T> {
-    #[derive(Deserialize)]
-    struct ReportHeader {
-        format: u32,
-    }
-    let is_none = || format!("{} is not a report of firefly-bench", path.display());
-    let ReportHeader { format } = serde_json::from_slice(bytes).with_context(is_none)?;
-    ensure!(format == expected, "{} has format {format}, and this version reads {expected}", path.display());
-    serde_json::from_slice(bytes).with_context(is_none)
 }
 
 #[cfg(test)]

@@ -79,7 +79,7 @@ impl MeasureOptions {
         let name = self.device.name();
         let device = name.open()?;
         ensure!(
-            self.instruction_set.is_none() || self.is_on_host(),
+            self.instruction_set.is_none() || name.kind().is_host(),
             "--instruction-set: kernels on {name} have no choice of them"
         );
         let threads = self.thread_counts();
@@ -97,10 +97,6 @@ impl MeasureOptions {
         }
         let iterations = Iterations { warmup: self.warmup as usize, timed: self.iters as usize };
         Ok(MeasurementSetup { device, device_name: name, executions, iterations, seed: self.seed })
-    }
-
-    pub fn is_on_host(&self) -> bool {
-        self.device.name().kind().is_host()
     }
 
     pub fn layout(&self) -> TableLayout {
@@ -178,16 +174,15 @@ impl<P: Problem> Comparison<'_, P> {
         let setup = options.open()?;
         listen();
         let runner = Runner::new(&strategies, baseline, options.control, &setup);
-        let machine = MachineInfo::detect();
         if !options.quiet {
-            self.introduce(options, &strategies, &machine, out)?;
+            self.introduce(options, &strategies, out)?;
         }
         let names: Vec<&str> = strategies.iter().map(|strategy| strategy.name).collect();
         let own = self.options.clone().with("strategy", names.clone()).with("baseline", baseline.map(|at| names[at]));
         let command = CommandRecord { name: self.command.into(), options: options.parameters(own) };
         let record = |cases: &[CaseRecord], complete: bool| -> Result<()> {
             let Some(path) = &options.json else { return Ok(()) };
-            let report = BenchReport::new(machine.clone(), command.clone(), self.facts.clone(), cases.to_vec());
+            let report = BenchReport::new(command.clone(), self.facts.clone(), cases.to_vec());
             write(&BenchReport { complete, ..report }, path)
         };
 
@@ -225,7 +220,7 @@ impl<P: Problem> Comparison<'_, P> {
         let runs = |position: &usize| {
             let strategy = &self.catalogue[*position];
             let wanted = !strategy.is_by_name || self.added.contains(&strategy.name);
-            wanted && !(options.is_on_host() && strategy.needs_accelerator)
+            wanted && !(options.device.name().kind().is_host() && strategy.needs_accelerator)
         };
         let mut chosen = match &options.strategy {
             Some(names) => distinct(positions(names).context("--strategy")?),
@@ -262,15 +257,9 @@ impl<P: Problem> Comparison<'_, P> {
     }
 
     /// Prints what is measured, on what, and how to read the table.
-    fn introduce(
-        &self,
-        options: &MeasureOptions,
-        strategies: &[&BenchStrategy<P>],
-        machine: &MachineInfo,
-        out: &mut dyn Write,
-    ) -> Result<()> {
+    fn introduce(&self, options: &MeasureOptions, strategies: &[&BenchStrategy<P>], out: &mut dyn Write) -> Result<()> {
         let threads: Vec<String> = options.thread_counts().iter().map(usize::to_string).collect();
-        let mut lines = vec![format!("{} on {}", self.command, machine.summary())];
+        let mut lines = vec![format!("{} on {}", self.command, MachineInfo::detect().summary())];
         lines.extend(self.heading.iter().cloned());
         lines.push(format!(
             "device {}, host threads {}, iterations {} after {}, seed {}",
