@@ -34,7 +34,7 @@ pub fn strategy<P: Problem>() -> BenchStrategy<P> {
 }
 
 fn copied<'a>(routine: impl Routine + 'a, inputs: &Inputs) -> Result<Verified<'a>, CaseError> {
-    check_each(routine, inputs, |set, output| {
+    check_each(routine, inputs, |set, output, _| {
         ensure!(output.parts == inputs.host(set), "the copy differs from the input");
         Ok(())
     })

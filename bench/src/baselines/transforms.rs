@@ -24,17 +24,6 @@ pub enum Placement {
     OutOfPlace,
 }
 
-impl Placement {
-    pub const fn strategy(self) -> (&'static str, &'static str) {
-        match self {
-            Self::InPlace => ("rustfft", "host: rustfft, planned, interleaved rows in place"),
-            Self::OutOfPlace => {
-                ("rustfft-out", "host: rustfft, planned, interleaved rows from one buffer into another")
-            }
-        }
-    }
-}
-
 /// Unnormalised complex transforms of `batch` rows of `n` values.
 pub fn complex_rows(
     inputs: &Inputs,
@@ -42,7 +31,11 @@ pub fn complex_rows(
     direction: Direction,
     placement: Placement,
 ) -> impl Routine {
-    let transform: Arc<dyn Fft<f32>> = f32::plan(n, fft_direction(direction));
+    let direction = match direction {
+        Direction::Forward => FftDirection::Forward,
+        Direction::Inverse => FftDirection::Inverse,
+    };
+    let transform: Arc<dyn Fft<f32>> = f32::plan(n, direction);
     let scratch_len = match placement {
         Placement::InPlace => transform.get_inplace_scratch_len(),
         Placement::OutOfPlace => transform.get_immutable_scratch_len(),
@@ -134,11 +127,4 @@ fn overwriting<I: Default + Clone + Send, O: Default + Clone + Send>(
 
 fn rows_per_chunk(batch: usize, n: usize) -> usize {
     batch.div_ceil(if batch * n < PARALLEL_VALUES { 1 } else { rayon::current_num_threads() })
-}
-
-fn fft_direction(direction: Direction) -> FftDirection {
-    match direction {
-        Direction::Forward => FftDirection::Forward,
-        Direction::Inverse => FftDirection::Inverse,
-    }
 }

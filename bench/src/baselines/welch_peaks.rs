@@ -56,8 +56,9 @@ pub fn routine<'a>(
                     .try_for_each(|((chunk, frames), (bins, power))| chunk.peaks(frames, frame, k, bins, power)),
             }
         },
-        output: |(_, bins, power): &(Vec<RowChunk>, Vec<i32>, Vec<f32>)| {
-            Output::of_peaks(bins.iter().map(|&bin| bin.into()).collect(), power.clone())
+        output: |(_, bins, power): &(Vec<RowChunk>, Vec<i32>, Vec<f32>)| Output {
+            bins: bins.iter().map(|&bin| bin.into()).collect(),
+            parts: vec![power.clone()],
         },
     }
 }

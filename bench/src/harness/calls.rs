@@ -36,15 +36,13 @@ pub struct CallRunner {
     calls: Calls,
     count: Option<usize>,
     clock: Option<DeviceClock>,
-    device_time: Option<Duration>,
+    /// Time of a call of the last run by the device's clock, where that is what is measured.
+    pub device_time: Option<Duration>,
 }
 
 impl CallRunner {
     pub fn new(calls: Calls, device: &Device) -> Self {
-        let count = match calls {
-            Calls::One | Calls::ByDeviceClock => Some(1),
-            Calls::InFlight => None,
-        };
+        let count = (calls != Calls::InFlight).then_some(1);
         let clock = if calls == Calls::ByDeviceClock { DeviceClock::of(device) } else { None };
         Self { calls, count, clock, device_time: None }
     }
@@ -52,11 +50,6 @@ impl CallRunner {
     /// The number of calls whose time is measured together; 1 before it is counted.
     pub fn count(&self) -> usize {
         self.count.unwrap_or(1)
-    }
-
-    /// Time of a call of the last run by the device's clock, where that is what is measured.
-    pub fn device_time(&self) -> Option<Duration> {
-        self.device_time
     }
 
     /// Runs `calls` with the number of calls, counting them first if that was not done: `calls` makes that many and
@@ -70,18 +63,15 @@ impl CallRunner {
         }
         let count = match self.count {
             Some(count) => count,
-            None => *self.count.insert(counted(&mut calls)?),
+            None => {
+                calls(1)?;
+                let start = Instant::now();
+                calls(*CALLS_IN_FLIGHT.start())?;
+                *self.count.insert(calls_in_flight(start.elapsed()))
+            }
         };
         calls(count)
     }
-}
-
-/// As many calls as are in flight at a time, from the time of the fewest of them.
-fn counted(calls: &mut impl FnMut(usize) -> Result<()>) -> Result<usize> {
-    calls(1)?;
-    let start = Instant::now();
-    calls(*CALLS_IN_FLIGHT.start())?;
-    Ok(calls_in_flight(start.elapsed()))
 }
 
 /// As many calls as are in flight at a time, where the fewest of them take so long.
@@ -186,7 +176,7 @@ mod tests {
             run.unwrap();
         }
         assert_eq!(runner.count(), *numbers.last().unwrap());
-        assert_eq!(runner.device_time(), None);
+        assert_eq!(runner.device_time, None);
         numbers
     }
 

@@ -128,10 +128,16 @@ pub struct Inputs {
     /// The tensors that are the same in every set, in host memory.
     pub shared: Vec<Vec<f32>>,
     device: Device,
-    tensors: OnceLock<Vec<Vec<Tensor<2>>>>,
-    shared_tensors: OnceLock<Vec<AnyTensor>>,
-    interleaved: OnceLock<Vec<Vec<Complex<f32>>>>,
+    made: Made,
     expected: Mutex<HashMap<String, Arc<Vec<ExpectedRow>>>>,
+}
+
+/// The sets in other places and forms, each made at its first use.
+#[derive(Default)]
+struct Made {
+    tensors: OnceLock<Vec<Vec<Tensor<2>>>>,
+    shared: OnceLock<Vec<AnyTensor>>,
+    interleaved: OnceLock<Vec<Vec<Complex<f32>>>>,
 }
 
 impl Inputs {
@@ -142,20 +148,8 @@ impl Inputs {
         let part = |set: usize, at: usize| specs[at].generate(seed, set, parts, at);
         let sets = (0..set_count(&specs, rows, most)).map(|set| (0..varied).map(|at| part(set, at)).collect());
         let (sets, shared) = (sets.collect(), (varied..parts).map(|at| part(0, at)).collect());
-        Self::of(specs, rows, seed, sets, shared, device)
-    }
-
-    fn of(
-        specs: Vec<TensorSpec>,
-        rows: usize,
-        seed: u64,
-        sets: Vec<Vec<Vec<f32>>>,
-        shared: Vec<Vec<f32>>,
-        device: &Device,
-    ) -> Self {
-        let (tensors, shared_tensors, interleaved) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        let (device, expected) = (device.clone(), Mutex::default());
-        Self { specs, rows, seed, sets, shared, device, tensors, shared_tensors, interleaved, expected }
+        let (device, made, expected) = (device.clone(), Made::default(), Mutex::default());
+        Self { specs, rows, seed, sets, shared, device, made, expected }
     }
 
     /// Bytes of the sets in memory: on the host, on the device, and interleaved where there are two parts.
@@ -187,7 +181,7 @@ impl Inputs {
         let shaped = |(tensor, spec): (&Tensor<2>, &TensorSpec)| {
             AnyTensor::from(tensor.clone()).try_reshape("firefly-bench", "input", spec.dims.clone())
         };
-        let shared = self.shared_tensors.get_or_init(|| {
+        let shared = self.made.shared.get_or_init(|| {
             let values = self.shared.iter().zip(&self.specs[self.sets[0].len()..]);
             let uploaded = values.map(|(values, spec)| TensorData::new(values.clone(), spec.dims.clone()));
             uploaded.map(|data| AnyTensor::from_data(data, &self.device)).collect()
@@ -211,7 +205,7 @@ impl Inputs {
     /// The tensors of every set that differ from set to set, as `[rows, values]` on the device, transferred at the first
     /// call.
     pub fn tensors(&self) -> &[Vec<Tensor<2>>] {
-        self.tensors.get_or_init(|| (0..self.count()).map(|set| self.uploaded(set)).collect())
+        self.made.tensors.get_or_init(|| (0..self.count()).map(|set| self.uploaded(set)).collect())
     }
 
     /// New tensors `[rows, values]` of a set on the device.
@@ -231,7 +225,7 @@ impl Inputs {
             [re, im] => re.iter().zip(im).map(|(&re, &im)| Complex { re, im }).collect(),
             _ => Vec::new(),
         };
-        self.interleaved.get_or_init(|| self.sets.iter().map(interleaved).collect())
+        self.made.interleaved.get_or_init(|| self.sets.iter().map(interleaved).collect())
     }
 
     /// The same sets with samples as a sound card has them, whole numbers of 16 bits.
@@ -239,7 +233,8 @@ impl Inputs {
         let (min, max) = (i16::MIN.into(), i16::MAX.into());
         let quantized = |part: &Vec<f32>| part.iter().map(|&value| (QUANTUM * value).round().clamp(min, max)).collect();
         let sets = self.sets.iter().map(|set| set.iter().map(quantized).collect()).collect();
-        Self::of(self.specs.clone(), self.rows, self.seed, sets, self.shared.clone(), &self.device)
+        let (specs, shared, device) = (self.specs.clone(), self.shared.clone(), self.device.clone());
+        Self { specs, shared, device, sets, made: Made::default(), expected: Mutex::default(), ..*self }
     }
 
     /// The same inputs for another problem, whose expected values are not known.

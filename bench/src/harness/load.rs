@@ -91,21 +91,18 @@ pub fn in_quiet_rounds<T, E>(
     rounds: usize,
     mut measure: impl FnMut(usize) -> Result<(T, f64), E>,
 ) -> Result<(Vec<T>, LoadRecord), E> {
-    let mut measured: Vec<(usize, T, f64)> = Vec::new();
-    let quiet = |measured: &[(usize, T, f64)]| {
-        measured.iter().filter(|(_, _, slowdown)| !LoadRecord::is_busy(*slowdown)).count()
-    };
-    while quiet(&measured) < rounds && measured.len() < 2 * rounds {
-        let round = measured.len();
-        let (result, slowdown) = measure(round)?;
-        measured.push((round, result, slowdown));
+    let (mut measured, mut quiet) = (Vec::new(), 0);
+    while quiet < rounds && measured.len() < 2 * rounds {
+        let (result, slowdown) = measure(measured.len())?;
+        quiet += usize::from(!LoadRecord::is_busy(slowdown));
+        measured.push((measured.len(), (result, slowdown)));
     }
-    let repeated = measured.len() - rounds.min(measured.len());
-    measured.sort_by(|a, b| a.2.total_cmp(&b.2));
+    let repeated = measured.len().saturating_sub(rounds);
+    measured.sort_by(|(_, (_, a)), (_, (_, b))| a.total_cmp(b));
     measured.truncate(rounds);
-    measured.sort_by_key(|(round, ..)| *round);
-    let slowdowns = measured.iter().map(|(_, _, slowdown)| *slowdown).collect();
-    Ok((measured.into_iter().map(|(_, result, _)| result).collect(), LoadRecord { slowdowns, repeated }))
+    measured.sort_by_key(|(round, _)| *round);
+    let (results, slowdowns) = measured.into_iter().map(|(_, measured)| measured).unzip();
+    Ok((results, LoadRecord { slowdowns, repeated }))
 }
 
 #[cfg(test)]

@@ -71,10 +71,7 @@ pub fn day(seconds: u64) -> String {
 
 fn moment(seconds: u64, format: &str) -> String {
     let timestamp = i64::try_from(seconds).ok().and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
-    match timestamp {
-        Some(timestamp) => timestamp.strftime(format).to_string(),
-        None => format!("{seconds} s after 1970-01-01"),
-    }
+    timestamp.map_or_else(|| format!("{seconds} s after 1970-01-01"), |moment| moment.strftime(format).to_string())
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Records of cases: key, outcome, figures and their order statistics.
 
+#![allow(missing_docs, reason = "bench/SCHEMA.md describes the fields of reports")]
+
 use firefly_framework::cost::{Benefit, FusionDecision, Prediction};
 use firefly_framework::movement::DataMovement;
 use serde::{Deserialize, Serialize};
@@ -11,7 +13,6 @@ pub const DERIVED: [&str; 2] = ["hop", "frame"];
 
 /// Record of a case. Problem, strategy, device, instruction set and threads are its key, unique in a report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "bench/SCHEMA.md describes the fields")]
 pub struct CaseRecord {
     pub problem: ParameterMap,
     pub strategy: String,
@@ -25,7 +26,6 @@ pub struct CaseRecord {
 /// Outcome of a case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
-#[allow(missing_docs, reason = "bench/SCHEMA.md describes the fields")]
 pub enum CaseOutcome {
     Measured(Box<Measured>),
     Bounded(BatchLimit),
@@ -35,7 +35,6 @@ pub enum CaseOutcome {
 
 /// Figures of a case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "bench/SCHEMA.md describes the fields")]
 pub struct Measured {
     pub verification: Verification,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,18 +52,8 @@ pub struct Measured {
     pub speed: Vec<SpeedRatio>,
 }
 
-/// Size of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WorkSize {
-    /// Rows per run.
-    pub rows: usize,
-    /// Bytes per run that any strategy has to move.
-    pub useful_bytes: usize,
-}
-
 /// Largest batch that is safe in one call.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "bench/SCHEMA.md describes the fields")]
 pub struct BatchLimit {
     pub batch: u64,
     pub limited_by: LimitedBy,
@@ -78,9 +67,7 @@ pub struct BatchLimit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitedBy {
-    /// Free memory.
     Memory,
-    /// Largest input that commands accept.
     InputSize,
 }
 
@@ -95,7 +82,6 @@ impl std::fmt::Display for LimitedBy {
 
 /// Speed relative to another case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "bench/SCHEMA.md describes the fields")]
 pub struct SpeedRatio {
     #[serde(rename = "than")]
     pub baseline: String,
@@ -104,7 +90,6 @@ pub struct SpeedRatio {
 
 /// Data movement per run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "bench/SCHEMA.md describes the fields")]
 pub struct PhaseTraffic {
     pub io: DataMovement,
     pub bytes_read: u64,
@@ -118,10 +103,7 @@ pub struct PhaseTraffic {
 impl CaseRecord {
     /// The figures of a measured case.
     pub fn measured(&self) -> Option<&Measured> {
-        match &self.outcome {
-            CaseOutcome::Measured(measured) => Some(measured),
-            CaseOutcome::Bounded(_) | CaseOutcome::Failed { .. } | CaseOutcome::Unsupported { .. } => None,
-        }
+        if let CaseOutcome::Measured(measured) = &self.outcome { Some(measured) } else { None }
     }
 
     /// The key as text, without parameters that follow from others.
@@ -169,8 +151,14 @@ impl From<CaseError> for CaseOutcome {
 }
 
 impl Measured {
-    /// Figures computed from the times of the iterations; none without times.
-    pub fn new(size: WorkSize, verification: Verification, input_sets: usize, samples_ns: Vec<u64>) -> Option<Self> {
+    /// Figures computed from the times of the iterations, of so many rows per run and bytes that any strategy has to
+    /// move; none without times.
+    pub fn new(
+        [rows, useful_bytes]: [usize; 2],
+        verification: Verification,
+        input_sets: usize,
+        samples_ns: Vec<u64>,
+    ) -> Option<Self> {
         let time_ns = Percentiles::of(samples_ns.iter().map(|&sample| sample as f64))?;
         // A clock too coarse for the work would give zero.
         let median = time_ns.median.max(1.0);
@@ -182,9 +170,9 @@ impl Measured {
             input_sets,
             samples_ns,
             time_ns,
-            ns_per_row: median / size.rows as f64,
-            rows_per_second: 1e9 * size.rows as f64 / median,
-            useful_gb_per_second: size.useful_bytes as f64 / median,
+            ns_per_row: median / rows as f64,
+            rows_per_second: 1e9 * rows as f64 / median,
+            useful_gb_per_second: useful_bytes as f64 / median,
             speed: Vec::new(),
         })
     }
@@ -197,7 +185,6 @@ impl Measured {
 
 /// Percentiles of samples, with the extremes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "bench/SCHEMA.md describes the fields")]
 pub struct Percentiles {
     pub median: f64,
     pub p10: f64,
@@ -251,7 +238,7 @@ mod tests {
     #[test]
     fn rates_follow_from_the_median() {
         let verification = Verification { rows: 1, tolerance: 1e-6, error: 0.0, ranking: None };
-        let size = WorkSize { rows: 1000, useful_bytes: 1_664_000 };
+        let size = [1000, 1_664_000];
         let measured = Measured::new(size, verification, 4, vec![200_000, 100_000, 900_000]).unwrap();
         assert_eq!((measured.time_ns.median, measured.ns_per_row, measured.rows_per_second), (2e5, 200.0, 5e6));
         assert_eq!(measured.useful_gb_per_second, 1_664_000.0 / 200_000.0);

@@ -52,11 +52,6 @@ pub struct Output {
 }
 
 impl Output {
-    /// Peaks.
-    pub fn of_peaks(bins: Vec<i64>, power: Vec<f32>) -> Self {
-        Self { bins, parts: vec![power] }
-    }
-
     /// Real and imaginary parts.
     pub fn of_complex(values: &[Complex<f32>]) -> Self {
         let parts = vec![values.iter().map(|z| z.re).collect(), values.iter().map(|z| z.im).collect()];
@@ -180,53 +175,33 @@ pub enum Computed {
     OnHost(Vec<TensorData>),
 }
 
-impl Computed {
-    /// The result in host memory, read in one transaction: tensors read one by one are copied on first access, after the
-    /// run.
-    fn read(self) -> Result<Vec<TensorData>> {
-        match self {
-            Self::OnHost(data) => Ok(data),
-            Self::OnDevice(tensors) => {
-                let mut reads = Transaction::default();
-                for tensor in tensors {
-                    reads = if tensor.is_float() {
-                        each_rank!(tensor, tensor => reads.register(tensor))
-                    } else {
-                        reads.register(tensor.try_int::<2>("firefly-bench", "bins")?)
-                    };
-                }
-                reads.try_execute().map_err(failed)
-            }
-        }
-    }
-}
-
 impl From<Peaks<2>> for Computed {
     fn from(peaks: Peaks<2>) -> Self {
         Self::OnDevice(vec![peaks.bins.into(), peaks.power.into()])
     }
 }
 
-impl From<Vec<AnyTensor>> for Computed {
-    fn from(tensors: Vec<AnyTensor>) -> Self {
-        Self::OnDevice(tensors)
+impl<T: Into<AnyTensor>> From<Vec<T>> for Computed {
+    fn from(tensors: Vec<T>) -> Self {
+        Self::OnDevice(tensors.into_iter().map(Into::into).collect())
     }
 }
 
-impl From<Vec<TensorData>> for Computed {
-    fn from(data: Vec<TensorData>) -> Self {
-        Self::OnHost(data)
-    }
-}
-
-impl<const D: usize> From<Vec<Tensor<D>>> for Computed {
-    fn from(tensors: Vec<Tensor<D>>) -> Self {
-        Self::OnDevice(tensors.into_iter().map(AnyTensor::from).collect())
-    }
-}
-
+/// A result in host memory, read in one transaction: tensors read one by one are copied on first access, after the run.
 pub fn read(computed: impl Into<Computed>) -> Result<Vec<TensorData>> {
-    computed.into().read()
+    let tensors = match computed.into() {
+        Computed::OnHost(data) => return Ok(data),
+        Computed::OnDevice(tensors) => tensors,
+    };
+    let mut reads = Transaction::default();
+    for tensor in tensors {
+        reads = if tensor.is_float() {
+            each_rank!(tensor, tensor => reads.register(tensor))
+        } else {
+            reads.register(tensor.try_int::<2>("firefly-bench", "bins")?)
+        };
+    }
+    reads.try_execute().map_err(failed)
 }
 
 /// Values of float64 tensors; fails with tensors of another type.
@@ -235,32 +210,27 @@ pub fn read_wide(tensors: Vec<AnyTensor>) -> Result<Vec<Vec<f64>>> {
 }
 
 /// Calls of operations on input sets.
-pub struct TensorRoutine<'a, S, F> {
+pub struct TensorRoutine<'a, S> {
     source: Box<dyn Fn(usize) -> Result<S> + Send + 'a>,
     /// Whether the input is made before the run, and the input if it is.
     ahead: bool,
     given: Option<S>,
-    call: F,
+    call: Box<dyn Fn(S) -> Result<Computed> + Send + 'a>,
     reads_back: bool,
     device: &'a Device,
     calls: CallRunner,
     result: Option<Computed>,
 }
 
-impl<'a, S, F, C> TensorRoutine<'a, S, F>
-where
-    S: Send + 'a,
-    F: Fn(S) -> Result<C> + Send + 'a,
-    C: Into<Computed>,
-{
+impl<'a, S: Send + 'a> TensorRoutine<'a, S> {
     /// One call per run on what `source` gives of a set; the result stays on `device`, for which the run waits.
-    pub fn new(
+    pub fn new<C: Into<Computed> + 'a>(
         device: &'a Device,
         source: impl Fn(usize) -> Result<S> + Send + 'a,
-        call: F,
-    ) -> TensorRoutine<'a, S, F> {
+        call: impl Fn(S) -> Result<C> + Send + 'a,
+    ) -> Self {
+        let (source, call) = (Box::new(source), Box::new(move |input| Ok(call(input)?.into())));
         let calls = CallRunner::new(Calls::One, device);
-        let source = Box::new(source);
         Self { source, ahead: false, given: None, call, reads_back: false, device, calls, result: None }
     }
 
@@ -278,20 +248,13 @@ where
     pub fn reading_back(self) -> Self {
         Self { reads_back: true, ..self }
     }
-}
 
-impl<S, F> TensorRoutine<'_, S, F> {
     fn data(&self) -> Result<Vec<TensorData>> {
-        self.result.clone().context("nothing was computed")?.read()
+        read(self.result.clone().context("nothing was computed")?)
     }
 }
 
-impl<S, F, C> Routine for TensorRoutine<'_, S, F>
-where
-    S: Send,
-    F: Fn(S) -> Result<C> + Send,
-    C: Into<Computed>,
-{
+impl<'a, S: Send + 'a> Routine for TensorRoutine<'a, S> {
     fn restore(&mut self, set: usize) {
         if self.ahead {
             // Memory of the last input, in which its result may lie.
@@ -305,8 +268,8 @@ where
         calls.run(|count| {
             for _ in 0..count {
                 let input = given.take().map_or_else(|| source(set), Ok)?;
-                let computed = call(input)?.into();
-                *result = Some(if *reads_back { Computed::OnHost(computed.read()?) } else { computed });
+                let computed = call(input)?;
+                *result = Some(if *reads_back { Computed::OnHost(read(computed)?) } else { computed });
             }
             if *reads_back { Ok(()) } else { device.sync().map_err(failed) }
         })
@@ -317,7 +280,7 @@ where
     }
 
     fn device_time(&self) -> Option<Duration> {
-        self.calls.device_time()
+        self.calls.device_time
     }
 
     fn output(&self) -> Result<Output> {

@@ -7,7 +7,7 @@ use firefly_ops::instruction_sets::InstructionSet;
 
 use super::{
     BenchStrategy, CaseError, CaseOutcome, CaseRecord, ExecutionConfig, Inputs, Iterations, Measured, Percentiles,
-    Problem, ProblemSpec, SpeedRatio, Verified, VerifiedCase, WorkSize, check_memory, interleave, is_interrupted,
+    Problem, ProblemSpec, SpeedRatio, Verified, check_memory, interleave, is_interrupted,
 };
 
 /// Name of the strategy that copies the input: the speed of others is also given as a fraction of its speed.
@@ -28,44 +28,42 @@ pub struct MeasurementSetup {
     pub seed: u64,
 }
 
-/// Strategy and execution configuration of a case, by position.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Configuration {
-    strategy: usize,
-    execution: usize,
+/// Strategy of a case, and what it runs on.
+struct Configuration<'a, P: Problem> {
+    strategy: &'a BenchStrategy<P>,
+    execution: &'a ExecutionConfig,
     /// Whether it is the second copy of the baseline.
     is_control: bool,
 }
 
 /// Runner of several strategies on every execution configuration.
 pub struct Runner<'a, P: Problem> {
-    strategies: &'a [&'a BenchStrategy<P>],
-    baseline: Option<usize>,
-    configurations: Vec<Configuration>,
+    baseline: Option<&'a BenchStrategy<P>>,
+    configurations: Vec<Configuration<'a, P>>,
     setup: &'a MeasurementSetup,
 }
 
 impl<'a, P: Problem> Runner<'a, P> {
     /// A runner that relates speed to the strategy at position `baseline`, and measures it twice with `control`.
     pub fn new(
-        strategies: &'a [&'a BenchStrategy<P>],
+        strategies: &[&'a BenchStrategy<P>],
         baseline: Option<usize>,
         control: bool,
         setup: &'a MeasurementSetup,
     ) -> Self {
+        let baseline = baseline.map(|at| strategies[at]);
         let control = baseline.filter(|_| control);
-        let (mut configurations, mut first) = (Vec::new(), 0);
+        let mut configurations = Vec::new();
         for same_threads in setup.executions.chunk_by(|a, b| a.threads() == b.threads()) {
-            let entrants = (0..strategies.len()).map(|strategy| (strategy, false)).chain(control.map(|at| (at, true)));
+            let entrants = strategies.iter().map(|strategy| (*strategy, false)).chain(control.map(|own| (own, true)));
             for (strategy, is_control) in entrants {
                 // A strategy that doesn't take instruction sets is there only once per number of threads.
-                let count = if strategies[strategy].takes_instruction_sets { same_threads.len() } else { 1 };
-                let executions = first..first + count;
-                configurations.extend(executions.map(|execution| Configuration { strategy, execution, is_control }));
+                let count = if strategy.takes_instruction_sets { same_threads.len() } else { 1 };
+                let of = |execution| Configuration { strategy, execution, is_control };
+                configurations.extend(same_threads[..count].iter().map(of));
             }
-            first += same_threads.len();
         }
-        Self { strategies, baseline, configurations, setup }
+        Self { baseline, configurations, setup }
     }
 
     pub fn steps(&self) -> usize {
@@ -82,20 +80,19 @@ impl<'a, P: Problem> Runner<'a, P> {
             progress.advance(self.steps());
             vec![error.into(); self.configurations.len()]
         });
-        let record = |(configuration, outcome): (&Configuration, CaseOutcome)| {
-            let (strategy, execution) = self.parts(*configuration);
-            let chosen = || execution.run(|| (strategy.instruction_set)(problem));
-            let forced = forced_set(strategy, execution).map(InstructionSet::name);
+        let record = |(configuration, outcome): (&Configuration<'_, P>, CaseOutcome)| {
+            let Configuration { strategy, execution, is_control } = configuration;
             let is_known = !strategy.takes_instruction_sets || self.setup.device_name.kind().is_host();
+            let chosen = || execution.run(|| (strategy.instruction_set)(problem));
+            let chosen = || if is_known && !is_refused { chosen() } else { None };
+            let set = configuration.forced_set().map(InstructionSet::name).or_else(chosen);
             CaseRecord {
                 problem: parameters.clone(),
-                strategy: format!("{}{}", strategy.name, if configuration.is_control { CONTROL } else { "" }),
+                strategy: format!("{}{}", strategy.name, if *is_control { CONTROL } else { "" }),
                 device: self.setup.device_name.to_string(),
-                instruction_set: forced
-                    .or_else(|| if is_known && !is_refused { chosen() } else { None })
-                    .map(str::to_string),
+                instruction_set: set.map(str::to_string),
                 threads: execution.threads(),
-                competes: strategy.competes && !configuration.is_control,
+                competes: strategy.competes && !is_control,
                 outcome,
             }
         };
@@ -113,7 +110,7 @@ impl<'a, P: Problem> Runner<'a, P> {
         let MeasurementSetup { device, iterations, seed, .. } = self.setup;
         // Inputs that don't fit are dropped before memory for others is allocated.
         let fitting = kept.take().filter(|inputs| inputs.fit(&spec.inputs, spec.rows));
-        let size = WorkSize { rows: spec.rows, useful_bytes: spec.useful_bytes };
+        let size = [spec.rows, spec.useful_bytes];
         if let Some(reason) = spec.refused.take() {
             return Err(reason);
         }
@@ -123,7 +120,8 @@ impl<'a, P: Problem> Runner<'a, P> {
                 let most_sets = (iterations.warmup + iterations.timed).min(spec.max_sets);
                 // On an accelerator, results and temporaries are in device memory, whose size is not known.
                 let is_on_host = self.setup.device_name.kind().is_host();
-                let own = self.strategies.iter().map(|strategy| strategy.memory(&spec)).max().filter(|_| is_on_host);
+                let own = self.configurations.iter().map(|case| case.strategy.memory(&spec));
+                let own = own.max().filter(|_| is_on_host);
                 check_memory(Inputs::memory(&spec.inputs, spec.rows, most_sets) + own.unwrap_or(0))?;
                 Inputs::generate(spec.inputs, spec.rows, *seed, most_sets, device)
             }
@@ -133,64 +131,58 @@ impl<'a, P: Problem> Runner<'a, P> {
 
     /// Cases that a case's speed is given relative to: the baseline and the copy on as many threads, the strategy that
     /// it improves on, and the same strategy on the first number of threads.
-    fn comparisons(&self, configuration: Configuration) -> Vec<(String, usize)> {
-        let executions = &self.setup.executions;
-        let threads = |configuration: Configuration| executions[configuration.execution].threads();
-        let find = |wanted: &dyn Fn(Configuration) -> bool| {
-            self.configurations.iter().position(|&other| !other.is_control && wanted(other))
+    fn comparisons(&self, configuration: &Configuration<'_, P>) -> Vec<(String, usize)> {
+        let (executions, forced) = (&self.setup.executions, configuration.execution.forced);
+        let find = |name: &str, threads: usize, wanted: &dyn Fn(&ExecutionConfig) -> bool| {
+            let matches = |other: &Configuration<'_, P>| {
+                let execution = other.execution;
+                other.strategy.name == name && execution.threads() == threads && wanted(execution)
+            };
+            self.configurations.iter().position(|other| !other.is_control && matches(other))
         };
         // A strategy that takes instruction sets too is compared on the same one; any other has a single case.
-        let with_same_threads = |strategy: usize| {
-            let matches = |other: Configuration| other.strategy == strategy && threads(other) == threads(configuration);
-            find(&|other| matches(other) && other.execution == configuration.execution).or_else(|| find(&matches))
+        let with_same_threads = |(title, name): (&str, &str)| {
+            let threads = configuration.execution.threads();
+            let same_set = find(name, threads, &|other| other.forced == forced);
+            Some((title.to_string(), same_set.or_else(|| find(name, threads, &|_| true))?))
         };
-        let named = |name: &str| self.strategies.iter().position(|strategy| strategy.name == name);
         let others = [
-            self.baseline.map(|baseline| (self.strategies[baseline].name, baseline)),
-            named(COPY_BASELINE).map(|copy| (COPY_BASELINE, copy)),
-            self.strategies[configuration.strategy].previous.and_then(named).map(|previous| (PREVIOUS, previous)),
+            self.baseline.map(|baseline| (baseline.name, baseline.name)),
+            Some((COPY_BASELINE, COPY_BASELINE)),
+            configuration.strategy.previous.map(|previous| (PREVIOUS, previous)),
         ];
-        let compared = |(name, strategy): (&str, usize)| Some((name.to_string(), with_same_threads(strategy)?));
-        let mut comparisons: Vec<(String, usize)> = others.into_iter().flatten().filter_map(compared).collect();
+        let mut comparisons: Vec<_> = others.into_iter().flatten().filter_map(with_same_threads).collect();
         let fewest = executions[0].threads();
         if executions.iter().any(|execution| execution.threads() != fewest) {
-            let with_fewest = find(&|other| {
-                other.strategy == configuration.strategy
-                    && threads(other) == fewest
-                    && executions[other.execution].forced == executions[configuration.execution].forced
-            });
+            let with_fewest = find(configuration.strategy.name, fewest, &|other| other.forced == forced);
             let plural = if fewest == 1 { "" } else { "s" };
             comparisons.extend(with_fewest.map(|other| (format!("{fewest} thread{plural}"), other)));
         }
         comparisons
     }
 
-    fn parts(&self, configuration: Configuration) -> (&BenchStrategy<P>, &ExecutionConfig) {
-        (self.strategies[configuration.strategy], &self.setup.executions[configuration.execution])
-    }
-
     /// Outcomes of the cases, in their order. Progress advances by [`steps`](Self::steps).
-    fn measured(&self, problem: &P, size: WorkSize, inputs: &Inputs, progress: &StepProgress) -> Vec<CaseOutcome> {
+    fn measured(
+        &self,
+        problem: &P,
+        [rows, useful]: [usize; 2],
+        inputs: &Inputs,
+        progress: &StepProgress,
+    ) -> Vec<CaseOutcome> {
         let MeasurementSetup { iterations, seed, .. } = *self.setup;
         let mut outcomes: Vec<Option<CaseOutcome>> = Vec::with_capacity(self.configurations.len());
-        let (mut routines, mut passed) = (Vec::new(), Vec::new());
+        let (mut passed, mut places) = (Vec::new(), Vec::new());
         // Verify each case on its own threads; what fails has its outcome, what passes will be timed.
-        for (index, &configuration) in self.configurations.iter().enumerate() {
+        for (index, configuration) in self.configurations.iter().enumerate() {
             if is_interrupted() {
                 outcomes.push(Some(CaseOutcome::unsupported("interrupted")));
                 continue;
             }
-            let (strategy, execution) = self.parts(configuration);
-            outcomes.push(match execution.run(|| verified(strategy, execution, problem, inputs)) {
-                Ok(Verified { routine, checksums, verification, useful_bytes, accuracy, traffic, selected }) => {
-                    let size = WorkSize { useful_bytes: useful_bytes.unwrap_or(size.useful_bytes), ..size };
-                    let sets = checksums.len();
-                    let measured = move |samples: Vec<u64>| {
-                        let measured = Measured::new(size, verification, sets, samples)?;
-                        Some(Measured { accuracy, traffic, selected, ..measured })
-                    };
-                    passed.push((index, measured));
-                    routines.push(VerifiedCase { execution, routine, checksums });
+            let execution = configuration.execution;
+            outcomes.push(match execution.run(|| configuration.verified(problem, inputs)) {
+                Ok(verified) => {
+                    places.push(index);
+                    passed.push((execution, verified));
                     None
                 }
                 Err(error) => Some(error.into()),
@@ -199,25 +191,28 @@ impl<'a, P: Problem> Runner<'a, P> {
         }
         // Time all that passed in one loop.
         let mut left = iterations.warmup + iterations.timed;
-        let timed = interleave(&mut routines, iterations, seed, || {
+        let timed = interleave(&mut passed, iterations, seed, || {
             left -= 1;
             progress.advance(1);
         });
         progress.advance(left);
 
         // Relate the times to those of other cases.
-        let places: Vec<usize> = passed.iter().map(|(index, _)| *index).collect();
         let samples_of = |which: usize| timed[places.iter().position(|index| *index == which)?].as_ref().ok();
-        for ((index, measured), samples) in passed.into_iter().zip(&timed) {
+        for ((&index, (_, verified)), samples) in places.iter().zip(passed).zip(&timed) {
+            let measured = |samples: &Vec<u64>| {
+                let ratio = |(baseline, other): (String, usize)| {
+                    let ratio = Percentiles::of_speed_ratio(samples_of(other)?, samples)?;
+                    Some(SpeedRatio { baseline, ratio })
+                };
+                let speed = self.comparisons(&self.configurations[index]).into_iter().filter_map(ratio).collect();
+                let Verified { checksums, verification, useful_bytes, accuracy, traffic, selected, .. } = verified;
+                let size = [rows, useful_bytes.unwrap_or(useful)];
+                let measured = Measured::new(size, verification, checksums.len(), samples.clone())?;
+                Some(CaseOutcome::Measured(Box::new(Measured { accuracy, traffic, selected, speed, ..measured })))
+            };
             outcomes[index] = match samples {
-                Ok(samples) => measured(samples.clone()).map(|measured| {
-                    let ratio = |(baseline, other): (String, usize)| {
-                        let ratio = Percentiles::of_speed_ratio(samples_of(other)?, samples)?;
-                        Some(SpeedRatio { baseline, ratio })
-                    };
-                    let speed = self.comparisons(self.configurations[index]).into_iter().filter_map(ratio).collect();
-                    CaseOutcome::Measured(Box::new(Measured { speed, ..measured }))
-                }),
+                Ok(samples) => measured(samples),
                 Err(error) => Some(CaseOutcome::failed(error.to_string())),
             };
         }
@@ -225,24 +220,21 @@ impl<'a, P: Problem> Runner<'a, P> {
     }
 }
 
-/// The strategy's routine, verified on the calling threads with the set that its kernels are forced to use.
-fn verified<'a, P: Problem>(
-    strategy: &BenchStrategy<P>,
-    execution: &ExecutionConfig,
-    problem: &P,
-    inputs: &'a Inputs,
-) -> Result<Verified<'a>, CaseError> {
-    if let Some(set) = forced_set(strategy, execution) {
-        if set > InstructionSet::detected() {
-            return Err(CaseError::Unsupported(format!("this processor does not have {set}")));
-        }
-        if (strategy.instruction_set)(problem) != Some(set.name()) {
-            return Err(CaseError::Unsupported(format!("there is no kernel for {set} at this size")));
-        }
+impl<P: Problem> Configuration<'_, P> {
+    fn forced_set(&self) -> Option<InstructionSet> {
+        self.execution.forced.filter(|_| self.strategy.takes_instruction_sets)
     }
-    (strategy.verify)(problem, inputs)
-}
 
-fn forced_set<P: Problem>(strategy: &BenchStrategy<P>, execution: &ExecutionConfig) -> Option<InstructionSet> {
-    execution.forced.filter(|_| strategy.takes_instruction_sets)
+    /// The strategy's routine, verified on the calling threads with the set that its kernels are forced to use.
+    fn verified<'b>(&self, problem: &P, inputs: &'b Inputs) -> Result<Verified<'b>, CaseError> {
+        if let Some(set) = self.forced_set() {
+            if set > InstructionSet::detected() {
+                return Err(CaseError::Unsupported(format!("this processor does not have {set}")));
+            }
+            if (self.strategy.instruction_set)(problem) != Some(set.name()) {
+                return Err(CaseError::Unsupported(format!("there is no kernel for {set} at this size")));
+            }
+        }
+        (self.strategy.verify)(problem, inputs)
+    }
 }

@@ -125,8 +125,7 @@ impl ExecutionConfig {
             sets.map_or_else(|| vec![None], |sets| sets.iter().copied().map(Some).collect());
         let mut executions = Vec::new();
         for &threads in threads {
-            let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
-            let pool = Arc::new(pool);
+            let pool = Arc::new(ThreadPoolBuilder::new().num_threads(threads).build()?);
             executions.extend(sets.iter().map(|&forced| Self { pool: pool.clone(), forced }));
         }
         Ok(executions)

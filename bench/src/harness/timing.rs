@@ -10,7 +10,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use super::{ExecutionConfig, Routine};
+use super::{ExecutionConfig, Verified};
 
 /// Least time of the untimed runs that precede a timed one. They bring caches and clock speed into the state of a loop
 /// over the same calls.
@@ -43,21 +43,13 @@ pub fn is_interrupted() -> bool {
 /// Number of iterations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Iterations {
-    /// Iterations before the first that is timed.
     pub warmup: usize,
-    /// Iterations that are timed; each gives a sample.
+    /// Iterations after these; each gives a sample.
     pub timed: usize,
 }
 
-/// Verified routine that is ready to be timed.
-pub struct VerifiedCase<'a> {
-    /// Threads and instruction set.
-    pub execution: &'a ExecutionConfig,
-    /// The routine.
-    pub routine: Box<dyn Routine + 'a>,
-    /// Checksums of its verified results, one per input set.
-    pub checksums: Vec<u64>,
-}
+/// Verified routine that is ready to be timed, and what it runs on.
+pub type VerifiedCase<'a> = (&'a ExecutionConfig, Verified<'a>);
 
 /// Order in which `count` cases take their turns, drawn anew for each iteration.
 ///
@@ -86,7 +78,7 @@ impl TurnOrder {
 ///
 /// In each iteration every case has a turn, in an order drawn from `seed`. A turn makes some untimed runs and then one
 /// that is timed, as a loop over the same calls would, on input sets that rotate. The time of a run is from dropping
-/// the previous result to the end of [`Routine::run`], on a thread of the case, or else [`Routine::device_time`]. The
+/// the previous result to the end of the routine's `run`, on a thread of the case, or else its `device_time`. The
 /// result is then read back and its checksum compared; the untimed runs of the next turn keep this out of the next
 /// time. `tick` is called after each iteration. An interrupted measurement has the iterations before that.
 pub fn interleave(
@@ -108,8 +100,8 @@ fn interleave_by(
     mut tick: impl FnMut(),
 ) -> Vec<Result<Vec<u64>>> {
     let mut order = TurnOrder::new(cases.len(), seed);
-    let mut turns: Vec<Turn<'_, '_>> = cases.iter_mut().map(|case| Turn { case, runs: 0 }).collect();
-    let mut outcomes: Vec<_> = turns.iter().map(|_| Ok(Vec::with_capacity(iterations.timed))).collect();
+    let mut runs = vec![0; cases.len()];
+    let mut outcomes: Vec<_> = cases.iter().map(|_| Ok(Vec::with_capacity(iterations.timed))).collect();
     for iteration in 0..iterations.warmup + iterations.timed {
         if is_interrupted() {
             break;
@@ -117,7 +109,7 @@ fn interleave_by(
         for &which in order.draw() {
             let outcome = &mut outcomes[which];
             let Ok(samples) = outcome else { continue };
-            match turns[which].take(iteration, clock) {
+            match turn(&mut cases[which], &mut runs[which], iteration, clock) {
                 Ok(nanoseconds) if iteration >= iterations.warmup => samples.push(nanoseconds),
                 Ok(_) => (),
                 Err(error) => *outcome = Err(error),
@@ -128,49 +120,47 @@ fn interleave_by(
     outcomes
 }
 
-struct Turn<'a, 'b> {
-    case: &'a mut VerifiedCase<'b>,
-    /// Number of runs so far: each is on the next input set.
-    runs: usize,
-}
-
-impl Turn<'_, '_> {
-    /// One turn: the untimed runs, the timed one, and the comparison of its result.
-    fn take(&mut self, iteration: usize, clock: &(dyn Fn() -> Duration + Sync)) -> Result<u64> {
-        let VerifiedCase { execution, routine, checksums } = &mut *self.case;
-        let (sets, runs) = (checksums.len(), &mut self.runs);
-        let mut next_set = || {
-            *runs += 1;
-            (*runs - 1) % sets
-        };
-        let (elapsed, set, checksum) = execution.run(|| {
-            let begin = clock();
-            for run in 1.. {
-                let set = next_set();
-                routine.restore(set);
-                routine.release();
-                black_box(routine.run(black_box(set)))?;
-                let elapsed = clock() - begin;
-                if elapsed >= LONG_CONDITIONING || (elapsed >= CONDITIONING && run >= sets) {
-                    break;
-                }
-            }
+/// One turn of a case that had so many `runs`, each on the next input set: the untimed ones, the timed one, and the
+/// comparison of its result.
+fn turn(
+    case: &mut VerifiedCase<'_>,
+    runs: &mut usize,
+    iteration: usize,
+    clock: &(dyn Fn() -> Duration + Sync),
+) -> Result<u64> {
+    let (execution, Verified { routine, checksums, .. }) = case;
+    let sets = checksums.len();
+    let mut next_set = || {
+        *runs += 1;
+        (*runs - 1) % sets
+    };
+    let (elapsed, set, checksum) = execution.run(|| {
+        let begin = clock();
+        for run in 1.. {
             let set = next_set();
             routine.restore(set);
-            let start = clock();
             routine.release();
             black_box(routine.run(black_box(set)))?;
-            let elapsed = clock() - start;
-            let elapsed = routine.device_time().unwrap_or(elapsed);
-            let checksum = routine.checksum();
-            routine.release();
-            Ok::<_, anyhow::Error>((elapsed, set, checksum))
-        })?;
-        let is_same = checksum == checksums[set];
-        ensure!(is_same, "iteration {iteration} on set {set} gave another output than the verified one");
-        let calls = routine.calls().max(1) as u128;
-        Ok(u64::try_from(elapsed.as_nanos() / calls).unwrap_or(u64::MAX))
-    }
+            let elapsed = clock() - begin;
+            if elapsed >= LONG_CONDITIONING || (elapsed >= CONDITIONING && run >= sets) {
+                break;
+            }
+        }
+        let set = next_set();
+        routine.restore(set);
+        let start = clock();
+        routine.release();
+        black_box(routine.run(black_box(set)))?;
+        let elapsed = clock() - start;
+        let elapsed = routine.device_time().unwrap_or(elapsed);
+        let checksum = routine.checksum();
+        routine.release();
+        Ok::<_, anyhow::Error>((elapsed, set, checksum))
+    })?;
+    let is_same = checksum == checksums[set];
+    ensure!(is_same, "iteration {iteration} on set {set} gave another output than the verified one");
+    let calls = routine.calls().max(1) as u128;
+    Ok(u64::try_from(elapsed.as_nanos() / calls).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Verification: what a strategy has to prove before it is timed.
 
+#![allow(missing_docs, reason = "bench/SCHEMA.md describes the fields of reports")]
+
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, ensure};
@@ -10,7 +12,6 @@ use super::{CaseError, Inputs, Output, PhaseTraffic, Routine};
 
 /// Result of a verification. Errors are relative to the greatest reference value of their row.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "bench/SCHEMA.md describes the fields")]
 pub struct Verification {
     pub rows: usize,
     pub tolerance: f64,
@@ -31,7 +32,6 @@ pub struct Ranking {
 
 /// Accuracy of a trained model on frames it was not trained on.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "bench/SCHEMA.md describes the fields")]
 pub struct Accuracy {
     pub train_steps: usize,
     pub recall: f64,
@@ -40,7 +40,6 @@ pub struct Accuracy {
 
 /// Selection of a strategy that chooses among several ways to compute the result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "bench/SCHEMA.md describes the fields")]
 pub struct Selected {
     pub choice: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -119,28 +118,29 @@ impl Expectation {
         Self { peaks: Some((k, orders_ties)), ..Self::of_rows(expected, [1, rows, k], tolerance) }
     }
 
-    /// Compares an output of a set, and adds to what was found.
-    fn compare(&self, set: usize, output: &Output, found: &mut Verification, same: &mut usize) -> Result<()> {
+    /// Compares an output of a set, and adds to what was found, whose `same_bins` counts peaks.
+    fn compare(&self, set: usize, output: &Output, found: &mut Verification) -> Result<()> {
         let got: Vec<usize> = output.parts.iter().map(Vec::len).collect();
         let (bins, expected) = (output.bins.len(), &self.sizes);
         let fits = got == *expected && self.peaks.is_none_or(|_| bins == expected[0]);
         ensure!(fits, "{got:?} values and {bins} bins came back instead of {expected:?}");
         for expected in self.rows.iter().filter(|row| row.set == set) {
             let row = expected.row;
-            match self.peaks {
-                None => found.error = found.error.max(self.error(output, expected)?),
+            let error = match self.peaks {
+                None => self.error(output, expected)?,
                 Some((k, orders_ties)) => {
                     let places = row * k..(row + 1) * k;
                     let (bins, power) = (&output.bins[places.clone()], &output.parts[0][places]);
                     let ranked = RankedRow { bins, power, expected: &expected.parts[0], orders_ties };
                     let checked = ranked.check(self.tolerance);
-                    let agreed = checked.map_err(|reason| anyhow!("set {set}, row {row}: {reason}"))?;
-                    found.error = found.error.max(agreed.error);
-                    let ranking = found.ranking.get_or_insert(Ranking { error: 0.0, same_bins: 1.0 });
-                    ranking.error = ranking.error.max(agreed.ranking_error);
-                    *same += agreed.same;
+                    let (error, of_row) = checked.map_err(|reason| anyhow!("set {set}, row {row}: {reason}"))?;
+                    let ranking = found.ranking.get_or_insert(Ranking { error: 0.0, same_bins: 0.0 });
+                    ranking.error = ranking.error.max(of_row.error);
+                    ranking.same_bins += of_row.same_bins;
+                    error
                 }
-            }
+            };
+            found.error = found.error.max(error);
             found.rows += 1;
         }
         Ok(())
@@ -189,66 +189,62 @@ pub struct Verified<'a> {
     pub selected: Option<Selected>,
 }
 
+impl<'a> Verified<'a> {
+    /// Routine with these checksums, of which nothing else is known.
+    pub fn new(routine: impl Routine + 'a, checksums: Vec<u64>) -> Self {
+        let verification = Verification { rows: 0, tolerance: 0.0, error: 0.0, ranking: None };
+        let (useful_bytes, accuracy, traffic, selected) = (None, None, None, None);
+        Self { routine: Box::new(routine), checksums, verification, useful_bytes, accuracy, traffic, selected }
+    }
+}
+
 /// Runs a routine on every input set, and compares every result with what is expected of it.
 pub fn check<'a>(
     routine: impl Routine + 'a,
     expectation: &Expectation,
     inputs: &Inputs,
 ) -> Result<Verified<'a>, CaseError> {
-    let mut found = Verification { rows: 0, tolerance: expectation.tolerance, error: 0.0, ranking: None };
-    let mut same = 0;
-    let mut verified =
-        check_each(routine, inputs, |set, output| expectation.compare(set, output, &mut found, &mut same))?;
+    let mut verified = check_each(routine, inputs, |set, output, found| expectation.compare(set, output, found))?;
+    let found = &mut verified.verification;
+    found.tolerance = expectation.tolerance;
     if let (Some(ranking), Some((k, _))) = (&mut found.ranking, expectation.peaks) {
-        ranking.same_bins = same as f64 / (found.rows * k).max(1) as f64;
+        ranking.same_bins /= (found.rows * k).max(1) as f64;
     }
     if let Some(rows) = expectation.whole {
         found.rows = rows * expectation.rows.chunk_by(|a, b| a.set == b.set).count();
     }
-    verified.verification = found;
     Ok(verified)
 }
 
-/// Runs a routine on every input set, and shows each result to `compare`.
+/// Runs a routine on every input set, and shows each result to `compare` with what was found so far.
 pub fn check_each<'a>(
     mut routine: impl Routine + 'a,
     inputs: &Inputs,
-    mut compare: impl FnMut(usize, &Output) -> Result<()>,
+    compare: impl Fn(usize, &Output, &mut Verification) -> Result<()>,
 ) -> Result<Verified<'a>, CaseError> {
+    let mut verification = Verification { rows: 0, tolerance: 0.0, error: 0.0, ranking: None };
     let mut checksums = Vec::with_capacity(inputs.count());
     for set in 0..inputs.count() {
         routine.restore(set);
         routine.run(set)?;
-        compare(set, &routine.output()?)?;
+        compare(set, &routine.output()?, &mut verification)?;
         checksums.push(routine.checksum());
     }
-    let verification = Verification { rows: 0, tolerance: 0.0, error: 0.0, ranking: None };
-    let routine = Box::new(routine);
-    let (useful_bytes, accuracy, traffic, selected) = (None, None, None, None);
-    Ok(Verified { routine, checksums, verification, useful_bytes, accuracy, traffic, selected })
+    Ok(Verified { verification, ..Verified::new(routine, checksums) })
 }
 
 /// Computed peaks of a row, strongest first, and the expected power of every bin.
 struct RankedRow<'a> {
-    pub bins: &'a [i64],
-    pub power: &'a [f32],
-    pub expected: &'a [f64],
+    bins: &'a [i64],
+    power: &'a [f32],
+    expected: &'a [f64],
     /// Whether bins of equal power must come lower bin first.
-    pub orders_ties: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Agreement {
-    /// Greatest error of a power, relative to the row's maximum.
-    pub error: f64,
-    /// Greatest amount by which a bin that was left out exceeds one that was chosen, relative to the row's maximum.
-    pub ranking_error: f64,
-    /// Peaks at the bin that the reference has at the same rank.
-    pub same: usize,
+    orders_ties: bool,
 }
 
 impl RankedRow<'_> {
-    fn check(&self, tolerance: f64) -> Result<Agreement> {
+    /// Greatest error of a power, relative to the row's maximum, and the ranking, with the number of the same bins.
+    fn check(&self, tolerance: f64) -> Result<(f64, Ranking)> {
         let finite = || self.expected.iter().copied().filter(|power| power.is_finite());
         let largest = finite().fold(0.0, f64::max);
         let filled = self.bins.len().min(finite().count());
@@ -272,26 +268,20 @@ impl RankedRow<'_> {
             );
             worst = worst.max(error);
             weakest = weakest.min(reference);
+            if rank > 0 {
+                let (before, left) = (self.power[rank - 1], self.bins[rank - 1]);
+                ensure!(before >= power, "power rises from {before} to {power} at rank {rank}");
+                let is_ordered = !self.orders_ties || before != power || left < self.bins[rank];
+                ensure!(is_ordered, "bins {left} and {bin} tie, the higher first");
+            }
         }
-        self.check_order(filled)?;
-        let ranking_error = self.check_choice(&chosen, weakest, largest, tolerance)?;
+        let error = self.check_choice(&chosen, weakest, largest, tolerance)?;
         let (expected, _) = top_k(self.expected, self.expected.len(), self.bins.len());
         // The powers of a silent row are exact: its peaks are the lowest bins.
         let is_ordered = largest != 0.0 || !self.orders_ties || self.bins == expected;
         ensure!(is_ordered, "equal bins are not in the order of their numbers");
         let same = self.bins.iter().zip(&expected).filter(|(computed, expected)| computed == expected).count();
-        Ok(Agreement { error: worst, ranking_error, same })
-    }
-
-    fn check_order(&self, filled: usize) -> Result<()> {
-        for rank in 1..filled {
-            let (before, here) = (self.power[rank - 1], self.power[rank]);
-            ensure!(before >= here, "power rises from {before} to {here} at rank {rank}");
-            let [left, right] = [self.bins[rank - 1], self.bins[rank]];
-            let is_ordered = !self.orders_ties || before != here || left < right;
-            ensure!(is_ordered, "bins {left} and {right} tie, the higher first");
-        }
-        Ok(())
+        Ok((worst, Ranking { error, same_bins: same as f64 }))
     }
 
     /// Checks that no bin was left out. Each of two powers may be off by the tolerance, so a bin that was left out may
@@ -330,7 +320,7 @@ mod tests {
         let mut output = Output { bins: vec![], parts: vec![vec![3.0, 1.0, 0.0, 2.0], vec![4.0, 0.0, 0.0, 0.0]] };
         change(&mut output);
         let mut found = Verification { rows: 0, tolerance: 1e-6, error: 0.0, ranking: None };
-        expectation.compare(0, &output, &mut found, &mut 0).map(|()| found)
+        expectation.compare(0, &output, &mut found).map(|()| found)
     }
 
     #[test]
@@ -366,40 +356,40 @@ mod tests {
         let expectation = Expectation::of_tensors(Arc::new(rows), 1, 0.2);
         let mut found = Verification { rows: 0, tolerance: 0.2, error: 0.0, ranking: None };
         let output = Output { bins: vec![], parts: vec![vec![1.0, -3.5], vec![100.0]] };
-        expectation.compare(0, &output, &mut found, &mut 0).unwrap();
+        expectation.compare(0, &output, &mut found).unwrap();
         assert_eq!((found.error, found.rows), (0.125, 2));
         let wrong = Output { bins: vec![], parts: vec![vec![1.0, -3.0], vec![100.0]] };
-        assert!(expectation.compare(0, &wrong, &mut found, &mut 0).is_err());
+        assert!(expectation.compare(0, &wrong, &mut found).is_err());
     }
 
     const TOLERANCE: f64 = 2.4e-6;
 
     /// Three peaks of a row of five bins.
-    fn check(bins: [i64; 3], power: [f32; 3], orders_ties: bool) -> Result<Agreement> {
+    fn check(bins: [i64; 3], power: [f32; 3], orders_ties: bool) -> Result<(f64, Ranking)> {
         let expected = &[1.0, 9.0, 4.0, 9.0, 4.000_001];
         RankedRow { bins: &bins, power: &power, expected, orders_ties }.check(TOLERANCE)
     }
 
-    fn silent(bins: [i64; 3], power: [f32; 3], orders_ties: bool) -> Result<Agreement> {
+    fn silent(bins: [i64; 3], power: [f32; 3], orders_ties: bool) -> Result<(f64, Ranking)> {
         RankedRow { bins: &bins, power: &power, expected: &[0.0; 5], orders_ties }.check(TOLERANCE)
     }
 
-    fn refused(result: Result<Agreement>, reason: &str) {
+    fn refused(result: Result<(f64, Ranking)>, reason: &str) {
         let error = result.unwrap_err().to_string();
         assert!(error.contains(reason), "{error}");
     }
 
     #[test]
     fn right_peaks_pass() {
-        let found = check([1, 3, 4], [9.0, 9.0, 4.000_001], true).unwrap();
-        assert!(found.ranking_error == 0.0 && found.same == 3 && found.error < 1e-7);
-        assert_eq!(silent([0, 1, 2], [0.0; 3], true).unwrap().same, 3);
+        let (error, ranking) = check([1, 3, 4], [9.0, 9.0, 4.000_001], true).unwrap();
+        assert!(ranking == Ranking { error: 0.0, same_bins: 3.0 } && error < 1e-7);
+        assert_eq!(silent([0, 1, 2], [0.0; 3], true).unwrap().1.same_bins, 3.0);
     }
 
     #[test]
     fn a_choice_within_the_tolerance_passes_and_is_counted() {
-        let found = check([1, 3, 2], [9.0, 9.0, 4.0], true).unwrap();
-        assert!(found.ranking_error > 1e-8 && found.ranking_error < 1e-6 && found.same == 2, "{found:?}");
+        let (_, found) = check([1, 3, 2], [9.0, 9.0, 4.0], true).unwrap();
+        assert!(found.error > 1e-8 && found.error < 1e-6 && found.same_bins == 2.0, "{found:?}");
     }
 
     #[test]

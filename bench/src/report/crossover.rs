@@ -1,7 +1,8 @@
 //! Crossovers: the time of every strategy by problem size, and the fastest.
 
-use firefly_app::table::{Align, TableLayout, TextTable, wrapped};
+use firefly_app::table::{TableLayout, TextTable, wrapped};
 
+use super::terminal::Columns;
 use crate::harness::{CONTROL, COPY_BASELINE, CaseRecord, ParameterMap, Percentiles, distinct, grouped};
 use firefly_app::number::{milliseconds, significant};
 
@@ -22,19 +23,11 @@ pub struct Crossover {
 /// Times at one size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SizeRow {
-    /// The size.
-    pub size: u64,
+    pub(crate) size: u64,
     /// Nanoseconds of each strategy; none where it was not measured.
     pub times: Vec<Option<Percentiles>>,
-    /// The fastest.
-    pub fastest: Fastest,
-}
-
-/// The fastest strategy at one size.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Fastest {
-    /// Position among the strategies.
-    pub place: usize,
+    /// Position of the fastest among the strategies.
+    pub fastest: usize,
     /// Median time of the next strategy divided by that of the fastest; none where there is no other. A strategy that
     /// makes the calls of another is not counted as one.
     pub lead: Option<f64>,
@@ -89,11 +82,18 @@ fn crossover(common: ParameterMap, mut group: Vec<(u64, &CaseRecord)>) -> Option
         let time = |place: &usize| find(at, *place)?.measured().map(|measured| measured.time_ns);
         let times: Vec<Option<Percentiles>> = kept.iter().map(time).collect();
         let any = kept.iter().any(|place| competes(at, *place));
+        // The fastest is one of those that make calls of their own.
         let own = |column: &usize| original(at, kept[*column]).is_none() && (!any || competes(at, kept[*column]));
-        Some(SizeRow { size: sizes[at][0].0, fastest: fastest(&times, own)?, times })
+        let mut ranked: Vec<(usize, Percentiles)> =
+            (0..times.len()).filter(own).filter_map(|place| Some((place, times[place]?))).collect();
+        ranked.sort_by(|a, b| a.1.median.total_cmp(&b.1.median));
+        let (fastest, time) = *ranked.first()?;
+        let lead = ranked.get(1).map(|(_, next)| next.median / time.median);
+        let is_clear = ranked[1..].iter().all(|(_, other)| other.p10 > time.p90);
+        Some(SizeRow { size: sizes[at][0].0, times, fastest, lead, is_clear })
     };
     let rows: Vec<SizeRow> = (0..sizes.len()).filter_map(row).collect();
-    let is_contest = rows.len() > 1 && rows.iter().any(|row| row.fastest.lead.is_some());
+    let is_contest = rows.len() > 1 && rows.iter().any(|row| row.lead.is_some());
     let title = |&place: &usize| {
         let others = all.clone().filter(|other| merged(*other) == Some(place));
         let is_only = kept.iter().filter(|other| keys[**other].0 == keys[place].0).count() == 1;
@@ -110,36 +110,20 @@ fn crossover(common: ParameterMap, mut group: Vec<(u64, &CaseRecord)>) -> Option
     is_contest.then(|| Crossover { common, strategies: kept.iter().map(title).collect(), apart, rows })
 }
 
-/// The fastest of the strategies that make calls of their own, as `own` says of a position.
-fn fastest(times: &[Option<Percentiles>], own: impl Fn(&usize) -> bool) -> Option<Fastest> {
-    let mut ranked: Vec<(usize, Percentiles)> =
-        (0..times.len()).filter(own).filter_map(|place| Some((place, times[place]?))).collect();
-    ranked.sort_by(|a, b| a.1.median.total_cmp(&b.1.median));
-    let (place, time) = *ranked.first()?;
-    Some(Fastest {
-        place,
-        lead: ranked.get(1).map(|(_, next)| next.median / time.median),
-        is_clear: ranked[1..].iter().all(|(_, other)| other.p10 > time.p90),
-    })
-}
-
 impl Crossover {
     /// Table with a row per size: milliseconds of every strategy, the fastest, and its lead.
     pub fn table(&self, over: &str) -> TextTable {
-        let strategies = &self.strategies;
-        let mut table = TextTable::default().column(over, Align::Right);
+        let mut columns = Columns::<SizeRow>::new().number(over, |row| row.size.to_string());
         // Of many strategies, the last ones give way first.
-        for (place, strategy) in strategies.iter().enumerate() {
-            table = table.optional(strategy, Align::Right, 2 + place as u8);
+        for (place, strategy) in self.strategies.iter().enumerate() {
+            let time = move |row: &SizeRow| row.times[place].map(|time| milliseconds(time.median)).unwrap_or_default();
+            columns = columns.optional(strategy, 2 + place as u8, time);
         }
-        table = table.column("fastest", Align::Left).column("× next", Align::Right).optional("clear", Align::Left, 1);
-        for SizeRow { size, times, fastest: Fastest { place, lead, is_clear } } in &self.rows {
-            let times = times.iter().map(|time| time.map(|time| milliseconds(time.median)).unwrap_or_default());
-            let lead = lead.map(|ratio| significant(ratio, 3)).unwrap_or_default();
-            let fastest = [strategies[*place].clone(), lead, if *is_clear { "yes" } else { "no" }.to_string()];
-            table.row([size.to_string()].into_iter().chain(times).chain(fastest));
-        }
-        table
+        columns
+            .word("fastest", |row| self.strategies[row.fastest].clone())
+            .number("× next", |row| row.lead.map(|ratio| significant(ratio, 3)).unwrap_or_default())
+            .optional_word("clear", 1, |row| if row.is_clear { "yes" } else { "no" }.into())
+            .table(&self.rows)
     }
 }
 

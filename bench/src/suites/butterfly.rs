@@ -18,7 +18,7 @@ use rayon::prelude::*;
 
 use super::comparison::{Comparison, MeasureOptions};
 use super::fft::{self, FftProblem, FftShape, FftValues};
-use super::operation::{Function, Operation, Pass, TensorKind, calls, next};
+use super::operation::{Function, Operation, Pass, calls, next};
 use crate::baselines::copy;
 use crate::baselines::transforms::{Placement, instruction_set};
 use crate::harness::{
@@ -42,7 +42,6 @@ pub struct ButterflyArgs {
     pub measure: MeasureOptions,
 }
 
-/// Runs the grid that `arguments` describe, and prints the table to `out`.
 pub fn run(arguments: &ButterflyArgs, out: &mut dyn Write) -> Result<Vec<CaseRecord>> {
     let ButterflyArgs { n, batch, open, measure } = arguments;
     ensure!((0.0..=1.0).contains(open), "--open is {open}, but must be from 0 to 1");
@@ -130,15 +129,12 @@ impl Problem for ButterflyProblem {
     }
 }
 
+/// Exact twiddles without gates, or learned twiddles with gates as the summaries of the strategies say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coefficients {
-    /// Exact twiddles, no gates: the Fourier transform.
     Exact,
-    /// Learned twiddles, every gate open.
     Open,
-    /// Learned twiddles, gates anywhere between closed and open.
     Soft,
-    /// Learned twiddles, a share of the gates open and the others closed.
     Hard,
 }
 
@@ -146,17 +142,18 @@ pub enum Coefficients {
 /// a transform, relative to the largest of their tensor.
 const TOLERANCES: f64 = 8.0;
 
-/// Every strategy, in the order of the table's rows.
 pub fn catalogue() -> Vec<BenchStrategy<ButterflyProblem>> {
     use Coefficients::{Exact, Hard, Open, Soft};
     use Pass::{Backward, Forward};
     let gated =
         |name, summary, coefficients| calls(name, summary, coefficients, Forward, Calls::One).without_competing();
-    let rustfft = |placement: Placement| {
-        let (name, summary) = placement.strategy();
-        of_library(name, summary, fft::rustfft(placement)).with_instruction_set(|_| Some(instruction_set()))
+    let of_rustfft = |summary, placement| {
+        let library = fft::rustfft(placement);
+        of_library(library.name, summary, library).with_instruction_set(|_| Some(instruction_set()))
     };
     let exact = "Firefly's butterfly on the device, exact twiddles, no gates";
+    let soft = "Firefly's butterfly on the device, learned twiddles, gates between closed and open";
+    let hard = "Firefly's butterfly on the device, learned twiddles, only the share --open of the gates open";
     let backward = "as firefly-soft, then all gradients of a weighted sum";
     vec![
         calls("firefly", exact, Exact, Forward, Calls::One),
@@ -164,19 +161,11 @@ pub fn catalogue() -> Vec<BenchStrategy<ButterflyProblem>> {
         calls("firefly-kernels", BY_DEVICE_CLOCK, Exact, Forward, Calls::ByDeviceClock),
         from_host(),
         gated("firefly-open", "Firefly's butterfly on the device, learned twiddles, every gate open", Open),
-        gated(
-            "firefly-soft",
-            "Firefly's butterfly on the device, learned twiddles, gates between closed and open",
-            Soft,
-        ),
-        gated(
-            "firefly-hard",
-            "Firefly's butterfly on the device, learned twiddles, only the share --open of the gates open",
-            Hard,
-        ),
+        gated("firefly-soft", soft, Soft),
+        gated("firefly-hard", hard, Hard),
         calls("firefly-backward", backward, Soft, Backward, Calls::One).with_temporaries(8),
-        rustfft(Placement::InPlace),
-        rustfft(Placement::OutOfPlace),
+        of_rustfft("host: rustfft, planned, interleaved rows in place", Placement::InPlace),
+        of_rustfft("host: rustfft, planned, interleaved rows from one buffer into another", Placement::OutOfPlace),
         of_library("burn-stock", "Burn's own cfft on the device", fft::burn_signal()),
         copy::strategy(),
     ]
@@ -185,7 +174,7 @@ pub fn catalogue() -> Vec<BenchStrategy<ButterflyProblem>> {
 impl Operation for ButterflyProblem {
     type Form = Coefficients;
 
-    fn function(&self, _form: Coefficients, _kind: &TensorKind) -> Function {
+    fn function(&self, _form: Coefficients) -> Function {
         Box::new(|operands| {
             let mut operands = operands.into_iter();
             let rows = ComplexTensor::new(next::<2>(&mut operands)?, next(&mut operands)?);
@@ -252,21 +241,18 @@ impl Operation for ButterflyProblem {
 
 /// [`butterfly`] with exact twiddles from host memory to host memory.
 fn from_host() -> BenchStrategy<ButterflyProblem> {
-    BenchStrategy::new(
-        "firefly-host",
-        "the same as firefly, from host memory to host memory",
-        |problem: &ButterflyProblem, inputs| {
-            let form = Coefficients::Exact;
-            let function = problem.function(form, &TensorKind::of_floats(inputs.device(), false));
-            let extra = problem.extra_operands(form, inputs);
-            let transform = move |set: usize| {
-                let uploaded: Vec<AnyTensor> = inputs.uploaded(set).into_iter().map(AnyTensor::from).collect();
-                function([uploaded, extra.clone()].concat())
-            };
-            let routine = TensorRoutine::new(inputs.device(), Ok, transform).reading_back();
-            check(routine, &problem.expected(form, inputs)?, inputs)
-        },
-    )
+    let summary = "the same as firefly, from host memory to host memory";
+    BenchStrategy::new("firefly-host", summary, |problem: &ButterflyProblem, inputs| {
+        let form = Coefficients::Exact;
+        let function = problem.function(form);
+        let extra = problem.extra_operands(form, inputs);
+        let transform = move |set: usize| {
+            let uploaded: Vec<AnyTensor> = inputs.uploaded(set).into_iter().map(AnyTensor::from).collect();
+            function([uploaded, extra.clone()].concat())
+        };
+        let routine = TensorRoutine::new(inputs.device(), Ok, transform).reading_back();
+        check(routine, &problem.expected(form, inputs)?, inputs)
+    })
     .on_accelerators()
 }
 

@@ -17,7 +17,7 @@ use firefly_ops::{Direction, Norm};
 use firefly_reference::fftn::FftnDefinition;
 
 use super::comparison::{Comparison, MeasureOptions};
-use super::operation::{Function, Operation, Pass, TensorKind, calls, next};
+use super::operation::{Function, Operation, Pass, calls, next};
 use super::options::named;
 use crate::baselines::copy;
 use crate::baselines::transforms::{Placement, complex_rows, half_spectra, instruction_set, real_rows};
@@ -67,7 +67,6 @@ impl FftArgs {
     }
 }
 
-/// Runs the grid that `arguments` describe, and prints the table to `out`.
 pub fn run(arguments: &FftArgs, out: &mut dyn Write) -> Result<Vec<CaseRecord>> {
     let problems = arguments.problems();
     let of_problems = |name| distinct(problems.iter().map(|problem| problem.spec().parameters.shown(name)));
@@ -188,46 +187,26 @@ pub struct FftProblem {
     pub batch: usize,
 }
 
-/// Size of one transform: parts (one of real values, two of complex ones), and values of each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RowSize {
-    pub parts: usize,
-    pub len: usize,
-}
-
-impl RowSize {
-    pub const fn bytes(self) -> usize {
-        self.parts * self.len * size_of::<f32>()
-    }
-}
-
 impl FftProblem {
-    pub fn input(&self) -> RowSize {
-        self.row(self.direction == Direction::Forward)
+    /// Input and output of one transform: parts (one of real values, two of complex ones), and values of each.
+    fn rows(&self) -> [[usize; 2]; 2] {
+        let samples = [if self.values == FftValues::Real { 1 } else { 2 }, self.shape.points()];
+        let spectrum = match self.values {
+            FftValues::Complex => samples,
+            FftValues::Real => [2, self.shape.outer() * (self.shape.last() / 2 + 1)],
+        };
+        if self.direction == Direction::Forward { [samples, spectrum] } else { [spectrum, samples] }
     }
 
-    pub fn output(&self) -> RowSize {
-        self.row(self.direction == Direction::Inverse)
-    }
-
-    /// The side of a transform that has the samples, or the one that has the spectrum.
-    fn row(&self, samples: bool) -> RowSize {
-        match self.values {
-            FftValues::Complex => RowSize { parts: 2, len: self.shape.points() },
-            FftValues::Real if samples => RowSize { parts: 1, len: self.shape.points() },
-            FftValues::Real => RowSize { parts: 2, len: self.shape.outer() * (self.shape.last() / 2 + 1) },
-        }
-    }
-
-    pub fn definition(&self) -> FftnDefinition {
+    fn definition(&self) -> FftnDefinition {
         let (real, forward) = (self.values == FftValues::Real, self.direction == Direction::Forward);
         FftnDefinition { dims: self.shape.dims().to_vec(), real, forward }
     }
 
-    pub fn input_dims(&self) -> Vec<usize> {
-        let last = self.input().len / self.shape.outer();
+    fn input_dims(&self) -> Vec<usize> {
+        let [[_, len], _] = self.rows();
         let outer = &self.shape.dims()[..self.shape.dims().len() - 1];
-        [self.batch].into_iter().chain(outer.iter().copied()).chain([last]).collect()
+        [&[self.batch], outer, &[len / self.shape.outer()]].concat()
     }
 }
 
@@ -241,9 +220,10 @@ impl Problem for FftProblem {
             .with("batch", self.batch);
         let is_half = self.values == FftValues::Real && self.direction == Direction::Inverse;
         let imaginary = if is_half { Fill::HalfSpectrum { n: self.shape.last() } } else { Fill::Noise };
-        let (input, output, fills) = (self.input(), self.output().bytes(), [Fill::Noise, imaginary]);
-        let inputs = fills[..input.parts].iter().map(|fill| TensorSpec::new(self.input_dims(), *fill)).collect();
-        let refused = too_large(self.batch, input.bytes().max(output));
+        let fills = [Fill::Noise, imaginary];
+        let inputs = fills[..self.rows()[0][0]].iter().map(|fill| TensorSpec::new(self.input_dims(), *fill)).collect();
+        let [input, output] = self.rows().map(|[parts, len]| parts * len * size_of::<f32>());
+        let refused = too_large(self.batch, input.max(output));
         let spec = ProblemSpec::new(parameters, self.batch, inputs, self.batch.saturating_mul(output));
         ProblemSpec { refused, ..spec }
     }
@@ -252,7 +232,6 @@ impl Problem for FftProblem {
 /// Memory of the buffers that strategies keep between runs, and of gradients, in input sets with their results.
 const BUFFERS: usize = 8;
 
-/// Every strategy, in the order of the table's rows.
 pub fn catalogue() -> Vec<BenchStrategy<FftProblem>> {
     use Pass::{Backward, Forward};
     let one_call = "Firefly's transform on the device, one call and a synchronisation";
@@ -273,7 +252,7 @@ pub fn catalogue() -> Vec<BenchStrategy<FftProblem>> {
 impl Operation for FftProblem {
     type Form = ();
 
-    fn function(&self, _form: (), _kind: &TensorKind) -> Function {
+    fn function(&self, _form: ()) -> Function {
         match self.shape.dims().len() {
             1 => transform::<2>(self),
             2 => transform::<3>(self),
@@ -283,18 +262,18 @@ impl Operation for FftProblem {
 
     fn expected(&self, _form: (), inputs: &Inputs) -> Result<Expectation, CaseError> {
         let rows = inputs.expected_rows("transform", |set, row| self.definition().output(&inputs.row(set, row)));
-        let size = self.output();
-        Ok(Expectation::of_rows(rows, [size.parts, self.batch, size.len], tolerance(self.shape.points())))
+        let [_, [parts, len]] = self.rows();
+        Ok(Expectation::of_rows(rows, [parts, self.batch, len], tolerance(self.shape.points())))
     }
 
     /// The transform is linear: its gradient does not depend on the input.
     fn expected_gradients(&self, _form: (), weights: &[Vec<f32>], inputs: &Inputs) -> Result<Expectation, CaseError> {
-        let (width, size) = (self.output().len, self.input());
+        let [[parts, len], [_, width]] = self.rows();
         let rows = inputs.expected_rows("gradient", |_, row| {
             let part = |part: &Vec<f32>| widened(&part[row * width..][..width]);
             self.definition().gradient(&weights.iter().map(part).collect())
         });
-        Ok(Expectation::of_rows(rows, [size.parts, self.batch, size.len], tolerance(self.shape.points())))
+        Ok(Expectation::of_rows(rows, [parts, self.batch, len], tolerance(self.shape.points())))
     }
 }
 
@@ -331,18 +310,14 @@ fn transform<const D: usize>(problem: &FftProblem) -> Function {
 
 /// One call with tensors that nothing else holds.
 fn in_place() -> BenchStrategy<FftProblem> {
-    BenchStrategy::new(
-        "firefly-in-place",
-        "Firefly's transform of a tensor that is given away: complex rows on the host in place",
-        |problem: &FftProblem, inputs| {
-            let device = inputs.device();
-            let kind = TensorKind::of_floats(device, false);
-            let copy = |part: AnyTensor| AnyTensor::from_data(part.into_data(), device);
-            let copies = move |set| Ok(inputs.operands(set)?.into_iter().map(copy).collect());
-            let routine = TensorRoutine::new(device, copies, problem.function((), &kind)).with_input_made_ahead();
-            check(routine, &problem.expected((), inputs)?, inputs)
-        },
-    )
+    let summary = "Firefly's transform of a tensor that is given away: complex rows on the host in place";
+    BenchStrategy::new("firefly-in-place", summary, |problem: &FftProblem, inputs| {
+        let device = inputs.device();
+        let copy = |part: AnyTensor| AnyTensor::from_data(part.into_data(), device);
+        let copies = move |set| Ok(inputs.operands(set)?.into_iter().map(copy).collect());
+        let routine = TensorRoutine::new(device, copies, problem.function(())).with_input_made_ahead();
+        check(routine, &problem.expected((), inputs)?, inputs)
+    })
     .with_forced_sets(|_| Some(InstructionSet::current().name()))
 }
 
@@ -352,7 +327,9 @@ pub fn rustfft(placement: Placement) -> BenchStrategy<FftProblem> {
         Placement::InPlace => {
             ("rustfft", "host: rustfft, planned, interleaved rows in place; realfft where values are real")
         }
-        Placement::OutOfPlace => placement.strategy(),
+        Placement::OutOfPlace => {
+            ("rustfft-out", "host: rustfft, planned, interleaved rows from one buffer into another")
+        }
     };
     BenchStrategy::new(name, summary, move |problem: &FftProblem, inputs| {
         let (shape, direction) = ([problem.batch, problem.shape.last()], problem.direction);
@@ -446,7 +423,7 @@ mod tests {
         assert_eq!(problems.len(), 16);
         let real = &problems[15];
         assert_eq!(real.spec().parameters.to_string(), "values real, direction inverse, n 3x5, batch 2");
-        assert_eq!((real.input(), real.output()), (RowSize { parts: 2, len: 9 }, RowSize { parts: 1, len: 15 }));
+        assert_eq!(real.rows(), [[2, 9], [1, 15]]);
         assert_eq!(real.input_dims(), [2, 3, 3]);
         assert_eq!(real.spec().useful_bytes, 2 * (2 * 9 + 15) * 4);
     }

@@ -1,5 +1,6 @@
 //! Suites: the commands that compare strategies, each with its options, problems, expected results and strategies; and what
-//! they share.
+//! they share. `run` measures the grid that a command's arguments describe and prints the table to `out`; `catalogue` has
+//! every strategy, in the order of the table's rows.
 
 pub(crate) mod butterfly;
 pub(crate) mod comparison;

@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 
 use anyhow::{Context, Result};
-use burn::tensor::{Device, FloatDType, Tensor};
+use burn::tensor::Tensor;
 use firefly_framework::graph::AnyTensor;
 use firefly_ops::instruction_sets::InstructionSet;
 use rand::{RngExt, SeedableRng};
@@ -17,26 +17,13 @@ use crate::harness::{
 /// Function of the operands of an input set.
 pub type Function = Box<dyn Fn(Vec<AnyTensor>) -> Result<Vec<AnyTensor>> + Send>;
 
-/// Device, type and tracking of the tensors that a function is computed from.
-#[derive(Debug, Clone)]
-pub struct TensorKind {
-    pub device: Device,
-    pub dtype: FloatDType,
-    pub is_tracked: bool,
-}
-
-impl TensorKind {
-    pub fn of_floats(device: &Device, is_tracked: bool) -> Self {
-        Self { device: device.clone(), dtype: FloatDType::F32, is_tracked }
-    }
-}
-
 /// Problem whose result is a function of tensors.
 pub trait Operation: Problem {
     /// Way to compute the result.
     type Form: Copy + Debug + Send + Sync + 'static;
 
-    fn function(&self, form: Self::Form, kind: &TensorKind) -> Function;
+    /// The result, of operands that are all on one device, of one type, and tracked or not.
+    fn function(&self, form: Self::Form) -> Function;
 
     /// Operands that a form has besides the tensors of an input set, on the device of these.
     fn extra_operands(&self, _form: Self::Form, _inputs: &Inputs) -> Vec<AnyTensor> {
@@ -71,20 +58,19 @@ pub fn calls<P: Operation>(
 ) -> BenchStrategy<P> {
     let strategy = BenchStrategy::new(name, summary, move |problem: &P, inputs| {
         let device = inputs.device();
-        let function = |is_tracked| problem.function(form, &TensorKind::of_floats(device, is_tracked));
         let extra = problem.extra_operands(form, inputs);
         let operands = |set| Ok([inputs.operands(set)?, extra.clone()].concat());
         let sets: Vec<Vec<AnyTensor>> = (0..inputs.count()).map(operands).collect::<Result<_, CaseError>>()?;
         if pass == Pass::Forward {
             let expectation = problem.expected(form, inputs)?;
-            let routine = TensorRoutine::new(device, move |set: usize| Ok(sets[set].clone()), function(false));
+            let routine = TensorRoutine::new(device, move |set: usize| Ok(sets[set].clone()), problem.function(form));
             return check(routine.with_calls(calls), &expectation, inputs);
         }
-        let results = function(false)(sets[0].clone())?;
+        let results = problem.function(form)(sets[0].clone())?;
         let values = weights(&results, inputs.seed);
         let expectation = problem.expected_gradients(form, &values, inputs)?;
         let weights = results.iter().zip(&values).map(|(result, values)| with_values(result, values, device));
-        let (weights, forward) = (weights.collect::<Vec<_>>(), function(true));
+        let (weights, forward) = (weights.collect::<Vec<_>>(), problem.function(form));
         let call = move |operands| gradients(operands, &weights, &forward);
         let routine = TensorRoutine::new(device, move |set: usize| Ok(sets[set].clone()), call);
         check(routine.with_calls(calls), &expectation, inputs)

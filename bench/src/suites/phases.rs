@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use burn::backend::ir::BackendIr;
 use burn::backend::{DispatchDevice, DispatchKindConversion, DispatchTensor, Flex};
 use burn::tensor::{Device, IntDType, Tensor, TensorData};
@@ -26,7 +26,7 @@ use super::comparison::{Comparison, MeasureOptions};
 use super::options::{PeaksGrid, device_profile, presets, target_profile};
 use super::peaks::{PeaksProblem, READ_SPECTRA, check_peaks, expected, facts, kernel_set, on_device};
 use crate::baselines::welch_peaks::strongest;
-use crate::harness::{BenchStrategy, CaseError, CaseRecord, PhaseTraffic, Selected, Verified, failed, read};
+use crate::harness::{BenchStrategy, CaseError, CaseRecord, Computed, PhaseTraffic, Selected, Verified, failed, read};
 use crate::report::{decision, traffic};
 
 #[derive(Debug, Clone, clap::Args)]
@@ -48,7 +48,6 @@ pub struct FusionPhasesArgs {
     pub measure: MeasureOptions,
 }
 
-/// Runs the phases on the grid that `arguments` describe, and prints the tables to `out`.
 pub fn run(arguments: &FusionPhasesArgs, out: &mut dyn Write) -> Result<Vec<CaseRecord>> {
     let FusionPhasesArgs { grid, profile, target, explain, measure } = arguments;
     let problems = grid.problems();
@@ -99,16 +98,12 @@ pub fn run(arguments: &FusionPhasesArgs, out: &mut dyn Write) -> Result<Vec<Case
     Ok(cases)
 }
 
-/// Phase: how much of the work is fused.
+/// Phase: how much of the work is fused, as the summaries of the strategies say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// The transform on the device, its spectrum read back interleaved, peaks on the host.
     Baseline,
-    /// The same with the spectrum's real and imaginary parts in blocks of their own.
     Blocks,
-    /// The transform and then the peaks on the device; only these are read back.
     DevicePeaks,
-    /// The traced graph of the same, its spectrum an output too, after the compile pass.
     Compiled,
     Native,
 }
@@ -132,25 +127,21 @@ impl Phase {
 
     /// Bins and powers in what was read back, which the host finds where it is spectra.
     fn peaks(self, problem: &PeaksProblem, data: Vec<TensorData>) -> Result<Vec<TensorData>> {
+        if !self.has_host_tail() {
+            return Ok(data);
+        }
         let squared = |re: f32, im: f32| re * re + im * im;
-        Ok(match (self, &data[..]) {
-            (Self::Baseline, [spectrum]) => {
-                let values = floats(spectrum)?;
-                host_tail(problem, |place| squared(values[2 * place], values[2 * place + 1]))
-            }
-            (Self::Blocks, [re, im]) => {
-                let (re, im) = (floats(re)?, floats(im)?);
-                host_tail(problem, |place| squared(re[place], im[place]))
-            }
-            _ => data,
-        })
+        let parts = data.iter().map(|part| part.as_slice::<f32>().map_err(failed)).collect::<Result<Vec<_>>>()?;
+        match parts[..] {
+            [values] => Ok(host_tail(problem, |place| squared(values[2 * place], values[2 * place + 1]))),
+            [re, im] => Ok(host_tail(problem, |place| squared(re[place], im[place]))),
+            _ => bail!("spectra of {} parts", parts.len()),
+        }
     }
 
     /// The phase as a function of frames on `device`: spectra, or bins of 32 bits and power, or both.
     fn function(self, problem: &PeaksProblem, device: &Device) -> Result<PhaseFunction, ArgumentError> {
-        fn outputs(peaks: Peaks<2>) -> Vec<AnyTensor> {
-            vec![peaks.bins.cast(IntDType::I32).into(), peaks.power.into()]
-        }
+        let outputs = |peaks: Peaks<2>| vec![peaks.bins.cast(IntDType::I32).into(), peaks.power.into()];
         if self == Self::Native {
             let model = problem.exact_model(device)?;
             return Ok(Box::new(move |signal| Ok(outputs(model.try_forward(signal)?))));
@@ -220,8 +211,12 @@ impl PhasePlan {
         if phase.has_host_tail() {
             traffic.predicted_ns += traffic.io.host_output as f64 / costs.scan_bandwidth;
         }
-        if is_native {
-            traffic.predicted_ns = predicted_peaks(problem, costs).unwrap_or(traffic.predicted_ns);
+        if is_native && costs.operations.is_empty() {
+            // The picker's estimate, as the latency of the operation itself was not measured.
+            let size = PeaksSize { options: problem.options, batch: problem.batch, k: problem.k };
+            let mut request = PeaksRequest::new(size, costs);
+            request.strategies = &[Strategy::Fused];
+            traffic.predicted_ns = request.select().selected.nanoseconds.unwrap_or(traffic.predicted_ns);
         }
         Ok(Self { graph, is_native, traffic })
     }
@@ -241,17 +236,6 @@ impl PhaseTraffic {
             decision: None,
         }
     }
-}
-
-/// The picker's estimate of the fused operation, where the latency of the operation itself was not measured.
-fn predicted_peaks(problem: &PeaksProblem, costs: &DeviceProfile) -> Option<f64> {
-    if !costs.operations.is_empty() {
-        return None;
-    }
-    let size = PeaksSize { options: problem.options, batch: problem.batch, k: problem.k };
-    let mut request = PeaksRequest::new(size, costs);
-    request.strategies = &[Strategy::Fused];
-    request.select().selected.nanoseconds
 }
 
 /// Number of values of spectra from which a second thread saves time.
@@ -283,8 +267,7 @@ fn on<B: BackendIr>(graph: &Graph, device: &B::Device, operations: CustomOperati
 where
     DispatchTensor: DispatchKindConversion<B>,
 {
-    let replay = Replay::new(graph, device, &operations)?;
-    let replay = Mutex::new(replay);
+    let replay = Mutex::new(Replay::new(graph, device, &operations)?);
     Ok(Box::new(move |signal| {
         let signal = signal.try_into_primitive::<B>().map_err(|error| anyhow!("{error:?}"))?;
         let mut replay = replay.lock().unwrap_or_else(PoisonError::into_inner);
@@ -298,22 +281,19 @@ pub fn host_tail(problem: &PeaksProblem, value: impl Fn(usize) -> f32 + Sync) ->
     let (n, bins, segments) = (problem.options.n_fft, problem.options.bins(), problem.options.segments);
     let shape = [problem.batch, problem.k];
     let (mut found, mut powers) = (vec![0; problem.batch * problem.k], vec![0.0; problem.batch * problem.k]);
-    let rows_at_once = PARALLEL_VALUES.div_ceil(segments * n);
-    let chunk = rows_at_once * problem.k;
-    let chunks = found.par_chunks_mut(chunk).zip(powers.par_chunks_mut(chunk)).enumerate();
-    chunks.for_each(|(place, (found, powers))| {
-        let (mut power, mut keys) = (vec![0.0; bins], vec![0; bins]);
-        let rows = found.chunks_exact_mut(problem.k).zip(powers.chunks_exact_mut(problem.k));
-        for (row, (found, powers)) in rows.enumerate() {
-            let first = (place * rows_at_once + row) * segments;
+    let rows = found.par_chunks_exact_mut(problem.k).zip(powers.par_chunks_exact_mut(problem.k)).enumerate();
+    let rows = rows.with_min_len(PARALLEL_VALUES.div_ceil(segments * n));
+    rows.for_each_init(
+        || (vec![0.0; bins], vec![0; bins]),
+        |(power, keys), (row, (found, powers))| {
             for (bin, power) in power.iter_mut().enumerate() {
-                let sum: f32 = (first..first + segments).map(|segment| value(segment * n + bin)).sum();
+                let sum: f32 = (row * segments..(row + 1) * segments).map(|segment| value(segment * n + bin)).sum();
                 let sides = if bin % (n / 2) == 0 { 1.0 } else { 2.0 };
                 *power = sum * sides / segments as f32;
             }
-            strongest(&power, &mut keys, found, powers);
-        }
-    });
+            strongest(power, keys, found, powers);
+        },
+    );
     vec![TensorData::new(found, shape), TensorData::new(powers, shape)]
 }
 
@@ -349,7 +329,7 @@ fn strategy(phase: Phase, costs: Arc<DeviceProfile>, is_traced: bool) -> BenchSt
         let routine = on_device(inputs, move |signal| {
             let data = run(signal)?;
             counter.store(data.iter().map(|data| data.as_bytes().len() as u64).sum(), Ordering::Relaxed);
-            phase.peaks(&sizes, data)
+            phase.peaks(&sizes, data).map(Computed::OnHost)
         });
         let expected = expected(problem, inputs);
         // Burn's top-k leaves the order of equal powers open.
@@ -364,10 +344,6 @@ fn strategy(phase: Phase, costs: Arc<DeviceProfile>, is_traced: bool) -> BenchSt
     });
     strategy.previous = Phase::ALL.windows(2).find(|pair| pair[1] == phase).map(|pair| pair[0].name());
     if phase == Phase::Native { strategy.with_forced_sets(kernel_set) } else { strategy.with_temporaries(READ_SPECTRA) }
-}
-
-fn floats(data: &TensorData) -> Result<&[f32]> {
-    data.as_slice().map_err(failed)
 }
 
 #[cfg(test)]

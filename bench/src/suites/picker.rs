@@ -47,7 +47,6 @@ pub struct PickerArgs {
     pub measure: MeasureOptions,
 }
 
-/// Measures every strategy over a grid and compares with what the picker selects.
 pub fn run(arguments: &PickerArgs, out: &mut dyn Write) -> Result<Vec<CaseRecord>> {
     let PickerArgs { grid, profile, most_input, cases: shows_every, measure } = arguments;
     let name = measure.device.name();

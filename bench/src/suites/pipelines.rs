@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 use burn::tensor::{Tensor, TensorData};
-use firefly_ops::ArgumentError;
 use firefly_ops::options::{MelBands, MelNorm, MelScale, mel_filters};
+use firefly_ops::{ArgumentError, WelchOptions};
 use firefly_reference::mel::{MelDefinition, Scale};
 
 use super::comparison::{Comparison, MeasureOptions};
-use super::layers::MAX_MELS;
+use super::layers::{MAX_MELS, mel_definition};
 use super::options::{PeaksGrid, TrainOptions, named};
 use super::peaks::{
     PeaksProblem, SPECTRA, STOCK, TrainedModels, check_peaks, expected, facts, from_host, kernel_set, learned_rows,
@@ -41,7 +41,6 @@ pub struct E2eArgs {
     pub measure: MeasureOptions,
 }
 
-/// Runs the grid that `arguments` describe, and prints the table to `out`.
 pub fn run(arguments: &E2eArgs, out: &mut dyn Write) -> Result<Vec<CaseRecord>> {
     let E2eArgs { pipeline, grid: sizes, mels, sample_rate, train, measure } = arguments;
     train.check(measure.strategy.as_deref())?;
@@ -137,69 +136,59 @@ fn grid(pipelines: &[Pipeline], problems: &[PeaksProblem], mels: usize, sample_r
 /// Tolerances of a sum over the filters, which rounds once more per term.
 const MEL_TOLERANCES: f64 = 2.0;
 
-/// Every strategy, in the order of the table's rows, with learned models as `train` says.
 pub fn catalogue(train: &TrainOptions, seed: u64) -> Vec<BenchStrategy<PipelineProblem>> {
     vec![firefly(), burn_stock(), learned(TrainedModels::new(train, seed))]
 }
 
 fn firefly() -> BenchStrategy<PipelineProblem> {
     let chunked = from_host(false);
-    BenchStrategy::new(
-        "firefly",
-        "frames to the device, Firefly's welch_psd (mel: a matrix product after it), results read back; peaks in \
-         chunks that overlap",
-        move |problem: &PipelineProblem, inputs| {
-            if problem.pipeline == Pipeline::Peaks {
-                return (chunked.verify)(&problem.peaks, inputs);
-            }
-            let model = problem.peaks.exact_model(inputs.device())?;
-            let expected = expected(&problem.peaks, inputs);
-            check_values(problem, inputs, expected, move |signal| Ok(model.try_psd(signal)?))
-        },
-    )
+    let summary = "frames to the device, Firefly's welch_psd (mel: a matrix product after it), results read back; peaks in \
+                   chunks that overlap";
+    BenchStrategy::new("firefly", summary, move |problem: &PipelineProblem, inputs| {
+        if problem.pipeline == Pipeline::Peaks {
+            return (chunked.verify)(&problem.peaks, inputs);
+        }
+        let model = problem.peaks.exact_model(inputs.device())?;
+        let expected = expected(&problem.peaks, inputs);
+        check_values(problem, inputs, expected, move |signal| Ok(model.try_psd(signal)?))
+    })
     .with_forced_sets(|problem| kernel_set(&problem.peaks))
     .with_temporaries(SPECTRA)
 }
 
 fn burn_stock() -> BenchStrategy<PipelineProblem> {
-    BenchStrategy::new(
-        "burn-stock",
-        "frames to the device, Burn's own unfold, rfft and topk_with_indices (mel: a matrix product), results read \
-         back",
-        |problem: &PipelineProblem, inputs| {
-            let stock = problem.peaks.stock_model(inputs.device())?;
-            let expected = expected(&problem.peaks, inputs);
-            if problem.pipeline == Pipeline::Peaks {
-                let routine = to_host(inputs, move |signal| Ok(stock.forward(signal)));
-                // Burn's sort leaves the order of equal powers open.
-                return check_peaks(routine, &problem.peaks, inputs, expected, false);
-            }
-            check_values(problem, inputs, expected, move |signal| Ok(stock.psd(signal)))
-        },
-    )
+    let summary = "frames to the device, Burn's own unfold, rfft and topk_with_indices (mel: a matrix product), results read \
+                   back";
+    BenchStrategy::new("burn-stock", summary, |problem: &PipelineProblem, inputs| {
+        let stock = problem.peaks.stock_model(inputs.device())?;
+        let expected = expected(&problem.peaks, inputs);
+        if problem.pipeline == Pipeline::Peaks {
+            let routine = to_host(inputs, move |signal| Ok(stock.forward(signal)));
+            // Burn's sort leaves the order of equal powers open.
+            return check_peaks(routine, &problem.peaks, inputs, expected, false);
+        }
+        check_values(problem, inputs, expected, move |signal| Ok(stock.psd(signal)))
+    })
     .with_temporaries(STOCK)
 }
 
 /// A learned model in place of the exact estimate, trained towards the peaks of eight segments.
 fn learned(models: TrainedModels) -> BenchStrategy<PipelineProblem> {
-    BenchStrategy::new(
-        "learned",
-        "as firefly, by a LearnedWelchPeaks: that of --run, or one trained for --train-steps on synthetic signals; \
-         runs with one of these options or by name",
-        move |problem: &PipelineProblem, inputs| {
-            let (model, accuracy) = models.model(&problem.peaks, inputs.device())?;
-            let expected = learned_rows(&model, inputs);
-            let gates = model.hard_gates();
-            let verified = if problem.pipeline == Pipeline::Peaks {
-                let routine = to_host(inputs, move |signal| Ok(model.try_forward(signal, &gates)?));
-                check_peaks(routine, &problem.peaks, inputs, expected, true)?
-            } else {
-                let power = move |signal| Ok(model.try_psd(signal, &gates)?);
-                check_values(problem, inputs, expected, power)?
-            };
-            Ok(Verified { accuracy: Some(accuracy), ..verified })
-        },
-    )
+    let summary = "as firefly, by a LearnedWelchPeaks: that of --run, or one trained for --train-steps on synthetic signals; \
+                   runs with one of these options or by name";
+    BenchStrategy::new("learned", summary, move |problem: &PipelineProblem, inputs| {
+        let (model, accuracy) = models.model(&problem.peaks, inputs.device())?;
+        let expected = learned_rows(&model, inputs);
+        let gates = model.hard_gates();
+        let verified = if problem.pipeline == Pipeline::Peaks {
+            let routine = to_host(inputs, move |signal| Ok(model.try_forward(signal, &gates)?));
+            check_peaks(routine, &problem.peaks, inputs, expected, true)?
+        } else {
+            let power = move |signal| Ok(model.try_psd(signal, &gates)?);
+            check_values(problem, inputs, expected, power)?
+        };
+        Ok(Verified { accuracy: Some(accuracy), ..verified })
+    })
     .without_competing()
     .with_temporaries(SPECTRA)
     .by_name()
@@ -210,7 +199,7 @@ fn learned(models: TrainedModels) -> BenchStrategy<PipelineProblem> {
 fn to_host<'a, C: Into<Computed> + 'a>(
     inputs: &'a Inputs,
     operations: impl Fn(Tensor<2>) -> Result<C> + Send + 'a,
-) -> TensorRoutine<'a, Tensor<2>, impl Fn(Tensor<2>) -> Result<C> + Send + 'a> {
+) -> TensorRoutine<'a, Tensor<2>> {
     let upload = move |set| Ok(inputs.uploaded(set).remove(0));
     TensorRoutine::new(inputs.device(), upload, operations).reading_back()
 }
@@ -233,7 +222,9 @@ fn check_values<'a>(
     let weights = filterbank(bins, problem.mels, problem.sample_rate).map_err(anyhow::Error::from)?;
     let weights = TensorData::new(weights, [bins, problem.mels]).convert::<f32>();
     let filters = Tensor::<2>::from_data(weights, inputs.device());
-    let definition = definition(problem).filters();
+    let WelchOptions { n_fft, hop, .. } = problem.peaks.options;
+    let definition = mel_definition([n_fft, hop, problem.mels], problem.sample_rate);
+    let definition = MelDefinition { scale: Scale::Htk, equal_area: false, ..definition }.filters();
     let dot = |power: &[f64], filter: &[f64]| power.iter().zip(filter).map(|(p, w)| p * w).sum::<f64>();
     let through = |row: &ExpectedRow| {
         let bands = definition.iter().map(|filter| dot(&row.parts[0], filter)).collect();
@@ -250,22 +241,6 @@ fn filterbank(bins: usize, filters: usize, sample_rate: f64) -> Result<Vec<f64>,
     let bands = MelBands::new(sample_rate, filters).with_scale(MelScale::Htk).with_norm(MelNorm::None);
     let rows = mel_filters(2 * bins.saturating_sub(1), &bands)?;
     Ok((0..bins).flat_map(|bin| rows.iter().map(move |row| row[bin])).collect())
-}
-
-fn definition(problem: &PipelineProblem) -> MelDefinition {
-    MelDefinition {
-        n_fft: problem.peaks.options.n_fft,
-        hop: problem.peaks.options.hop,
-        padding: None,
-        normalized: false,
-        squared: true,
-        sample_rate: problem.sample_rate,
-        bands: problem.mels,
-        edges: [0.0, problem.sample_rate / 2.0],
-        scale: Scale::Htk,
-        equal_area: false,
-        log: None,
-    }
 }
 
 #[cfg(test)]

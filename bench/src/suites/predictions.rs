@@ -22,8 +22,8 @@ use super::options::{PeaksGrid, device_profile};
 use super::peaks::{PeaksProblem, STOCK, check_peaks, expected, facts, learned_rows, on_device};
 use super::phases::{self, NO_REPLAY, replay};
 use crate::harness::{
-    BenchStrategy, CaseError, CaseRecord, Expectation, NumberRange, ParameterMap, PhaseTraffic, Problem, ProblemSpec,
-    TensorRoutine, Verified, check, check_memory, failed, numbers, read, tolerance, whole_tensors,
+    BenchStrategy, CaseError, CaseRecord, Computed, Expectation, NumberRange, ParameterMap, PhaseTraffic, Problem,
+    ProblemSpec, TensorRoutine, Verified, check, check_memory, failed, numbers, read, tolerance, whole_tensors,
 };
 use crate::report::traffic;
 
@@ -47,7 +47,6 @@ pub struct PredictionsArgs {
     pub measure: MeasureOptions,
 }
 
-/// Predicts and times the graphs of every problem or model, and prints a table to `out`.
 pub fn run(arguments: &PredictionsArgs, out: &mut dyn Write) -> Result<Vec<CaseRecord>> {
     let PredictionsArgs { grid, zoo, zoo_batch, profile, measure } = arguments;
     let costs = device_profile(measure.device.name(), profile.as_deref())?;
@@ -127,7 +126,8 @@ fn replayed(name: &'static str, model: PeaksModel, costs: Arc<DeviceProfile>) ->
     BenchStrategy::new(name, "a model of peaks, captured and replayed", move |problem: &PeaksProblem, inputs| {
         let graph = model.graph(problem)?;
         let traffic = PhaseTraffic::of_graph(&count(&graph, &MovementOptions::default()), &costs);
-        let routine = on_device(inputs, replay(&graph, inputs.device())?).reading_back();
+        let run = replay(&graph, inputs.device())?;
+        let routine = on_device(inputs, move |signal| run(signal).map(Computed::OnHost)).reading_back();
         let rows = match model {
             PeaksModel::Learned => {
                 let refuse = |error: ArgumentError| GraphError::Model(error.to_string());
@@ -164,13 +164,11 @@ impl Problem for ZooBatch {
 /// Models of the zoo as their users call them, without those that can't be captured.
 pub fn zoo_catalogue(names: &[&'static str], costs: &DeviceProfile) -> Result<Vec<BenchStrategy<ZooBatch>>, ZooError> {
     let costs = Arc::new(costs.clone());
-    let mut strategies = Vec::new();
-    for name in names {
-        if zoo::card(name)?.capture_unsupported.is_none() {
-            strategies.push(of_zoo(name, costs.clone()));
-        }
-    }
-    Ok(strategies)
+    let of = |name: &&'static str| match zoo::card(name) {
+        Ok(card) if card.capture_unsupported.is_some() => None,
+        card => Some(card.map(|_| of_zoo(name, costs.clone()))),
+    };
+    names.iter().filter_map(of).collect()
 }
 
 /// A model of the zoo, compared with the same model on the host.

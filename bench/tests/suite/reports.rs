@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use firefly_bench::harness::{CaseOutcome, Measured, WorkSize};
+use firefly_bench::harness::{CaseOutcome, Measured};
 use firefly_bench::report::schema::{BenchReport, write};
 
 use crate::common::{output_of, text};
@@ -19,8 +19,9 @@ fn measured(path: &Path) -> BenchReport {
 /// The same case with every sample times `factor`.
 fn scaled(measured: &Measured, rows: usize, factor: f64) -> CaseOutcome {
     let samples = measured.samples_ns.iter().map(|&sample| (sample as f64 * factor) as u64).collect();
-    let size = WorkSize { rows, useful_bytes: 1 };
-    CaseOutcome::Measured(Box::new(Measured::new(size, measured.verification, measured.input_sets, samples).unwrap()))
+    CaseOutcome::Measured(Box::new(
+        Measured::new([rows, 1], measured.verification, measured.input_sets, samples).unwrap(),
+    ))
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 use firefly_app::table::{TableLayout, TextTable};
 use firefly_bench::harness::{
     Accuracy, BatchLimit, CaseOutcome, CaseRecord, LimitedBy, Measured, ParameterMap, Percentiles, PhaseTraffic,
-    Selected, SpeedRatio, Verification, WorkSize,
+    Selected, SpeedRatio, Verification,
 };
 use firefly_bench::report::changes::ReportChanges;
 use firefly_bench::report::crossover::{self, crossovers};
@@ -44,7 +44,7 @@ fn rendered(table: &TextTable) -> String {
 /// A case of `batch` rows with these times and this speed.
 fn case(strategy: &str, batch: u64, samples_ns: [u64; 3], ratio: [f64; 3]) -> CaseRecord {
     let verification = Verification { rows: 8, tolerance: 3e-6, error: 1.5e-7, ranking: None };
-    let size = WorkSize { rows: batch as usize, useful_bytes: 1664 * batch as usize };
+    let size = [batch as usize, 1664 * batch as usize];
     let measured = Measured::new(size, verification, 4, samples_ns.to_vec()).unwrap();
     let speed = |baseline: &str| SpeedRatio { baseline: baseline.into(), ratio: Percentiles::of(ratio).unwrap() };
     let measured = Measured { speed: vec![speed("rustfft"), speed("memcpy")], ..measured };

@@ -309,7 +309,7 @@ fn spoilt(name: &'static str, spoil: fn(&mut Output)) -> BenchStrategy<PeaksProb
                 bins[places.clone()].copy_from_slice(&strongest);
                 power[places].copy_from_slice(&values.iter().map(|&value| value as f32).collect::<Vec<_>>());
             }
-            let mut peaks = Output::of_peaks(bins, power);
+            let mut peaks = Output { bins, parts: vec![power] };
             spoil(&mut peaks);
             peaks
         };

@@ -8,7 +8,7 @@ use burn::tensor::{Device, Distribution, Tensor};
 
 use super::*;
 use crate::harness::routine::Output;
-use crate::harness::{Percentiles, TensorRoutine, failed};
+use crate::harness::{Percentiles, Routine, TensorRoutine, failed};
 
 /// Machine whose clock advances by what routines cost.
 #[derive(Default)]
@@ -64,10 +64,9 @@ impl Routine for Simulated {
 fn simulated(leave: &[u64], timed: usize) -> Vec<Vec<u64>> {
     let executions = ExecutionConfig::all(&[1], None).unwrap();
     let machine = Arc::new(Machine::default());
-    let case = |(place, &leaves): (usize, &u64)| VerifiedCase {
-        execution: &executions[0],
-        routine: Box::new(Simulated { machine: machine.clone(), number: place + 1, leaves, set: 0, holds: false }),
-        checksums: vec![0, 1, 2],
+    let case = |(place, &leaves): (usize, &u64)| {
+        let routine = Simulated { machine: machine.clone(), number: place + 1, leaves, set: 0, holds: false };
+        (&executions[0], Verified::new(routine, vec![0, 1, 2]))
     };
     let mut cases: Vec<_> = leave.iter().enumerate().map(case).collect();
     let clock = || Duration::from_nanos(machine.nanoseconds.load(Relaxed));
@@ -100,7 +99,7 @@ fn a_time_is_that_of_one_call_of_an_operation() {
         routine.checksum()
     };
     let checksums = (0..sets.len()).map(&mut checksum).collect();
-    let mut cases = [VerifiedCase { execution: &executions[0], routine: Box::new(routine), checksums }];
+    let mut cases = [(&executions[0], Verified::new(routine, checksums))];
     let clock = || Duration::from_nanos(nanoseconds.load(Relaxed));
     let mut outcomes = interleave_by(&mut cases, Iterations { warmup: 1, timed: 9 }, 0, &clock, || ());
     assert_eq!(outcomes.remove(0).unwrap(), [NANOSECONDS; 9]);
@@ -167,8 +166,7 @@ impl Routine for Counting {
 }
 
 fn case(execution: &ExecutionConfig, good: usize, wrong: fn() -> Result<u64>) -> VerifiedCase<'_> {
-    let routine = Box::new(Counting { runs: 0, good, wrong, sum: 0 });
-    VerifiedCase { execution, routine, checksums: vec![0, 1, 2] }
+    (execution, Verified::new(Counting { runs: 0, good, wrong, sum: 0 }, vec![0, 1, 2]))
 }
 
 #[test]

@@ -1,13 +1,12 @@
 //! Tests of crossovers, and the case that tests of other reports start from.
 
 use super::*;
-use crate::harness::{CaseOutcome, Measured, Selected, Verification, WorkSize};
+use crate::harness::{CaseOutcome, Measured, Selected, Verification};
 
 /// A case of `batch` rows that took about so many nanoseconds.
 pub(crate) fn case(strategy: &str, batch: u64, nanoseconds: [u64; 3]) -> CaseRecord {
     let verification = Verification { rows: 1, tolerance: 1e-6, error: 0.0, ranking: None };
-    let size = WorkSize { rows: batch as usize, useful_bytes: 8 };
-    let measured = Measured::new(size, verification, 1, nanoseconds.to_vec()).unwrap();
+    let measured = Measured::new([batch as usize, 8], verification, 1, nanoseconds.to_vec()).unwrap();
     CaseRecord {
         problem: ParameterMap::default().with("n_fft", 64).with("batch", batch),
         strategy: strategy.into(),
@@ -43,7 +42,7 @@ fn every_time_is_there_and_the_fastest_is_named() {
     let found = crossovers(&cases, "batch");
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].strategies.join(" "), found[0].apart.join(" ")), ("a b other".into(), "other".into()));
-    let fastest: Vec<_> = found[0].rows.iter().map(|row| (row.size, row.fastest.place, row.fastest.is_clear)).collect();
+    let fastest: Vec<_> = found[0].rows.iter().map(|row| (row.size, row.fastest, row.is_clear)).collect();
     assert_eq!(fastest, [(1, 0, true), (8, 0, true), (64, 1, false)]);
     let text = render(&found, "batch", &["n_fft"], TableLayout { width: 100, every_column: false });
     assert!(text.contains("median milliseconds over batch: n_fft 64, device cpu, threads 1"), "{text}");
@@ -64,13 +63,13 @@ fn strategies_of_the_same_calls_are_one() {
     ];
     let [found] = &crossovers(&cases, "batch")[..] else { panic!() };
     assert_eq!(found.strategies, ["a = auto", "b"]);
-    let fastest: Vec<_> = found.rows.iter().map(|row| (row.fastest.place, row.fastest.lead)).collect();
+    let fastest: Vec<_> = found.rows.iter().map(|row| (row.fastest, row.lead)).collect();
     assert_eq!(fastest, [(0, Some(20.0 / 12.0)), (1, Some(2.0))]);
     // What differs at one size keeps its column, and wins only with calls of its own.
     let mixed = [&cases[..4], &[case("auto", 8, [14; 3]), case("b", 8, [15; 3])]].concat();
     let [found] = &crossovers(&mixed, "batch")[..] else { panic!() };
     assert_eq!(found.strategies, ["a", "auto", "b"]);
-    let fastest: Vec<_> = found.rows.iter().map(|row| (row.fastest.place, row.fastest.lead)).collect();
+    let fastest: Vec<_> = found.rows.iter().map(|row| (row.fastest, row.lead)).collect();
     assert_eq!(fastest, [(0, Some(20.0 / 12.0)), (1, Some(15.0 / 14.0))]);
     // An instruction set that is known of one only makes no difference.
     let mut known = cases.clone();

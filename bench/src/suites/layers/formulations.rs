@@ -1,7 +1,9 @@
 //! Layers as one operation, from separate ones, and by the definitions of their operations in float64.
 
-use anyhow::{Context, Result, ensure};
-use burn::tensor::{DType, Tensor, TensorData};
+use std::sync::OnceLock;
+
+use anyhow::{Result, ensure};
+use burn::tensor::{Tensor, TensorData};
 use firefly_framework::graph::AnyTensor;
 use firefly_ops::fft::{ComplexTensor, irfft, irfftn_with, next_fast_len, rfft, rfft_with, rfftn_with, stft};
 use firefly_ops::options::{LogGuard, LogUnit, Logarithm, mel_filters};
@@ -18,7 +20,7 @@ use rayon::prelude::*;
 
 use super::problem::{LayerKind, LayerProblem, SAMPLE_RATE};
 use crate::harness::{Inputs, floats, widened};
-use crate::suites::operation::{TensorKind, next};
+use crate::suites::operation::next;
 use crate::suites::peaks::{definition, welch_power};
 
 /// What the logarithm adds to power, a thousandth of that of noise: it bounds the slope at bands that happen to have
@@ -38,28 +40,31 @@ pub enum Formulation {
 }
 
 impl LayerProblem {
-    /// The factors that separate operations multiply by: mel filters `[1, bands, bins]`, or 2 for bins that stand for a
-    /// negative frequency too, `[bins]`.
-    pub fn factors(&self, kind: &TensorKind) -> Option<AnyTensor> {
-        let one_sided = |n: usize| -> AnyTensor {
-            let factor = |bin: usize| if bin > 0 && 2 * bin < n { 2.0 } else { 1.0 };
-            constant(kind, (0..=n / 2).map(factor).collect(), [n / 2 + 1]).into()
-        };
-        match self.kind {
-            LayerKind::LogMel => {
-                let options = self.mel_options();
-                let filters = mel_filters(self.n_fft, &options.bands).unwrap_or_default();
-                Some(constant(kind, filters.concat(), [1, filters.len(), options.stft.bins()]).into())
-            }
-            LayerKind::PowerSpectrum => Some(one_sided(self.n())),
-            LayerKind::WelchPsd => Some(one_sided(self.n_fft)),
-            LayerKind::SpectralConv | LayerKind::LongConv | LayerKind::TopK => None,
+    /// The factors that separate operations multiply by, beside a window: mel filters `[1, bands, bins]`, or 2 for bins
+    /// that stand for a negative frequency too, `[bins]`.
+    fn factors(&self, window: &Tensor<1>) -> AnyTensor {
+        let (device, n) = (window.device(), window.dims()[0]);
+        let options = (&device, window.dtype());
+        if self.kind == LayerKind::LogMel {
+            let mel = self.mel_options();
+            let filters = mel_filters(n, &mel.bands).unwrap_or_default();
+            let shape = [1, filters.len(), mel.stft.bins()];
+            return Tensor::<3>::from_data(TensorData::new(filters.concat(), shape), options).into();
         }
+        let factor = |bin: usize| if bin > 0 && 2 * bin < n { 2.0 } else { 1.0 };
+        let factors: Vec<f64> = (0..=n / 2).map(factor).collect();
+        Tensor::<1>::from_data(TensorData::new(factors, [n / 2 + 1]), options).into()
     }
 
-    pub fn apply(&self, form: Formulation, factors: Option<AnyTensor>, operands: Vec<AnyTensor>) -> Result<AnyTensor> {
+    /// The result; `factors` are made at the first call.
+    pub fn apply(
+        &self,
+        form: Formulation,
+        factors: &OnceLock<AnyTensor>,
+        operands: Vec<AnyTensor>,
+    ) -> Result<AnyTensor> {
         let (is_fused, operands) = (form == Formulation::Fused, &mut operands.into_iter());
-        let factors = || factors.context("the layer has no factors");
+        let factors = |window: &Tensor<1>| factors.get_or_init(|| self.factors(window)).clone();
         Ok(match self.kind {
             LayerKind::SpectralConv => match self.shape.dims().len() {
                 1 => self.spectral_conv::<3>(form, operands)?,
@@ -88,26 +93,28 @@ impl LayerProblem {
                     let spectra: Tensor<3> = log_mel(signal, window, &options, &logarithm)?;
                     return Ok(spectra.into());
                 }
+                let filters = floats::<3>(factors(&window))?;
                 let spectrum = stft::<2, 3>(signal, Some(window), &options.stft)?;
-                floats::<3>(factors()?)?.matmul(spectrum.abs_squared()).add_scalar(OFFSET).log().into()
+                filters.matmul(spectrum.abs_squared()).add_scalar(OFFSET).log().into()
             }
             LayerKind::PowerSpectrum => {
                 let (signal, window) = (next::<3>(operands)?, next::<1>(operands)?);
                 if is_fused {
                     return Ok(power_spectrum(signal, Some(window), &PowerSpectrumOptions::new())?.into());
                 }
-                let spectrum = rfft(signal * window.unsqueeze())?;
-                (spectrum.abs_squared() * floats::<1>(factors()?)?.unsqueeze()).into()
+                let factors = floats::<1>(factors(&window))?;
+                (rfft(signal * window.unsqueeze())?.abs_squared() * factors.unsqueeze()).into()
             }
             LayerKind::WelchPsd => {
                 let (signal, window) = (next::<2>(operands)?, next::<1>(operands)?);
                 if is_fused {
                     return Ok(welch_psd(signal, window, &self.welch_options())?.into());
                 }
+                let factors = floats::<1>(factors(&window))?;
                 let frames = StftOptions::new(self.n_fft).with_hop(self.hop).with_center(false);
                 let power = stft::<2, 3>(signal, Some(window), &frames)?.abs_squared();
                 let mean: Tensor<2> = power.mean_dim(2).squeeze_dim(2);
-                (mean * floats::<1>(factors()?)?.unsqueeze()).into()
+                (mean * factors.unsqueeze()).into()
             }
             // The positions of the values are in the gradients.
             LayerKind::TopK if is_fused => top_k(next::<3>(operands)?, self.k)?.power.into(),
@@ -170,7 +177,10 @@ impl LayerProblem {
                 let definition = LongConvDefinition { channels, n, taps: n };
                 definition.output(signal, &shared(0, 0, channels * n), gate.as_deref())
             }
-            LayerKind::LogMel => self.mel_definition().bands(signal, &shared(0, 0, self.n_fft)),
+            LayerKind::LogMel => {
+                let definition = mel_definition([self.n_fft, self.hop, self.mels], SAMPLE_RATE);
+                definition.bands(signal, &shared(0, 0, self.n_fft))
+            }
             LayerKind::PowerSpectrum => {
                 let (window, definition) = (shared(0, 0, n), definition(&WelchOptions::new(n, 1)));
                 signal.chunks_exact(n).flat_map(|row| welch_power(row, &window, &definition)).collect()
@@ -179,28 +189,23 @@ impl LayerProblem {
             LayerKind::TopK => peaks::top_k(signal, n, self.k).1,
         }
     }
-
-    fn mel_definition(&self) -> MelDefinition {
-        MelDefinition {
-            n_fft: self.n_fft,
-            hop: self.hop,
-            padding: Some(Padding::Reflect),
-            normalized: false,
-            squared: true,
-            sample_rate: SAMPLE_RATE,
-            bands: self.mels,
-            edges: [0.0, SAMPLE_RATE / 2.0],
-            scale: Scale::Slaney,
-            equal_area: true,
-            log: Some(Log { factor: 1.0, offset: OFFSET, floor: 0.0 }),
-        }
-    }
 }
 
-fn constant<const D: usize>(kind: &TensorKind, values: Vec<f64>, shape: [usize; D]) -> Tensor<D> {
-    let dtype: DType = kind.dtype.into();
-    let tensor = Tensor::from_data(TensorData::new(values, shape), (&kind.device, dtype));
-    if kind.is_tracked { tensor.autodiff() } else { tensor }
+/// Mel spectra of all frequencies as layers have them.
+pub fn mel_definition([n_fft, hop, bands]: [usize; 3], sample_rate: f64) -> MelDefinition {
+    MelDefinition {
+        n_fft,
+        hop,
+        padding: Some(Padding::Reflect),
+        normalized: false,
+        squared: true,
+        sample_rate,
+        bands,
+        edges: [0.0, sample_rate / 2.0],
+        scale: Scale::Slaney,
+        equal_area: true,
+        log: Some(Log { factor: 1.0, offset: OFFSET, floor: 0.0 }),
+    }
 }
 
 fn separate_spectral_conv<const D: usize>(

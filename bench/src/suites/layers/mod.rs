@@ -5,16 +5,18 @@ mod formulations;
 mod problem;
 
 use std::io::Write;
+use std::sync::OnceLock;
 
 use anyhow::Result;
-use burn::tensor::{Device, FloatDType};
+use burn::tensor::Device;
 use firefly_app::device::DeviceName;
 
 use self::formulations::Formulation;
+pub use self::formulations::mel_definition;
 pub use self::problem::{LayerKind, LayerProblem, MAX_MELS};
 use super::comparison::{Comparison, MeasureOptions};
 use super::fft::{FftShape, Shapes};
-use super::operation::{Function, Operation, Pass, TensorKind, calls};
+use super::operation::{Function, Operation, Pass, calls};
 use super::options::named;
 use crate::baselines::copy;
 use crate::harness::{
@@ -62,7 +64,6 @@ pub struct LayersArgs {
     pub measure: MeasureOptions,
 }
 
-/// Runs the layers that `arguments` describe, and prints the table to `out`.
 pub fn run(arguments: &LayersArgs, out: &mut dyn Write) -> Result<Vec<CaseRecord>> {
     let problems = arguments.problems();
     let comparison = Comparison {
@@ -156,7 +157,6 @@ const TF32_TOLERANCE: f64 = 1e-3;
 /// Memory of separate operations and of their reference in float64, in input sets with their results.
 const SEPARATE: usize = 48;
 
-/// Every strategy, in the order of the table's rows.
 pub fn catalogue() -> Vec<BenchStrategy<LayerProblem>> {
     use Formulation::{Fused, Separate};
     use Pass::{Backward, Forward};
@@ -180,13 +180,15 @@ pub fn catalogue() -> Vec<BenchStrategy<LayerProblem>> {
 impl Operation for LayerProblem {
     type Form = Formulation;
 
-    fn function(&self, form: Formulation, kind: &TensorKind) -> Function {
-        let (problem, factors) = (self.clone(), self.factors(kind));
-        Box::new(move |operands| Ok(vec![problem.apply(form, factors.clone(), operands)?]))
+    fn function(&self, form: Formulation) -> Function {
+        let (problem, factors) = (self.clone(), OnceLock::new());
+        Box::new(move |operands| Ok(vec![problem.apply(form, &factors, operands)?]))
     }
 
+    /// By the definition, or from separate operations on the host in float64, which are checked against it: they have
+    /// gradients, and take less time than long sums.
     fn expected(&self, form: Formulation, inputs: &Inputs) -> Result<Expectation, CaseError> {
-        let function = self.separate(false);
+        let function = self.function(Formulation::Separate);
         let whole = || {
             let of_set = |set| match self.defined(inputs, set) {
                 Some(values) => Ok(whole_tensors(set, vec![values])),
@@ -206,11 +208,11 @@ impl Operation for LayerProblem {
     ) -> Result<Expectation, CaseError> {
         let whole = || {
             let operands = inputs.wide_operands(0);
-            let results = self.separate(false)(operands.clone())?;
+            let results = self.function(Formulation::Separate)(operands.clone())?;
             self.check_separate(&read_wide(results.clone())?.concat(), inputs)?;
             let weights = results.iter().zip(weights).map(|(like, values)| with_values(like, values, &Device::flex()));
             let weights = weights.collect::<Vec<_>>();
-            let gradients = gradients(operands, &weights, self.separate(true))?;
+            let gradients = gradients(operands, &weights, self.function(Formulation::Separate))?;
             Ok::<_, anyhow::Error>(whole_tensors(0, read_wide(gradients)?).collect())
         };
         Ok(Expectation::of_tensors(inputs.expected_values("gradients", whole)?, self.batch, self.allowed(form, inputs)))
@@ -218,12 +220,6 @@ impl Operation for LayerProblem {
 }
 
 impl LayerProblem {
-    /// The layer from separate operations on the host in float64, which are checked against its definition: they have
-    /// gradients, and take less time than long sums.
-    fn separate(&self, is_tracked: bool) -> Function {
-        self.function(Formulation::Separate, &TensorKind { device: Device::flex(), dtype: FloatDType::F64, is_tracked })
-    }
-
     fn allowed(&self, form: Formulation, inputs: &Inputs) -> f64 {
         let is_on_host = DeviceName::of(inputs.device()).kind().is_host();
         if form == Formulation::Separate && !is_on_host {

@@ -119,30 +119,26 @@ impl LayerProblem {
             LayerKind::TopK => self.k,
         }
     }
-}
 
-impl LayerProblem {
-    /// The result that no strategy could compute, if there is a reason.
+    /// The reason why no strategy could compute the result, if there is one.
     fn refused(&self, bytes: usize) -> Option<CaseError> {
-        if bytes > MAX_BYTES {
-            let most = self.batch / bytes.div_ceil(MAX_BYTES);
-            let expected = format!("at most about {most}, for inputs and results of 8 GiB");
-            return Some(CaseError::out_of_range("batch", self.batch, expected));
-        }
-        let refuse = |parameter, got, expected: String| Some(CaseError::out_of_range(parameter, got, expected));
-        match self.kind {
-            LayerKind::LogMel if self.mels > MAX_MELS => refuse("mels", self.mels, format!("at most {MAX_MELS}")),
-            LayerKind::WelchPsd if self.samples < self.n_fft => {
-                refuse("samples", self.samples, format!("at least the {} of a segment", self.n_fft))
+        let Self { kind, batch, samples, n_fft, mels, k, .. } = self;
+        let (parameter, got, expected) = match kind {
+            _ if bytes > MAX_BYTES => {
+                let most = batch / bytes.div_ceil(MAX_BYTES);
+                ("batch", batch, format!("at most about {most}, for inputs and results of 8 GiB"))
             }
-            LayerKind::LogMel if self.samples <= self.n_fft / 2 => {
-                refuse("samples", self.samples, format!("more than half the {} of a frame", self.n_fft))
+            LayerKind::LogMel if *mels > MAX_MELS => ("mels", mels, format!("at most {MAX_MELS}")),
+            LayerKind::WelchPsd if samples < n_fft => {
+                ("samples", samples, format!("at least the {n_fft} of a segment"))
             }
-            LayerKind::TopK if self.k > self.n() => {
-                refuse("k", self.k, format!("at most the {} values of a row", self.n()))
+            LayerKind::LogMel if *samples <= n_fft / 2 => {
+                ("samples", samples, format!("more than half the {n_fft} of a frame"))
             }
-            _ => None,
-        }
+            LayerKind::TopK if *k > self.n() => ("k", k, format!("at most the {} values of a row", self.n())),
+            _ => return None,
+        };
+        Some(CaseError::out_of_range(parameter, *got, expected))
     }
 }
 
@@ -150,9 +146,9 @@ impl Problem for LayerProblem {
     fn spec(&self) -> ProblemSpec {
         let Self { batch, channels, shape, samples, n_fft, hop, mels, k, .. } = self;
         let size = match self.kind {
-            LayerKind::SpectralConv | LayerKind::PowerSpectrum => format!("{channels} channels, {shape}"),
-            LayerKind::LongConv => {
-                format!("{channels} channels, {shape}{}", if self.gated { ", gated" } else { "" })
+            LayerKind::LongConv if self.gated => format!("{channels} channels, {shape}, gated"),
+            LayerKind::SpectralConv | LayerKind::LongConv | LayerKind::PowerSpectrum => {
+                format!("{channels} channels, {shape}")
             }
             LayerKind::LogMel => format!("{samples} samples, n_fft {n_fft}, hop {hop}, {mels} mels"),
             LayerKind::WelchPsd => format!("{samples} samples, n_fft {n_fft}, hop {hop}"),

@@ -36,14 +36,12 @@ pub fn learned(models: Arc<TrainedModels>, prepared: bool) -> BenchStrategy<Peak
         let (model, accuracy) = models.model(problem, inputs.device())?;
         let (expected, gates) = (learned_rows(&model, inputs), model.hard_gates());
         let useful_bytes = Some(problem.useful_bytes(model.estimate(&gates).options()));
-        let verified = if prepared {
-            let estimate = model.try_estimate(&gates)?;
-            let routine = on_device(inputs, move |signal| Ok(estimate.try_forward(signal)?));
-            check_peaks(routine, problem, inputs, expected, true)?
-        } else {
-            let routine = on_device(inputs, move |signal| Ok(model.try_forward(signal, &gates)?));
-            check_peaks(routine, problem, inputs, expected, true)?
-        };
+        let estimate = if prepared { Some(model.try_estimate(&gates)?) } else { None };
+        let routine = on_device(inputs, move |signal| match &estimate {
+            Some(estimate) => Ok(estimate.try_forward(signal)?),
+            None => Ok(model.try_forward(signal, &gates)?),
+        });
+        let verified = check_peaks(routine, problem, inputs, expected, true)?;
         Ok(Verified { accuracy: Some(accuracy), useful_bytes, ..verified })
     })
     .without_competing()
@@ -57,11 +55,9 @@ pub fn learned(models: Arc<TrainedModels>, prepared: bool) -> BenchStrategy<Peak
 pub struct TrainedModels {
     options: TrainOptions,
     seed: u64,
-    trained: Mutex<HashMap<ModelKey, (LearnedWelchPeaks, Accuracy)>>,
+    /// By `n_fft`, segments and K.
+    trained: Mutex<HashMap<[usize; 3], (LearnedWelchPeaks, Accuracy)>>,
 }
-
-/// Properties that a model is trained for: `n_fft`, segments and K.
-type ModelKey = (usize, usize, usize);
 
 impl TrainedModels {
     /// No model yet.
@@ -76,7 +72,7 @@ impl TrainedModels {
 
     /// The model of a problem, and its accuracy on synthetic frames.
     pub fn model(&self, problem: &PeaksProblem, device: &Device) -> Result<(LearnedWelchPeaks, Accuracy), CaseError> {
-        let key = (problem.options.n_fft, problem.options.averaged(), problem.k);
+        let key = [problem.options.n_fft, problem.options.averaged(), problem.k];
         let mut known = self.trained.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = known.get(&key) {
             return Ok(found.clone());
@@ -138,12 +134,10 @@ fn exact(config: &PeaksConfig, problem: &PeaksProblem) -> WelchPeaksConfig {
 /// Checks that the model of a run finds the peaks of a problem, of whatever number.
 fn check_fits(run: &PeaksConfig, problem: &PeaksProblem) -> Result<(), ArgumentError> {
     let (n_fft, frame) = (run.model.n_fft, run.model.learned().options().frame());
-    if n_fft == problem.options.n_fft && frame <= problem.frame() {
-        return Ok(());
-    }
     let got = format!("{} and {} samples", problem.options.n_fft, problem.frame());
     let expected = format!("those of the run's model: {n_fft} and at least {frame} samples");
-    Err(ArgumentError::new("learned", "n_fft and frame", got, expected))
+    let fits = n_fft == problem.options.n_fft && frame <= problem.frame();
+    if fits { Ok(()) } else { Err(ArgumentError::new("learned", "n_fft and frame", got, expected)) }
 }
 
 /// Expected power of the rows that are compared by a model in float64; NaN at bins that it does not search.

@@ -144,20 +144,19 @@ pub fn catalogue(train: &TrainOptions, seed: u64) -> Vec<BenchStrategy<PeaksProb
 pub fn on_device<'a, C: Into<Computed> + 'a>(
     inputs: &'a Inputs,
     operations: impl Fn(Tensor<2>) -> Result<C> + Send + 'a,
-) -> TensorRoutine<'a, Tensor<2>, impl Fn(Tensor<2>) -> Result<C> + Send + 'a> {
+) -> TensorRoutine<'a, Tensor<2>> {
     let sets = inputs.tensors();
     TensorRoutine::new(inputs.device(), move |set| Ok(sets[set][0].clone()), operations)
 }
 
 /// Peaks of frames in host memory, in host memory: `[frames, k]` bins, then power.
-fn from_chunks(model: &WelchPeaks, chunks: impl IntoIterator<Item = TensorData>) -> Result<Vec<TensorData>> {
+fn from_chunks(model: &WelchPeaks, chunks: impl IntoIterator<Item = TensorData>) -> Result<Computed> {
     let HostPeaks { bins, power } = model.try_forward_from_host(chunks)?;
     let shape = [bins.len() / model.k(), model.k()];
-    Ok(vec![TensorData::new(bins, shape), TensorData::new(power, shape)])
+    Ok(Computed::OnHost(vec![TensorData::new(bins, shape), TensorData::new(power, shape)]))
 }
 
-/// [`WelchPeaks`].
-pub fn firefly() -> BenchStrategy<PeaksProblem> {
+pub(crate) fn firefly() -> BenchStrategy<PeaksProblem> {
     calls_of_module(FIREFLY, "Firefly's WelchPeaks module on the device", Calls::One)
 }
 
@@ -193,15 +192,12 @@ fn of_module(
 
 /// Burn's own operations, as a user of Burn alone would write them. Burn's sort leaves the order of equal powers open.
 fn burn_stock() -> BenchStrategy<PeaksProblem> {
-    BenchStrategy::new(
-        "burn-stock",
-        "Burn's own operations on the device: unfold, window, rfft, power, mean, topk_with_indices",
-        |problem: &PeaksProblem, inputs| {
-            let stock = problem.stock_model(inputs.device())?;
-            let routine = on_device(inputs, move |signal| Ok(stock.forward(signal)));
-            check_peaks(routine, problem, inputs, expected(problem, inputs), false)
-        },
-    )
+    let summary = "Burn's own operations on the device: unfold, window, rfft, power, mean, topk_with_indices";
+    BenchStrategy::new("burn-stock", summary, |problem: &PeaksProblem, inputs| {
+        let stock = problem.stock_model(inputs.device())?;
+        let routine = on_device(inputs, move |signal| Ok(stock.forward(signal)));
+        check_peaks(routine, problem, inputs, expected(problem, inputs), false)
+    })
     .with_temporaries(STOCK)
 }
 
@@ -219,9 +215,8 @@ pub fn from_host(pinned: bool) -> BenchStrategy<PeaksProblem> {
         ("firefly-host", "the same from frames in host memory to peaks in host memory, in chunks that overlap")
     };
     BenchStrategy::new(name, summary, move |problem: &PeaksProblem, inputs| {
-        let model = problem.exact_model(inputs.device())?;
-        let expected = expected(problem, inputs);
         let (frame, device) = (problem.frame(), inputs.device());
+        let (model, expected) = (problem.exact_model(device)?, expected(problem, inputs));
         let chunks = move |set: usize| host_chunks(&inputs.host(set)[0], frame, device);
         if pinned {
             let pin = move |set| Ok(chunks(set)?.collect::<Vec<_>>());
@@ -255,10 +250,8 @@ fn of_16_bits(on_host: bool) -> BenchStrategy<PeaksProblem> {
             let routine = TensorRoutine::new(device, Ok, run).reading_back();
             return check_peaks(routine, problem, &quantized, expected, true);
         }
-        let upload = |samples| {
-            Tensor::<2, Int>::from_data(TensorData::new(samples, [problem.batch, frame]), (device, DType::I16))
-        };
-        let tensors: Vec<_> = sets.into_iter().map(upload).collect();
+        let data = sets.into_iter().map(|samples| TensorData::new(samples, [problem.batch, frame]));
+        let tensors: Vec<_> = data.map(|data| Tensor::<2, Int>::from_data(data, (device, DType::I16))).collect();
         let input = move |set: usize| Ok(tensors[set].clone());
         let routine = TensorRoutine::new(device, input, move |signal| Ok(model.try_forward(signal)?));
         check_peaks(routine, problem, &quantized, expected, true)
@@ -286,23 +279,18 @@ fn on_library(
 /// [`WelchPeaks`] on the first two segments of each frame, cut out before a run: what it is
 /// worth to store only the samples that are used. It is compared with the reference of two segments, and doesn't compete.
 fn fastbuf() -> BenchStrategy<PeaksProblem> {
-    BenchStrategy::new(
-        "fastbuf",
-        "Firefly's WelchPeaks module of two segments, on the device, on frames that were cut to them before",
-        |problem: &PeaksProblem, inputs| {
-            let short = PeaksProblem::new(problem.options.n_fft, 2, problem.batch, problem.k);
-            check_frame(problem, &short, "fastbuf")?;
-            let expected = expected(&short, inputs);
-            let model = short.exact_model(inputs.device())?;
-            let device = inputs.device();
-            let cut = |set: &Vec<Tensor<2>>| set[0].clone().narrow(1, 0, short.frame()).into_data();
-            let sets: Vec<Tensor<2>> = inputs.tensors().iter().map(|set| Tensor::from_data(cut(set), device)).collect();
-            let frames = move |set: usize| Ok(sets[set].clone());
-            let routine = TensorRoutine::new(device, frames, move |signal| Ok(model.try_forward(signal)?));
-            let verified = check_peaks(routine, problem, inputs, expected, true)?;
-            Ok(Verified { useful_bytes: Some(short.spec().useful_bytes), ..verified })
-        },
-    )
+    let summary = "Firefly's WelchPeaks module of two segments, on the device, on frames that were cut to them before";
+    BenchStrategy::new("fastbuf", summary, |problem: &PeaksProblem, inputs| {
+        let (short, device) = (PeaksProblem::new(problem.options.n_fft, 2, problem.batch, problem.k), inputs.device());
+        check_frame(problem, &short, "fastbuf")?;
+        let (model, expected) = (short.exact_model(device)?, expected(&short, inputs));
+        let cut = |set: &Vec<Tensor<2>>| set[0].clone().narrow(1, 0, short.frame()).into_data();
+        let sets: Vec<Tensor<2>> = inputs.tensors().iter().map(|set| Tensor::from_data(cut(set), device)).collect();
+        let frames = move |set: usize| Ok(sets[set].clone());
+        let routine = TensorRoutine::new(device, frames, move |signal| Ok(model.try_forward(signal)?));
+        let verified = check_peaks(routine, problem, inputs, expected, true)?;
+        Ok(Verified { useful_bytes: Some(short.spec().useful_bytes), ..verified })
+    })
     .with_forced_sets(kernel_set)
     .without_competing()
     .by_name()
@@ -310,10 +298,9 @@ fn fastbuf() -> BenchStrategy<PeaksProblem> {
 
 /// Checks that the frames of a problem have the samples that a strategy reads.
 fn check_frame(problem: &PeaksProblem, read: &PeaksProblem, strategy: &'static str) -> Result<(), ArgumentError> {
-    let needed = read.frame();
-    let expected = || format!("as many --segments as have at least {needed} samples");
+    let expected = || format!("as many --segments as have at least {} samples", read.frame());
     let short = || ArgumentError::new("welch-peaks", "strategy", strategy, expected());
-    if needed > problem.frame() { Err(short()) } else { Ok(()) }
+    if read.frame() > problem.frame() { Err(short()) } else { Ok(()) }
 }
 
 /// [`AutoWelchPeaks`](firefly_models::AutoWelchPeaks) with the candidates of a published name.

@@ -16,9 +16,7 @@ use crate::harness::{
     TensorSpec, Verified, check, tolerance,
 };
 
-/// Window of every problem.
 pub const WINDOW: Window = Window::Hann;
-/// Symmetry of the window.
 pub const SYMMETRY: WindowSymmetry = WindowSymmetry::Periodic;
 
 /// The `k` strongest bins of each of `batch` frames, from a number of segments of `n_fft` samples.
@@ -41,8 +39,7 @@ impl PeaksProblem {
         Self { options: WelchOptions::new(n_fft, segments), batch, k }
     }
 
-    /// Samples per frame.
-    pub const fn frame(&self) -> usize {
+    pub(crate) const fn frame(&self) -> usize {
         self.options.frame()
     }
 
@@ -87,8 +84,7 @@ impl PeaksProblem {
         self.batch.saturating_mul(self.k).saturating_mul(size_of::<i32>() + size_of::<f32>())
     }
 
-    /// Configuration of the exact module.
-    pub fn config(&self) -> WelchPeaksConfig {
+    pub(crate) fn config(&self) -> WelchPeaksConfig {
         WelchPeaksConfig::new()
             .with_n_fft(self.options.n_fft)
             .with_hop(Some(self.options.hop))
@@ -109,8 +105,7 @@ impl PeaksProblem {
         Ok(StockWelchPeaks::new(&self.config(), Formulation::Unfold, device)?)
     }
 
-    /// The exact module on a device.
-    pub fn exact_model(&self, device: &Device) -> Result<WelchPeaks, ArgumentError> {
+    pub(crate) fn exact_model(&self, device: &Device) -> Result<WelchPeaks, ArgumentError> {
         self.config().try_init(device)
     }
 }
