@@ -22,8 +22,7 @@ use firefly_models::zoo::{self, Settings};
 
 use super::ExitStatus;
 use crate::harness::{DERIVED, ParameterMap, Problem, whole};
-use crate::report::decision;
-use crate::report::profile::{PROFILE_FORMAT, ProfileReport};
+use crate::report::profile::{PROFILE_FORMAT, ProfileReport, explain};
 use crate::report::schema::Tool;
 use crate::suites::models::PeaksModel;
 use crate::suites::options::{presets, target_profile};
@@ -116,8 +115,7 @@ pub fn run(arguments: &ProfileArgs, out: &mut dyn Write) -> anyhow::Result<ExitS
     let graphs = [&traced].into_iter().chain(candidates.iter().map(|candidate| &candidate.graph));
     check_operations(&arguments.host_operations, graphs)?;
     let decided = start.elapsed();
-    let explain =
-        |outcome: &ReplacementOutcome| format!("{}:\n{}", outcome.rule, decision::explain(&outcome.decision, layout));
+    let explain = |outcome: &ReplacementOutcome| format!("{}:\n{}", outcome.rule, explain(&outcome.decision, layout));
     let explained: String = outcomes.iter().map(explain).collect();
     let figures = count(&graph, &options);
     let prediction = Prediction::of_graph(&figures, &target);

@@ -2,7 +2,6 @@
 
 pub mod changes;
 pub mod crossover;
-pub mod decision;
 pub(crate) mod page;
 pub mod profile;
 pub mod regret;

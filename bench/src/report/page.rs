@@ -10,10 +10,10 @@ use firefly_app::table::{Align, TextTable};
 use serde_json::Value;
 
 use super::crossover::crossovers;
-use super::profile::ProfileReport;
+use super::profile::{PAGE, ProfileReport, explain};
 use super::regret::Choices;
 use super::schema::{AnyReport, BenchReport, Tool};
-use super::{decision, terminal, traffic};
+use super::{terminal, traffic};
 use crate::harness::{CaseRecord, DERIVED, Measured, date, day, distinct, grouped, shown};
 
 struct Section {
@@ -87,7 +87,7 @@ impl Section {
         let ProfileReport { tool, model, parameters, target, decisions, .. } = report;
         let options = parameters.iter().filter_map(|(name, value)| Some((name.to_string(), option(value)?)));
         let options = options.chain([("target".into(), target.name.clone())]);
-        let explained = decisions.iter().map(|decision| decision::explain(decision, decision::PAGE));
+        let explained = decisions.iter().map(|decision| explain(decision, PAGE));
         Self {
             title: format!("profile of {model}"),
             facts: vec![("by", by(tool))],

@@ -27,7 +27,7 @@ use super::options::{PeaksGrid, device_profile, presets, target_profile};
 use super::peaks::{PeaksProblem, READ_SPECTRA, check_peaks, expected, facts, kernel_set, on_device};
 use crate::baselines::welch_peaks::strongest;
 use crate::harness::{BenchStrategy, CaseError, CaseRecord, Computed, PhaseTraffic, Selected, Verified, failed, read};
-use crate::report::{decision, traffic};
+use crate::report::{self, traffic};
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct FusionPhasesArgs {
@@ -89,7 +89,7 @@ pub fn run(arguments: &FusionPhasesArgs, out: &mut dyn Write) -> Result<Vec<Case
     if *explain {
         let explained = |case: &CaseRecord| {
             let decision = case.measured()?.traffic.as_ref()?.decision.as_ref()?;
-            Some(format!("{}\n{}", case.label(), decision::explain(decision, layout)))
+            Some(format!("{}\n{}", case.label(), report::profile::explain(decision, layout)))
         };
         write!(out, "\n{}", cases.iter().filter_map(explained).collect::<Vec<_>>().join("\n"))?;
     }

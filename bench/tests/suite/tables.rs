@@ -9,8 +9,7 @@ use firefly_bench::harness::{
 };
 use firefly_bench::report::changes::ReportChanges;
 use firefly_bench::report::crossover::{self, crossovers};
-use firefly_bench::report::decision;
-use firefly_bench::report::profile::{PROFILE_FORMAT, ProfileReport};
+use firefly_bench::report::profile::{PROFILE_FORMAT, ProfileReport, explain};
 use firefly_bench::report::regret::Choices;
 use firefly_bench::report::schema::{BenchReport, Tool};
 use firefly_bench::report::{terminal, traffic};
@@ -152,7 +151,7 @@ fn data_movement_of_phases() {
 
 #[test]
 fn an_explained_decision() {
-    insta::assert_snapshot!(at_every_width(|layout| decision::explain(&decision(), layout)));
+    insta::assert_snapshot!(at_every_width(|layout| explain(&decision(), layout)));
 }
 
 #[test]
