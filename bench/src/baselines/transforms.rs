@@ -72,12 +72,9 @@ pub fn complex_rows(
 /// Unnormalised transforms of `batch` real rows of `n` values to half spectra.
 pub fn real_rows(inputs: &Inputs, [batch, n]: [usize; 2]) -> impl Routine {
     let transform: Arc<dyn RealToComplex<f32>> = f32::real_plan(n);
-    let scratch = transform.get_scratch_len();
+    let (sizes, scratch) = ([batch, n, n / 2 + 1], transform.get_scratch_len());
     let load = move |input: &mut [f32], set: usize| input.copy_from_slice(&inputs.host(set)[0]);
-    let transform = move |input: &mut [f32], output: &mut [Complex<f32>], scratch: &mut [Complex<f32>]| {
-        transform.process_with_scratch(input, output, scratch)
-    };
-    overwriting([batch, n, n / 2 + 1], scratch, load, transform, Output::of_complex)
+    overwriting(sizes, scratch, load, move |i, o, s| transform.process_with_scratch(i, o, s), Output::of_complex)
 }
 
 /// Unnormalised transforms of `batch` half spectra to real rows of `n` values.
@@ -85,11 +82,9 @@ pub fn half_spectra(inputs: &Inputs, [batch, n]: [usize; 2]) -> impl Routine {
     let transform: Arc<dyn ComplexToReal<f32>> = f32::inverse_real_plan(n);
     let (scratch, sets) = (transform.get_scratch_len(), inputs.interleaved());
     let load = move |input: &mut [Complex<f32>], set: usize| input.copy_from_slice(&sets[set]);
-    let transform = move |input: &mut [Complex<f32>], output: &mut [f32], scratch: &mut [Complex<f32>]| {
-        transform.process_with_scratch(input, output, scratch)
-    };
     let read = |output: &[f32]| Output { bins: Vec::new(), parts: vec![output.to_vec()] };
-    overwriting([batch, n / 2 + 1, n], scratch, load, transform, read)
+    let sizes = [batch, n / 2 + 1, n];
+    overwriting(sizes, scratch, load, move |i, o, s| transform.process_with_scratch(i, o, s), read)
 }
 
 /// Input, output, and scratch per chunk of rows.

@@ -89,13 +89,13 @@ fn table(columns: &[(&str, Breakdown)]) -> TextTable {
     for path in PATHS.map(|(path, ..)| path).into_iter().filter(is_estimated) {
         row(path, &|breakdown| {
             breakdown.estimate(path).map_or_else(String::new, |estimate| match estimate.considered {
-                true => time(estimate.nanoseconds),
-                false => format!("({})", time(estimate.nanoseconds)),
+                true => duration(estimate.nanoseconds),
+                false => format!("({})", duration(estimate.nanoseconds)),
             })
         });
     }
-    row("score", &|breakdown| time(breakdown.decision.score.total()));
-    row("least gain", &|breakdown| time(breakdown.decision.min_gain));
+    row("score", &|breakdown| duration(breakdown.decision.score.total()));
+    row("least gain", &|breakdown| duration(breakdown.decision.min_gain));
     row("read-back saved, bytes", &|breakdown| breakdown.decision.benefit.read_back.to_string());
     row("syncs saved", &|breakdown| breakdown.decision.benefit.syncs.to_string());
     row("fuse by movement", &|breakdown| yes(breakdown.decision.saves_enough()));
@@ -116,11 +116,6 @@ fn table(columns: &[(&str, Breakdown)]) -> TextTable {
 
 fn yes(holds: bool) -> String {
     if holds { "yes" } else { "no" }.to_string()
-}
-
-/// Nanoseconds with a unit; a negative score keeps its sign.
-fn time(nanoseconds: f64) -> String {
-    if nanoseconds < 0.0 { format!("-{}", duration(-nanoseconds)) } else { duration(nanoseconds) }
 }
 
 #[cfg(test)]

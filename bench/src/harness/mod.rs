@@ -2,9 +2,7 @@
 
 mod calls;
 mod inputs;
-mod load;
 mod machine;
-mod number_list;
 mod outcome;
 mod parameters;
 mod problem;
@@ -23,6 +21,6 @@ pub use timing::TurnOrder;
 pub use verification::{Accuracy, Selected, Verification};
 
 pub(crate) use self::{
-    calls::*, inputs::*, load::*, machine::*, number_list::*, outcome::*, parameters::*, problem::*, routine::*,
-    runner::*, timing::*, verification::*,
+    calls::*, inputs::*, machine::*, outcome::*, parameters::*, problem::*, routine::*, runner::*, timing::*,
+    verification::*,
 };

@@ -1,5 +1,7 @@
 //! Runner: verifies, times and records the cases of one problem after another.
 
+use std::time::Instant;
+
 use burn::tensor::Device;
 use firefly_app::device::DeviceName;
 use firefly_app::progress::StepProgress;
@@ -191,7 +193,8 @@ impl<'a, P: Problem> Runner<'a, P> {
         }
         // Time all that passed in one loop.
         let mut left = iterations.warmup + iterations.timed;
-        let timed = interleave(&mut passed, iterations, seed, || {
+        let start = Instant::now();
+        let timed = interleave(&mut passed, iterations, seed, &|| start.elapsed(), || {
             left -= 1;
             progress.advance(1);
         });

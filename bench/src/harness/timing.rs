@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use rand::SeedableRng;
@@ -80,19 +80,9 @@ impl TurnOrder {
 /// that is timed, as a loop over the same calls would, on input sets that rotate. The time of a run is from dropping
 /// the previous result to the end of the routine's `run`, on a thread of the case, or else its `device_time`. The
 /// result is then read back and its checksum compared; the untimed runs of the next turn keep this out of the next
-/// time. `tick` is called after each iteration. An interrupted measurement has the iterations before that.
+/// time. `clock` tells the time, and `tick` is called after each iteration. An interrupted measurement has the iterations
+/// before that.
 pub fn interleave(
-    cases: &mut [VerifiedCase<'_>],
-    iterations: Iterations,
-    seed: u64,
-    tick: impl FnMut(),
-) -> Vec<Result<Vec<u64>>> {
-    let start = Instant::now();
-    interleave_by(cases, iterations, seed, &|| start.elapsed(), tick)
-}
-
-/// [`interleave`] by the time that `clock` tells.
-fn interleave_by(
     cases: &mut [VerifiedCase<'_>],
     iterations: Iterations,
     seed: u64,

@@ -275,30 +275,22 @@ impl RankedRow<'_> {
                 ensure!(is_ordered, "bins {left} and {bin} tie, the higher first");
             }
         }
-        let error = self.check_choice(&chosen, weakest, largest, tolerance)?;
+        // Each of two powers may be off by the tolerance, so a bin that was left out may exceed one that was chosen by
+        // twice as much.
+        let mut excess = 0.0f64;
+        let all = self.expected.iter().zip(chosen).enumerate();
+        for (bin, (&power, _)) in all.filter(|(_, (power, chosen))| !chosen && power.is_finite() && **power > weakest) {
+            let error = relative(power - weakest, largest);
+            let is_close = error <= 2.0 * tolerance;
+            ensure!(is_close, "bin {bin} is missing: its power {power} exceeds {weakest}, which was chosen");
+            excess = excess.max(error);
+        }
         let (expected, _) = top_k(self.expected, self.expected.len(), self.bins.len());
         // The powers of a silent row are exact: its peaks are the lowest bins.
         let is_ordered = largest != 0.0 || !self.orders_ties || self.bins == expected;
         ensure!(is_ordered, "equal bins are not in the order of their numbers");
         let same = self.bins.iter().zip(&expected).filter(|(computed, expected)| computed == expected).count();
-        Ok((worst, Ranking { error, same_bins: same as f64 }))
-    }
-
-    /// Checks that no bin was left out. Each of two powers may be off by the tolerance, so a bin that was left out may
-    /// exceed one that was chosen by twice as much.
-    fn check_choice(&self, chosen: &[bool], weakest: f64, largest: f64, tolerance: f64) -> Result<f64> {
-        let mut worst: f64 = 0.0;
-        let all = self.expected.iter().zip(chosen).enumerate();
-        for (bin, (&power, _)) in all.filter(|(_, (power, chosen))| !*chosen && power.is_finite() && **power > weakest)
-        {
-            let error = relative(power - weakest, largest);
-            ensure!(
-                error <= 2.0 * tolerance,
-                "bin {bin} is missing: its power {power} exceeds {weakest}, which was chosen"
-            );
-            worst = worst.max(error);
-        }
-        Ok(worst)
+        Ok((worst, Ranking { error: excess, same_bins: same as f64 }))
     }
 }
 

@@ -8,6 +8,7 @@ use std::str::FromStr;
 use anyhow::Result;
 use burn::signal::{cfft, irfft as burn_irfft, rfft as burn_rfft};
 use burn::tensor::Tensor;
+use clap::ValueEnum;
 use firefly_framework::graph::AnyTensor;
 use firefly_ops::fft::{
     ComplexTensor, fft, fftn_with, ifft_with, ifftn_with, irfft_with, irfftn_with, rfft, rfftn_with,
@@ -23,8 +24,8 @@ use crate::baselines::copy;
 use crate::baselines::transforms::{Placement, complex_rows, half_spectra, instruction_set, real_rows};
 use crate::harness::{
     BY_DEVICE_CLOCK, BenchStrategy, Calls, CaseError, CaseRecord, Expectation, Fill, Inputs, NumberRange, ParameterMap,
-    Problem, ProblemSpec, QUEUED, TensorRoutine, TensorSpec, check, distinct, floats, name_of, numbers, tolerance,
-    too_large, whole, widened,
+    Problem, ProblemSpec, QUEUED, TensorRoutine, TensorSpec, check, distinct, floats, numbers, tolerance, too_large,
+    value_name, whole, widened,
 };
 
 #[derive(Debug, Clone, clap::Args)]
@@ -34,7 +35,6 @@ pub struct FftArgs {
     pub n: Vec<Shapes>,
     /// Values to transform: complex ones, or real ones to half spectra and back
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "complex,real")]
-    #[arg(value_parser = named(FftValues::NAMED))]
     pub values: Vec<FftValues>,
     /// Forward or inverse transforms, neither of them normalised
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
@@ -166,15 +166,11 @@ impl FromStr for Shapes {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum FftValues {
     Complex,
-    /// Real values to the lower half of their spectrum along the last dimension, or back.
+    // Real values to the lower half of their spectrum along the last dimension, or back.
     Real,
-}
-
-impl FftValues {
-    pub const NAMED: [(&str, Self); 2] = [("complex", Self::Complex), ("real", Self::Real)];
 }
 
 pub const DIRECTIONS: [(&str, Direction); 2] = [("forward", Direction::Forward), ("inverse", Direction::Inverse)];
@@ -214,8 +210,8 @@ impl Problem for FftProblem {
     /// Noise; along the last dimension of half spectra, bins that a real spectrum has no imaginary part at have none.
     fn spec(&self) -> ProblemSpec {
         let parameters = ParameterMap::default()
-            .with("values", name_of(&FftValues::NAMED, &self.values))
-            .with("direction", name_of(&DIRECTIONS, &self.direction))
+            .with("values", value_name(&self.values))
+            .with("direction", format!("{:?}", self.direction).to_lowercase())
             .with("n", self.shape.to_string())
             .with("batch", self.batch);
         let is_half = self.values == FftValues::Real && self.direction == Direction::Inverse;

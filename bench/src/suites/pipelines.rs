@@ -6,26 +6,26 @@ use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 use burn::tensor::{Tensor, TensorData};
+use clap::ValueEnum;
 use firefly_ops::options::{MelBands, MelNorm, MelScale, mel_filters};
 use firefly_ops::{ArgumentError, WelchOptions};
 use firefly_reference::mel::{MelDefinition, Scale};
 
 use super::comparison::{Comparison, MeasureOptions};
 use super::layers::{MAX_MELS, mel_definition};
-use super::options::{PeaksGrid, TrainOptions, named};
+use super::options::{PeaksGrid, TrainOptions};
 use super::peaks::{
     PeaksProblem, SPECTRA, STOCK, TrainedModels, check_peaks, expected, facts, from_host, kernel_set, learned_rows,
 };
 use crate::harness::{
     BenchStrategy, CaseError, CaseRecord, Computed, Expectation, ExpectedRow, Inputs, ParameterMap, Problem,
-    ProblemSpec, TensorRoutine, Verified, check, distinct, name_of, tolerance, whole,
+    ProblemSpec, TensorRoutine, Verified, check, distinct, tolerance, value_name, whole,
 };
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct E2eArgs {
     /// Results to compute
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "psd,mel,peaks")]
-    #[arg(value_parser = named(Pipeline::NAMED))]
     pub pipeline: Vec<Pipeline>,
     #[command(flatten)]
     pub grid: PeaksGrid,
@@ -51,7 +51,7 @@ pub fn run(arguments: &E2eArgs, out: &mut dyn Write) -> Result<Vec<CaseRecord>> 
         "--sample-rate is {sample_rate}, but must be a positive number of hertz"
     );
     let facts = facts();
-    let names: Vec<&str> = pipelines.iter().map(|pipeline| name_of(&Pipeline::NAMED, pipeline)).collect();
+    let names: Vec<String> = pipelines.iter().map(value_name).collect();
     let comparison = Comparison {
         command: "e2e",
         heading: vec![
@@ -73,16 +73,12 @@ pub fn run(arguments: &E2eArgs, out: &mut dyn Write) -> Result<Vec<CaseRecord>> 
     Ok(cases)
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Pipeline {
     Psd,
-    /// Power in triangular filters on the mel scale.
+    // Power in triangular filters on the mel scale.
     Mel,
     Peaks,
-}
-
-impl Pipeline {
-    pub const NAMED: [(&str, Self); 3] = [("psd", Self::Psd), ("mel", Self::Mel), ("peaks", Self::Peaks)];
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -106,7 +102,7 @@ impl PipelineProblem {
 impl Problem for PipelineProblem {
     fn spec(&self) -> ProblemSpec {
         let ProblemSpec { parameters: peaks, rows, inputs, refused, .. } = self.peaks.spec();
-        let parameters = ParameterMap::default().with("pipeline", name_of(&Pipeline::NAMED, &self.pipeline));
+        let parameters = ParameterMap::default().with("pipeline", value_name(&self.pipeline));
         let parameters =
             peaks.without(&["k"]).iter().fold(parameters, |all, (name, value)| all.with(name, value.clone()));
         let parameters = match self.pipeline {
@@ -250,7 +246,7 @@ mod tests {
     #[test]
     fn a_problem_has_the_parameters_of_its_pipeline() {
         let peaks = [4, 8].map(|k| PeaksProblem::new(64, 2, 10, k));
-        let problems = grid(&Pipeline::NAMED.map(|(_, pipeline)| pipeline), &peaks, 20, 8_000.0);
+        let problems = grid(Pipeline::value_variants(), &peaks, 20, 8_000.0);
         let shown: Vec<String> = problems.iter().map(|problem| problem.spec().parameters.to_string()).collect();
         assert_eq!(shown[0], "pipeline psd, n_fft 64, segments 2, hop 32, frame 96, batch 10");
         assert!(shown[1].ends_with("batch 10, mels 20, sample_rate 8000.0"), "{}", shown[1]);

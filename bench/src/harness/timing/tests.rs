@@ -70,7 +70,7 @@ fn simulated(leave: &[u64], timed: usize) -> Vec<Vec<u64>> {
     };
     let mut cases: Vec<_> = leave.iter().enumerate().map(case).collect();
     let clock = || Duration::from_nanos(machine.nanoseconds.load(Relaxed));
-    let outcomes = interleave_by(&mut cases, Iterations { warmup: 0, timed }, 1, &clock, || ());
+    let outcomes = interleave(&mut cases, Iterations { warmup: 0, timed }, 1, &clock, || ());
     outcomes.into_iter().map(|outcome| outcome.unwrap()).collect()
 }
 
@@ -101,7 +101,7 @@ fn a_time_is_that_of_one_call_of_an_operation() {
     let checksums = (0..sets.len()).map(&mut checksum).collect();
     let mut cases = [(&executions[0], Verified::new(routine, checksums))];
     let clock = || Duration::from_nanos(nanoseconds.load(Relaxed));
-    let mut outcomes = interleave_by(&mut cases, Iterations { warmup: 1, timed: 9 }, 0, &clock, || ());
+    let mut outcomes = interleave(&mut cases, Iterations { warmup: 1, timed: 9 }, 0, &clock, || ());
     assert_eq!(outcomes.remove(0).unwrap(), [NANOSECONDS; 9]);
 }
 
@@ -182,7 +182,7 @@ fn every_iteration_counts_and_a_failure_leaves_no_time() {
     // On a clock that is a millisecond ahead at each look there are two untimed runs per turn.
     let looks = AtomicU64::new(0);
     let clock = || Duration::from_millis(looks.fetch_add(1, Relaxed));
-    let outcomes = interleave_by(&mut cases, Iterations { warmup: 3, timed: 5 }, 0, &clock, || ticks += 1);
+    let outcomes = interleave(&mut cases, Iterations { warmup: 3, timed: 5 }, 0, &clock, || ticks += 1);
     assert_eq!(ticks, 8);
     assert_eq!(outcomes[0].as_ref().unwrap().len(), 5);
     assert_eq!(outcomes[3].as_ref().unwrap().len(), 5);

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 
 use anyhow::Result;
 use burn::tensor::Device;
+use clap::ValueEnum;
 use firefly_app::device::DeviceName;
 
 use self::formulations::Formulation;
@@ -17,17 +18,16 @@ pub use self::problem::{LayerKind, LayerProblem, MAX_MELS};
 use super::comparison::{Comparison, MeasureOptions};
 use super::fft::{FftShape, Shapes};
 use super::operation::{Function, Operation, Pass, calls};
-use super::options::named;
 use crate::baselines::copy;
 use crate::harness::{
     BY_DEVICE_CLOCK, BenchStrategy, Calls, CaseError, CaseRecord, Expectation, Inputs, NumberRange, ParameterMap,
-    QUEUED, distinct, gradients, numbers, read_wide, tolerance, whole_tensors, with_values,
+    QUEUED, distinct, gradients, numbers, read_wide, tolerance, value_name, whole_tensors, with_values,
 };
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct LayersArgs {
     /// Layers
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = named(LayerKind::NAMED))]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
     #[arg(default_value = "spectral-conv,long-conv,log-mel,power-spectrum,welch-psd,top-k")]
     pub layer: Vec<LayerKind>,
     /// Items per call, from 1; inputs take at most 8 GiB
@@ -102,10 +102,10 @@ impl LayersArgs {
 
     fn options(&self) -> ParameterMap {
         let has = |option: &str| self.layer.iter().any(|kind| kind.sizes().contains(&option));
-        let kinds = LayerKind::NAMED.into_iter().filter(|(_, kind)| self.layer.contains(kind));
+        let kinds = LayerKind::value_variants().iter().filter(|kind| self.layer.contains(kind));
         let shapes: Vec<_> = Shapes::of(&self.n).iter().map(ToString::to_string).collect();
         let options = ParameterMap::default()
-            .with("layer", kinds.map(|(name, _)| name).collect::<Vec<_>>())
+            .with("layer", kinds.map(value_name).collect::<Vec<_>>())
             .with("batch", numbers(&self.batch))
             .with("n", has("n").then_some(shapes))
             .with("gated", self.gated);
@@ -139,11 +139,8 @@ fn each<T>(problems: &[LayerProblem], values: &[T], set: impl Fn(&mut LayerProbl
         set(&mut problem, value);
         problem
     };
-    problems
-        .iter()
-        .flat_map(|problem| values.iter().map(move |value| (problem, value)))
-        .map(|(p, v)| with(p, v))
-        .collect()
+    let of_problem = |problem| values.iter().map(move |value| (problem, value));
+    problems.iter().flat_map(of_problem).map(|(problem, value)| with(problem, value)).collect()
 }
 
 /// Results are sums of transforms, and gradients sums over the batch: they may be off by this many times the tolerance

@@ -1,41 +1,33 @@
 //! Problems of the suite of layers.
 
+use clap::ValueEnum;
 use firefly_ops::fft::next_fast_len;
 use firefly_ops::options::MelBands;
 use firefly_ops::{MelOptions, StftOptions, WelchOptions};
 
-use crate::harness::{CaseError, Fill, MAX_BYTES, ParameterMap, Problem, ProblemSpec, TensorSpec, name_of};
+use crate::harness::{CaseError, Fill, MAX_BYTES, ParameterMap, Problem, ProblemSpec, TensorSpec, value_name};
 use crate::suites::fft::FftShape;
 
 pub const MAX_MELS: usize = 4096;
 pub const SAMPLE_RATE: f64 = 16_000.0;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LayerKind {
-    /// Transform, product with complex weights at few modes, inverse transform; as many output channels as input
-    /// channels.
+    // Transform, product with complex weights at few modes, inverse transform; as many output channels as input
+    // channels.
     SpectralConv,
-    /// Causal convolution with a kernel as long as the signal.
+    // Causal convolution with a kernel as long as the signal.
     LongConv,
-    /// Frames, window, power, mel bands, logarithm.
+    // Frames, window, power, mel bands, logarithm.
     LogMel,
-    /// Window, power of a whole row.
+    // Window, power of a whole row.
     PowerSpectrum,
-    /// All segments, window, mean power.
+    // All segments, window, mean power.
     WelchPsd,
     TopK,
 }
 
 impl LayerKind {
-    pub const NAMED: [(&str, Self); 6] = [
-        ("spectral-conv", Self::SpectralConv),
-        ("long-conv", Self::LongConv),
-        ("log-mel", Self::LogMel),
-        ("power-spectrum", Self::PowerSpectrum),
-        ("welch-psd", Self::WelchPsd),
-        ("top-k", Self::TopK),
-    ];
-
     /// Names of the options with its sizes: an input has channels of a shape, `[batch, channels, n…]`, or else it is
     /// signals `[batch, samples]`, of which frames are taken.
     pub const fn sizes(self) -> &'static [&'static str] {
@@ -154,7 +146,7 @@ impl Problem for LayerProblem {
             LayerKind::WelchPsd => format!("{samples} samples, n_fft {n_fft}, hop {hop}"),
             LayerKind::TopK => format!("{channels} channels, {shape}, k {k}"),
         };
-        let layer = name_of(&LayerKind::NAMED, &self.kind);
+        let layer = value_name(&self.kind);
         let mut parameters = ParameterMap::default().with("layer", layer).with("batch", *batch).with("shape", size);
         if self.kind == LayerKind::SpectralConv {
             let modes: Vec<String> = self.kept().iter().map(usize::to_string).collect();
