@@ -18,7 +18,7 @@ use firefly_reference::peaks;
 use firefly_reference::spectral_conv::SpectralConvDefinition;
 use rayon::prelude::*;
 
-use super::problem::{LayerKind, LayerProblem, SAMPLE_RATE};
+use super::{LayerKind, LayerProblem, SAMPLE_RATE};
 use crate::harness::{Inputs, floats, widened};
 use crate::suites::operation::next;
 use crate::suites::peaks::{definition, welch_power};
