@@ -63,10 +63,7 @@ pub fn run(arguments: &CalibrateArgs, out: &mut dyn Write) -> Result<ExitStatus>
     let id = arguments.device.name();
     let device = id.open()?;
     let name = id.to_string();
-    let path = match &arguments.out {
-        Some(path) => path.clone(),
-        None => default_path(id.id())?,
-    };
+    let path = arguments.out.clone().map_or_else(|| default_path(id.id()), Ok)?;
     ensure_writable(&path).with_context(|| path.display().to_string())?;
     let grid = if arguments.rough { CrossoverGrid::rough() } else { CrossoverGrid::full() };
     let mut probe = LoadProbe::new(id.kind());

@@ -158,10 +158,6 @@ impl Inputs {
         copies * set_count(specs, rows, most) * specs.iter().map(TensorSpec::bytes).sum::<usize>()
     }
 
-    pub fn fit(&self, specs: &[TensorSpec], rows: usize) -> bool {
-        self.specs == specs && self.rows == rows
-    }
-
     pub fn count(&self) -> usize {
         self.sets.len()
     }
@@ -237,9 +233,9 @@ impl Inputs {
         Self { specs, shared, device, sets, made: Made::default(), expected: Mutex::default(), ..*self }
     }
 
-    /// The same inputs for another problem, whose expected values are not known.
-    pub fn for_another_problem(self) -> Self {
-        Self { expected: Mutex::default(), ..self }
+    /// The same inputs for another problem, whose expected values are not known; none if it has other tensors.
+    pub fn for_another_problem(self, specs: &[TensorSpec], rows: usize) -> Option<Self> {
+        (self.specs == specs && self.rows == rows).then(|| Self { expected: Mutex::default(), ..self })
     }
 
     /// Expected values called `name` of every row that is compared, computed once; `row` computes them from set and row.
@@ -361,7 +357,8 @@ mod tests {
         let inputs = inputs(Fill::Noise, 1);
         let first = |inputs: &Inputs, value| inputs.expected_rows("value", |_, _| vec![vec![value]])[0].parts.clone();
         assert_eq!((first(&inputs, 1.0), first(&inputs, 2.0)), (vec![vec![1.0]], vec![vec![1.0]]));
-        assert_eq!(first(&inputs.for_another_problem(), 3.0), [[3.0]]);
+        let specs = inputs.specs.clone();
+        assert_eq!(first(&inputs.for_another_problem(&specs, 3).unwrap(), 3.0), [[3.0]]);
     }
 
     #[test]

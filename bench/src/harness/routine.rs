@@ -20,14 +20,9 @@ pub trait Routine: Send {
     /// needs it. Timed.
     fn run(&mut self, set: usize) -> Result<()>;
 
-    /// Calls of a run: a sample is the time of one of them.
-    fn calls(&self) -> usize {
-        1
-    }
-
-    /// Time of the last run's calls by the device's clock, where that takes the place of the host's.
-    fn device_time(&self) -> Option<Duration> {
-        None
+    /// Time of one call of the last run, which took `elapsed` by the host's clock.
+    fn sample(&self, elapsed: Duration) -> Duration {
+        elapsed
     }
 
     /// The last run's result. Not timed.
@@ -275,12 +270,8 @@ impl<'a, S: Send + 'a> Routine for TensorRoutine<'a, S> {
         })
     }
 
-    fn calls(&self) -> usize {
-        self.calls.count()
-    }
-
-    fn device_time(&self) -> Option<Duration> {
-        self.calls.device_time
+    fn sample(&self, elapsed: Duration) -> Duration {
+        self.calls.device_time.unwrap_or(elapsed / self.calls.count() as u32)
     }
 
     fn output(&self) -> Result<Output> {

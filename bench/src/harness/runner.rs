@@ -111,13 +111,13 @@ impl<'a, P: Problem> Runner<'a, P> {
     ) -> Result<Vec<CaseOutcome>, CaseError> {
         let MeasurementSetup { device, iterations, seed, .. } = self.setup;
         // Inputs that don't fit are dropped before memory for others is allocated.
-        let fitting = kept.take().filter(|inputs| inputs.fit(&spec.inputs, spec.rows));
+        let fitting = kept.take().and_then(|inputs| inputs.for_another_problem(&spec.inputs, spec.rows));
         let size = [spec.rows, spec.useful_bytes];
         if let Some(reason) = spec.refused.take() {
             return Err(reason);
         }
         let inputs = match fitting {
-            Some(fitting) => fitting.for_another_problem(),
+            Some(fitting) => fitting,
             None => {
                 let most_sets = (iterations.warmup + iterations.timed).min(spec.max_sets);
                 // On an accelerator, results and temporaries are in device memory, whose size is not known.

@@ -78,7 +78,7 @@ impl TurnOrder {
 ///
 /// In each iteration every case has a turn, in an order drawn from `seed`. A turn makes some untimed runs and then one
 /// that is timed, as a loop over the same calls would, on input sets that rotate. The time of a run is from dropping
-/// the previous result to the end of the routine's `run`, on a thread of the case, or else its `device_time`. The
+/// the previous result to the end of the routine's `run`, on a thread of the case, of which its `sample` is taken. The
 /// result is then read back and its checksum compared; the untimed runs of the next turn keep this out of the next
 /// time. `clock` tells the time, and `tick` is called after each iteration. An interrupted measurement has the iterations
 /// before that.
@@ -141,16 +141,14 @@ fn turn(
         let start = clock();
         routine.release();
         black_box(routine.run(black_box(set)))?;
-        let elapsed = clock() - start;
-        let elapsed = routine.device_time().unwrap_or(elapsed);
+        let elapsed = routine.sample(clock() - start);
         let checksum = routine.checksum();
         routine.release();
         Ok::<_, anyhow::Error>((elapsed, set, checksum))
     })?;
     let is_same = checksum == checksums[set];
     ensure!(is_same, "iteration {iteration} on set {set} gave another output than the verified one");
-    let calls = routine.calls().max(1) as u128;
-    Ok(u64::try_from(elapsed.as_nanos() / calls).unwrap_or(u64::MAX))
+    Ok(u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

@@ -39,16 +39,12 @@ impl Section {
     fn of_bench(report: &BenchReport) -> Self {
         let BenchReport { tool, host, command, facts, cases, .. } = report;
         let options = command.options.iter().filter_map(|(name, value)| Some((name.to_string(), option(value)?)));
-        let mut lines = Vec::new();
-        if !report.complete {
-            lines.push("The measurement was not finished.".to_string());
-        }
-        if cases.is_empty() {
-            lines.push("The report has no cases.".to_string());
-        }
-        if facts.iter().next().is_some() {
-            lines.push(format!("All cases: {facts}."));
-        }
+        let notes = [
+            (!report.complete).then(|| "The measurement was not finished.".to_string()),
+            cases.is_empty().then(|| "The report has no cases.".to_string()),
+            facts.iter().next().map(|_| format!("All cases: {facts}.")),
+        ];
+        let mut lines: Vec<String> = notes.into_iter().flatten().collect();
         // Every parameter that takes more than one value; the others are in the command.
         let names = distinct(cases.iter().flat_map(|case| case.problem.iter()).map(|(name, _)| name));
         let varies = |name: &&str| cases.iter().any(|case| case.problem.get(name) != cases[0].problem.get(name));

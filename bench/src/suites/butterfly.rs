@@ -63,7 +63,6 @@ pub fn run(arguments: &ButterflyArgs, out: &mut dyn Write) -> Result<Vec<CaseRec
         problems: lengths.iter().flat_map(of_length).collect(),
         columns: &["n", "batch"],
         catalogue: &catalogue(),
-        added: Vec::new(),
         default_baseline: "rustfft",
     };
     comparison.run(measure, out)

@@ -138,8 +138,6 @@ pub struct Comparison<'a, P: Problem> {
     pub problems: Vec<P>,
     pub columns: &'static [&'static str],
     pub catalogue: &'a [BenchStrategy<P>],
-    /// Strategies that run by name only, and that the command's options ask for.
-    pub added: Vec<&'static str>,
     /// Baseline where no other is named and this one runs.
     pub default_baseline: &'static str,
 }
@@ -219,8 +217,8 @@ impl<P: Problem> Comparison<'_, P> {
             |names: &[String]| -> Result<Vec<usize>> { names.iter().map(|name| self.position(name.trim())).collect() };
         let runs = |position: &usize| {
             let strategy = &self.catalogue[*position];
-            let wanted = !strategy.is_by_name || self.added.contains(&strategy.name);
-            wanted && !(options.device.name().kind().is_host() && strategy.needs_accelerator)
+            let lacks_accelerator = strategy.needs_accelerator && options.device.name().kind().is_host();
+            !strategy.is_by_name && !lacks_accelerator
         };
         let mut chosen = match &options.strategy {
             Some(names) => distinct(positions(names).context("--strategy")?),

@@ -88,7 +88,6 @@ pub fn run(arguments: &FftArgs, out: &mut dyn Write) -> Result<Vec<CaseRecord>> 
         problems,
         columns: &["values", "direction", "n", "batch"],
         catalogue: &catalogue(),
-        added: Vec::new(),
         default_baseline: "rustfft",
     };
     comparison.run(&arguments.measure, out)

@@ -124,10 +124,9 @@ impl TrainOptions {
         own.with("train_steps", self.train_steps).with("run", run)
     }
 
-    /// Strategies that are measured besides what `--strategy` names.
-    pub fn added(&self) -> Vec<&'static str> {
-        let is_asked = self.run.is_some() || self.train_steps.is_some_and(|steps| steps > 0);
-        if is_asked { vec![LEARNED[0]] } else { Vec::new() }
+    /// Whether learned models are measured if `--strategy` does not name them.
+    pub fn is_asked(&self) -> bool {
+        self.run.is_some() || self.train_steps.is_some_and(|steps| steps > 0)
     }
 
     /// Checks that a learned model that is named is trained, and that a run is there.

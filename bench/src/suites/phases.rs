@@ -77,7 +77,6 @@ pub fn run(arguments: &FusionPhasesArgs, out: &mut dyn Write) -> Result<Vec<Case
         problems,
         columns: PeaksGrid::COLUMNS,
         catalogue: &catalogue,
-        added: Vec::new(),
         default_baseline: Phase::Baseline.name(),
     };
     let cases = comparison.run(measure, out)?;

@@ -64,7 +64,6 @@ pub fn run(arguments: &PickerArgs, out: &mut dyn Write) -> Result<Vec<CaseRecord
         problems,
         columns: PeaksGrid::COLUMNS,
         catalogue: &catalogue(&profile),
-        added: Vec::new(),
         default_baseline: Strategy::Fused.name(),
     };
     let cases = comparison.measure(measure, out)?;

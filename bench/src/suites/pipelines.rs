@@ -65,7 +65,6 @@ pub fn run(arguments: &E2eArgs, out: &mut dyn Write) -> Result<Vec<CaseRecord>> 
         problems: grid(&pipelines, &sizes.problems(), *mels, *sample_rate),
         columns: &["n_fft", "segments", "batch", "pipeline", "k"],
         catalogue: &catalogue(train, measure.seed),
-        added: train.added(),
         default_baseline: "burn-stock",
     };
     let cases = comparison.run(measure, out)?;
@@ -133,7 +132,7 @@ fn grid(pipelines: &[Pipeline], problems: &[PeaksProblem], mels: usize, sample_r
 const MEL_TOLERANCES: f64 = 2.0;
 
 pub fn catalogue(train: &TrainOptions, seed: u64) -> Vec<BenchStrategy<PipelineProblem>> {
-    vec![firefly(), burn_stock(), learned(TrainedModels::new(train, seed))]
+    vec![firefly(), burn_stock(), learned(TrainedModels::new(train, seed), train.is_asked())]
 }
 
 fn firefly() -> BenchStrategy<PipelineProblem> {
@@ -169,10 +168,10 @@ fn burn_stock() -> BenchStrategy<PipelineProblem> {
 }
 
 /// A learned model in place of the exact estimate, trained towards the peaks of eight segments.
-fn learned(models: TrainedModels) -> BenchStrategy<PipelineProblem> {
+fn learned(models: TrainedModels, is_asked: bool) -> BenchStrategy<PipelineProblem> {
     let summary = "as firefly, by a LearnedWelchPeaks: that of --run, or one trained for --train-steps on synthetic signals; \
                    runs with one of these options or by name";
-    BenchStrategy::new("learned", summary, move |problem: &PipelineProblem, inputs| {
+    let strategy = BenchStrategy::new("learned", summary, move |problem: &PipelineProblem, inputs| {
         let (model, accuracy) = models.model(&problem.peaks, inputs.device())?;
         let expected = learned_rows(&model, inputs);
         let gates = model.hard_gates();
@@ -187,8 +186,8 @@ fn learned(models: TrainedModels) -> BenchStrategy<PipelineProblem> {
     })
     .without_competing()
     .with_temporaries(SPECTRA)
-    .by_name()
-    .also_called(&["learned_compiled"])
+    .also_called(&["learned_compiled"]);
+    if is_asked { strategy } else { strategy.by_name() }
 }
 
 /// Operations on frames from host memory to host memory.

@@ -88,7 +88,6 @@ fn comparison<'a, P: Problem>(
         problems,
         columns: &[],
         catalogue,
-        added: Vec::new(),
         default_baseline: "welch-peaks",
     }
 }

@@ -80,7 +80,6 @@ pub fn run(arguments: &LayersArgs, out: &mut dyn Write) -> Result<Vec<CaseRecord
         columns: &["layer", "batch", "shape", "modes"],
         problems,
         catalogue: &catalogue(),
-        added: Vec::new(),
         default_baseline: "separate",
     };
     comparison.run(&arguments.measure, out)

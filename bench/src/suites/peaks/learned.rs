@@ -32,7 +32,8 @@ pub fn learned(models: Arc<TrainedModels>, prepared: bool) -> BenchStrategy<Peak
              synthetic signals; runs with one of these options or by name",
         )
     };
-    BenchStrategy::new(name, summary, move |problem: &PeaksProblem, inputs| {
+    let is_asked = !prepared && models.options.is_asked();
+    let strategy = BenchStrategy::new(name, summary, move |problem: &PeaksProblem, inputs| {
         let (model, accuracy) = models.model(problem, inputs.device())?;
         let (expected, gates) = (learned_rows(&model, inputs), model.hard_gates());
         let useful_bytes = Some(problem.useful_bytes(model.estimate(&gates).options()));
@@ -45,8 +46,8 @@ pub fn learned(models: Arc<TrainedModels>, prepared: bool) -> BenchStrategy<Peak
         Ok(Verified { accuracy: Some(accuracy), useful_bytes, ..verified })
     })
     .without_competing()
-    .with_temporaries(SPECTRA)
-    .by_name()
+    .with_temporaries(SPECTRA);
+    if is_asked { strategy } else { strategy.by_name() }
 }
 
 /// Learned models of the problems so far, each trained or loaded when it is first needed, with its accuracy. Models that

@@ -84,7 +84,6 @@ pub fn run(
         problems,
         columns: PeaksGrid::COLUMNS,
         catalogue,
-        added: train.added(),
         default_baseline: "rustfft",
     };
     let cases = comparison.run(measure, out)?;
