@@ -112,8 +112,13 @@ pub fn run(arguments: &ProfileArgs, out: &mut dyn Write) -> anyhow::Result<ExitS
         candidates = rewriter.find(&graph);
         Rewritten { graph, outcomes } = rewriter.run(&graph, &target);
     }
+    // Each operation that is named is in the model, or in what a rule would make of it.
     let graphs = [&traced].into_iter().chain(candidates.iter().map(|candidate| &candidate.graph));
-    check_operations(&arguments.host_operations, graphs)?;
+    let names: Vec<_> = graphs.flat_map(|graph| graph.nodes()).map(|node| node.operation.name()).collect();
+    for operation in &arguments.host_operations {
+        let hint = suggest::hint(operation, names.iter().map(AsRef::as_ref));
+        ensure!(names.iter().any(|name| name == operation), "--host-operations: the model has no `{operation}`{hint}");
+    }
     let decided = start.elapsed();
     let explain = |outcome: &ReplacementOutcome| format!("{}:\n{}", outcome.rule, explain(&outcome.decision, layout));
     let explained: String = outcomes.iter().map(explain).collect();
@@ -147,16 +152,6 @@ pub fn run(arguments: &ProfileArgs, out: &mut dyn Write) -> anyhow::Result<ExitS
     let predicted = wrapped(&predicted, layout.width).join("\n");
     writeln!(out, "\n{memory}\n{predicted}\ncaptured in {captured}, rewritten in {decided}")?;
     Ok(ExitStatus::Passed)
-}
-
-/// Checks that each named operation is in one of the graphs: in the model, or in what a rule would make of it.
-fn check_operations<'a>(operations: &[String], graphs: impl Iterator<Item = &'a Graph>) -> anyhow::Result<()> {
-    let names: Vec<_> = graphs.flat_map(|graph| graph.nodes()).map(|node| node.operation.name()).collect();
-    for operation in operations {
-        let hint = suggest::hint(operation, names.iter().map(AsRef::as_ref));
-        ensure!(names.iter().any(|name| name == operation), "--host-operations: the model has no `{operation}`{hint}");
-    }
-    Ok(())
 }
 
 fn profiled_model(text: &str) -> Result<&'static str, String> {

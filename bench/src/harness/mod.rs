@@ -1,6 +1,5 @@
 //! Harness: problems, strategies, and their verification, timing and records.
 
-mod calls;
 mod inputs;
 mod machine;
 mod outcome;
@@ -21,6 +20,5 @@ pub use timing::TurnOrder;
 pub use verification::{Accuracy, Selected, Verification};
 
 pub(crate) use self::{
-    calls::*, inputs::*, machine::*, outcome::*, parameters::*, problem::*, routine::*, runner::*, timing::*,
-    verification::*,
+    inputs::*, machine::*, outcome::*, parameters::*, problem::*, routine::*, runner::*, timing::*, verification::*,
 };

@@ -51,29 +51,28 @@ pub fn run(arguments: &PredictionsArgs, out: &mut dyn Write) -> Result<Vec<CaseR
     let PredictionsArgs { grid, zoo, zoo_batch, profile, measure } = arguments;
     let costs = device_profile(measure.device.name(), profile.as_deref())?;
     let Some(filter) = zoo else {
-        let catalogue = catalogue(&costs);
-        let comparison = comparison(&costs, facts(), grid.problems(), &catalogue);
-        let comparison = Comparison { options: grid.parameters(), columns: PeaksGrid::COLUMNS, ..comparison };
-        return measured(&comparison, measure, out);
+        let grid = (grid.parameters(), grid.problems(), PeaksGrid::COLUMNS);
+        return measured(&costs, facts(), grid, &catalogue(&costs), measure, out);
     };
     let names = if filter.is_empty() { family_models() } else { zoo::list(filter) };
     let hint = suggest::hint(filter, zoo::list(""));
     ensure!(!names.is_empty(), "--zoo: no model's name contains `{filter}`{hint}");
     let (catalogue, batches) = (zoo_catalogue(&names, &costs)?, numbers(zoo_batch));
     let options = ParameterMap::default().with("zoo", filter.as_str()).with("zoo_batch", batches.clone());
-    let problems = batches.into_iter().map(ZooBatch).collect();
-    let comparison = comparison(&costs, ParameterMap::default(), problems, &catalogue);
-    measured(&Comparison { options, columns: &["batch"], ..comparison }, measure, out)
+    let grid = (options, batches.into_iter().map(ZooBatch).collect(), &["batch"][..]);
+    measured(&costs, ParameterMap::default(), grid, &catalogue, measure, out)
 }
 
-/// Comparison of predicted with measured times, without options and columns.
-fn comparison<'a, P: Problem>(
+/// Measures the problems, and prints predicted times beside the measured ones.
+fn measured<P: Problem>(
     costs: &DeviceProfile,
     facts: ParameterMap,
-    problems: Vec<P>,
-    catalogue: &'a [BenchStrategy<P>],
-) -> Comparison<'a, P> {
-    Comparison {
+    (options, problems, columns): (ParameterMap, Vec<P>, &'static [&'static str]),
+    catalogue: &[BenchStrategy<P>],
+    measure: &MeasureOptions,
+    out: &mut dyn Write,
+) -> Result<Vec<CaseRecord>> {
+    let comparison = Comparison {
         command: "predictions",
         heading: vec![
             format!(
@@ -84,22 +83,14 @@ fn comparison<'a, P: Problem>(
             "every graph runs as it was traced: phase-3, too, is not rewritten".into(),
         ],
         facts: facts.with("costs", costs.origin()).with("costs_of", costs.name.clone()),
-        options: ParameterMap::default(),
+        options,
         problems,
-        columns: &[],
+        columns,
         catalogue,
         default_baseline: "welch-peaks",
-    }
-}
-
-/// Measures, and prints predicted times beside the measured ones.
-fn measured<P: Problem>(
-    comparison: &Comparison<'_, P>,
-    measure: &MeasureOptions,
-    out: &mut dyn Write,
-) -> Result<Vec<CaseRecord>> {
+    };
     let cases = comparison.measure(measure, out)?;
-    write!(out, "{}", traffic::table(&cases, comparison.columns).render_with_remark(measure.layout()))?;
+    write!(out, "{}", traffic::table(&cases, columns).render_with_remark(measure.layout()))?;
     for case in cases.iter().filter(|case| case.measured().is_none()) {
         writeln!(out, "{}: {}", case.label(), case.outcome.remark())?;
     }

@@ -67,7 +67,7 @@ pub struct LayersArgs {
 }
 
 pub fn run(arguments: &LayersArgs, out: &mut dyn Write) -> Result<Vec<CaseRecord>> {
-    let problems = arguments.problems();
+    let layers = distinct(arguments.layer.iter().copied());
     let comparison = Comparison {
         command: "layers",
         heading: vec![
@@ -78,7 +78,7 @@ pub fn run(arguments: &LayersArgs, out: &mut dyn Write) -> Result<Vec<CaseRecord
         facts: ParameterMap::default().with("values", "f32"),
         options: arguments.options(),
         columns: &["layer", "batch", "shape", "modes"],
-        problems,
+        problems: layers.into_iter().flat_map(|kind| arguments.problems_of(kind)).collect(),
         catalogue: &catalogue(),
         default_baseline: "separate",
     };
@@ -114,10 +114,6 @@ impl LayersArgs {
     }
 
     /// Every combination of the options that a layer has.
-    fn problems(&self) -> Vec<LayerProblem> {
-        distinct(self.layer.iter().copied()).into_iter().flat_map(|kind| self.problems_of(kind)).collect()
-    }
-
     fn problems_of(&self, kind: LayerKind) -> Vec<LayerProblem> {
         let layer = LayerProblem { gated: self.gated, ..LayerProblem::new(kind, 1) };
         let mut problems = each(&[layer], &numbers(&self.batch), |problem, batch| problem.batch = *batch);
@@ -245,6 +241,15 @@ impl LayerProblem {
             LayerKind::PowerSpectrum => self.n() / 2 + 1,
             LayerKind::WelchPsd => self.welch_options().bins(),
             LayerKind::TopK => self.k,
+        }
+    }
+
+    fn allowed(&self, form: Formulation, inputs: &Inputs) -> f64 {
+        let is_on_host = DeviceName::of(inputs.device()).kind().is_host();
+        if form == Formulation::Separate && !is_on_host {
+            TF32_TOLERANCE
+        } else {
+            TOLERANCES * tolerance(self.points())
         }
     }
 
@@ -381,16 +386,5 @@ impl Operation for LayerProblem {
             Ok::<_, anyhow::Error>(whole_tensors(0, read_wide(gradients)?).collect())
         };
         Ok(Expectation::of_tensors(inputs.expected_values("gradients", whole)?, self.batch, self.allowed(form, inputs)))
-    }
-}
-
-impl LayerProblem {
-    fn allowed(&self, form: Formulation, inputs: &Inputs) -> f64 {
-        let is_on_host = DeviceName::of(inputs.device()).kind().is_host();
-        if form == Formulation::Separate && !is_on_host {
-            TF32_TOLERANCE
-        } else {
-            TOLERANCES * tolerance(self.points())
-        }
     }
 }
