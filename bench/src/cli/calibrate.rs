@@ -87,14 +87,9 @@ pub fn run(arguments: &CalibrateArgs, out: &mut dyn Write) -> Result<ExitStatus>
     let host: &[Strategy] = if id.kind().is_host() { &[] } else { &[Strategy::Host] };
     let strategies = [&[Strategy::Fused][..], host, &[Strategy::Spectrum, Strategy::Learned]].concat();
     let sizes = grid.sizes();
-    let (rounds, timing) = measure_rounds(arguments, &sizes, &strategies, &profile, &setup, &mut probe)?;
+    let (times, timing) = measure_rounds(arguments, &sizes, &strategies, &profile, &setup, &mut probe)?;
     load.slowdowns.extend(timing.slowdowns);
     load.repeated += timing.repeated;
-    let samples = |place: usize, strategy: usize| rounds.iter().flat_map(move |round| &round[place][strategy]);
-    let middles = |place: usize| -> Result<Vec<f64>> {
-        (0..strategies.len()).map(|strategy| middle(samples(place, strategy))).collect()
-    };
-    let times = (0..sizes.len()).map(middles).collect::<Result<Vec<_>>>()?;
     profile.crossovers = grid.crossovers(&strategies, &times)?;
     profile.remark = load.remark().unwrap_or_default();
     save(&profile, &path)?;
@@ -103,11 +98,8 @@ pub fn run(arguments: &CalibrateArgs, out: &mut dyn Write) -> Result<ExitStatus>
     Ok(ExitStatus::Passed)
 }
 
-/// Nanoseconds of the runs of each strategy on each problem.
-type RoundSamples = Vec<Vec<Vec<u64>>>;
-
-/// Verifies and times strategies on every size in rounds: a machine that is slow for a minute is slow in one round only,
-/// and rounds on a busy machine are repeated.
+/// Nanoseconds of each strategy on every size, verified and timed in rounds: a machine that is slow for a minute is slow
+/// in one round only, and rounds on a busy machine are repeated.
 fn measure_rounds(
     arguments: &CalibrateArgs,
     sizes: &[PeaksSize],
@@ -115,14 +107,14 @@ fn measure_rounds(
     profile: &DeviceProfile,
     setup: &MeasurementSetup,
     probe: &mut LoadProbe,
-) -> Result<(Vec<RoundSamples>, LoadRecord)> {
+) -> Result<(Vec<Vec<f64>>, LoadRecord)> {
     let catalogue = catalogue(profile);
     let find = |strategy: &Strategy| catalogue.iter().find(|found| found.name == strategy.name());
     let chosen: Vec<_> = strategies.iter().filter_map(find).collect();
     let runner = Runner::new(&chosen, None, false, setup);
     let rounds = arguments.rounds as usize;
     let progress = StepProgress::new(arguments.quiet, rounds * sizes.len() * runner.steps());
-    let measured = in_quiet_rounds(rounds, |round| {
+    let (rounds, load) = in_quiet_rounds(rounds, |round| {
         let purpose = if round < rounds { format!(" of {rounds}") } else { ", instead of a busy one".into() };
         progress.set_message(format!("round {}{purpose}", round + 1));
         let (mut samples, mut slowdowns, mut inputs) = (Vec::new(), vec![probe.slowdown()], None);
@@ -132,7 +124,7 @@ fn measure_rounds(
                 Some(measured) => Ok(measured.samples_ns.clone()),
                 None => Err(anyhow!("{}: {}", case.label(), case.outcome.remark())),
             };
-            samples.push(cases.iter().map(times).collect::<Result<_>>()?);
+            samples.push(cases.iter().map(times).collect::<Result<Vec<Vec<u64>>>>()?);
             if place % PROBED == PROBED - 1 {
                 slowdowns.push(probe.slowdown());
             }
@@ -147,7 +139,9 @@ fn measure_rounds(
         Ok::<_, anyhow::Error>((samples, slowdown))
     })?;
     progress.finish();
-    Ok(measured)
+    let samples = |place: usize, strategy: usize| rounds.iter().flat_map(move |round| &round[place][strategy]);
+    let middles = |place: usize| (0..strategies.len()).map(|strategy| middle(samples(place, strategy))).collect();
+    Ok(((0..sizes.len()).map(middles).collect::<Result<_>>()?, load))
 }
 
 /// Geometric mean of the 10th and the 90th percentile. A shared machine alternates between two speeds, with and without

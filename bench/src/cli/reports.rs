@@ -50,7 +50,7 @@ pub fn compare(arguments: &CompareArgs, out: &mut dyn Write) -> Result<ExitStatu
         writeln!(out, "note: {}", printable(&difference))?;
     }
     let changes = ReportChanges::new(&before, &after, threshold, arguments.quiet);
-    if changes.is_empty() {
+    if changes.changes.is_empty() {
         bail!("{} and {} have no case in common", arguments.before.display(), arguments.after.display());
     }
     write!(out, "{}", changes.table.render_with_remark(TableLayout::of_stdout(arguments.wide)))?;

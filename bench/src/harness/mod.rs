@@ -7,15 +7,13 @@ mod parameters;
 mod problem;
 mod routine;
 mod runner;
-mod strategy;
 mod timing;
 mod verification;
 
 pub use outcome::{BatchLimit, CaseOutcome, CaseRecord, LimitedBy, Measured, Percentiles, PhaseTraffic, SpeedRatio};
 pub use parameters::ParameterMap;
-pub use problem::CaseError;
+pub use problem::{BenchStrategy, CaseError, ExecutionConfig};
 pub use routine::{HostRoutine, Output, Routine, TensorRoutine};
-pub use strategy::{BenchStrategy, ExecutionConfig};
 pub use timing::TurnOrder;
 pub use verification::{Accuracy, Selected, Verification};
 

@@ -11,7 +11,7 @@ use firefly_app::number::{duration, duration_range, significant, whole};
 
 /// Change of a case: of its time beyond the spread, or of whether it is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum CaseChange {
+pub(crate) enum CaseChange {
     Slower,
     Lost,
     Faster,
@@ -26,7 +26,7 @@ pub struct ReportChanges {
     pub table: TextTable,
     pub(crate) only_before: Vec<String>,
     pub(crate) only_after: Vec<String>,
-    changes: Vec<CaseChange>,
+    pub(crate) changes: Vec<CaseChange>,
     threshold: f64,
 }
 
@@ -59,11 +59,6 @@ impl ReportChanges {
     /// Whether a case got slower or is no longer measured.
     pub fn is_regression(&self) -> bool {
         self.count(CaseChange::Slower) + self.count(CaseChange::Lost) + self.only_before.len() > 0
-    }
-
-    /// Whether the reports share no case.
-    pub const fn is_empty(&self) -> bool {
-        self.changes.is_empty()
     }
 
     fn count(&self, change: CaseChange) -> usize {

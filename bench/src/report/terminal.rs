@@ -18,7 +18,7 @@ pub fn table(cases: &[CaseRecord], columns: &[&str]) -> TextTable {
     let keys = key_columns(cases, columns)
         .and(has_sets, |all| all.optional_word("set", 9, |case| case.instruction_set.clone().unwrap_or_default()))
         .and(has_threads, |all| all.number("threads", |case| case.threads.to_string()));
-    let count = keys.count();
+    let count = keys.cells.len();
     let mut all = keys
         .and(has_selections, |all| {
             all.optional_word("picked", 3, of(|found| found.selected.as_ref().map(|found| found.choice.clone())))
@@ -119,10 +119,6 @@ impl<'a, T: ?Sized> Columns<'a, T> {
     /// `more` columns, if there are some.
     pub fn and(self, is_there: bool, more: impl FnOnce(Self) -> Self) -> Self {
         if is_there { more(self) } else { self }
-    }
-
-    pub fn count(&self) -> usize {
-        self.cells.len()
     }
 
     /// The table of `rows`. A row with a `remark` has the first `keys` cells and the remark below them.

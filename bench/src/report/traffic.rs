@@ -40,14 +40,13 @@ pub fn sweeps(cases: &[CaseRecord], columns: &[&str], layout: TableLayout) -> St
             columns.iter().filter(|name| **name != "batch").map(|name| format!("{name} {}", case.problem.shown(name)));
         (format!("{}, threads {}", shown.collect::<Vec<_>>().join(", "), case.threads), case)
     });
-    grouped(titled).into_iter().filter_map(|(title, group)| Some((title, sweep(&group)?))).fold(
-        String::new(),
-        |text, (title, table)| {
-            let title =
-                wrapped(&format!("times as fast as the baseline over batch: {title}"), layout.width).join("\n  ");
-            format!("{text}\n{title}\n{}", table.render_in(layout))
-        },
-    )
+    let mut text = String::new();
+    for (title, group) in grouped(titled) {
+        let Some(table) = sweep(&group) else { continue };
+        let title = format!("times as fast as the baseline over batch: {title}");
+        text += &format!("\n{}\n{}", wrapped(&title, layout.width).join("\n  "), table.render_in(layout));
+    }
+    text
 }
 
 fn sweep(cases: &[&CaseRecord]) -> Option<TextTable> {

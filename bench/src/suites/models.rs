@@ -31,11 +31,6 @@ impl PeaksModel {
         ("stock-blocks", Self::Stock(Formulation::Blocks)),
     ];
 
-    /// Whether it is made of Burn's own operations, whose transforms take powers of two.
-    pub const fn is_stock(self) -> bool {
-        matches!(self, Self::Stock(_))
-    }
-
     pub fn learned(problem: &PeaksProblem) -> LearnedWelchPeaksConfig {
         let WelchOptions { n_fft, segments, .. } = problem.options;
         LearnedWelchPeaksConfig::new().with_n_fft(n_fft).with_k(problem.k).with_segments(segments)
@@ -46,7 +41,8 @@ impl PeaksModel {
     pub fn graph(self, problem: &PeaksProblem) -> Result<Graph, GraphError> {
         let refuse = |error: ArgumentError| GraphError::Model(error.to_string());
         problem.validate().map_err(refuse)?;
-        if self.is_stock() {
+        if let Self::Stock(_) = self {
+            // Burn's own transforms take powers of two.
             validate_n_fft("stock", "n_fft", problem.options.n_fft).map_err(refuse)?;
         }
         let input = [Input::new("signal", [problem.batch, problem.frame()])];

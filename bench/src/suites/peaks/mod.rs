@@ -35,19 +35,16 @@ use crate::harness::{
 /// Options of `welch-peaks`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct WelchPeaksArgs {
-    /// Sizes of the problems
     #[command(flatten)]
-    pub grid: PeaksGrid,
+    grid: PeaksGrid,
     /// Spread the segments evenly over a frame of N segments, at most 128, instead of one after the other [default without
     /// N: 8]
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "8")]
-    pub spread: Option<usize>,
-    /// Training of learned models
+    spread: Option<usize>,
     #[command(flatten)]
-    pub train: TrainOptions,
-    /// Device, execution and iterations
+    pub(crate) train: TrainOptions,
     #[command(flatten)]
-    pub measure: MeasureOptions,
+    pub(crate) measure: MeasureOptions,
 }
 
 /// Runs the grid that `arguments` describe over strategies of `catalogue`, and prints the table to `out`.
