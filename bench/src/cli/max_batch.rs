@@ -168,7 +168,7 @@ pub fn table(cases: &[CaseRecord]) -> TextTable {
         .optional("bytes/row", 3, of(|limit| number::whole(limit.bytes_per_row)))
         .optional("free", 4, of(|limit| limit.free_bytes.map(bytes).unwrap_or_default()))
         .number("largest batch", of(|limit| number::whole(limit.batch)))
-        .optional_word("limited by", 2, of(|limit| limit.limited_by.to_string()))
+        .optional_word("limited by", 2, of(|limit| limit.limited_by.name().into()))
         .optional("proven batch", 1, of(|limit| number::whole(limit.proven_batch)))
         .wide("rows checked", found(|found| found.rows.to_string()))
         .optional("error", 5, found(|found| format!("{:.1e}", found.error)))

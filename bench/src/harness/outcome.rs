@@ -71,12 +71,9 @@ pub enum LimitedBy {
     InputSize,
 }
 
-impl std::fmt::Display for LimitedBy {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Memory => "memory",
-            Self::InputSize => "input size",
-        })
+impl LimitedBy {
+    pub(crate) const fn name(self) -> &'static str {
+        if let Self::Memory = self { "memory" } else { "input size" }
     }
 }
 
@@ -134,7 +131,7 @@ impl CaseOutcome {
     pub fn remark(&self) -> String {
         match self {
             Self::Measured(_) => "measured".into(),
-            Self::Bounded(limit) => format!("at most {}, limited by {}", limit.batch, limit.limited_by),
+            Self::Bounded(limit) => format!("at most {}, limited by {}", limit.batch, limit.limited_by.name()),
             Self::Failed { error } => format!("FAILED: {error}"),
             Self::Unsupported { reason } => format!("unsupported: {reason}"),
         }

@@ -242,11 +242,6 @@ impl CallRunner {
         Self { calls, count, clock, device_time: None }
     }
 
-    /// The number of calls whose time is measured together; 1 before it is counted.
-    pub fn count(&self) -> usize {
-        self.count.unwrap_or(1)
-    }
-
     /// Runs `calls` with the number of calls, counting them first if that was not done: `calls` makes that many and
     /// waits for them.
     pub fn run(&mut self, mut calls: impl FnMut(usize) -> Result<()>) -> Result<()> {
@@ -423,7 +418,7 @@ impl<'a, S: Send + 'a> Routine for TensorRoutine<'a, S> {
     }
 
     fn sample(&self, elapsed: Duration) -> Duration {
-        self.calls.device_time.unwrap_or(elapsed / self.calls.count() as u32)
+        self.calls.device_time.unwrap_or(elapsed / self.calls.count.unwrap_or(1) as u32)
     }
 
     fn output(&self) -> Result<Output> {
@@ -475,7 +470,7 @@ mod tests {
             });
             run.unwrap();
         }
-        assert_eq!(runner.count(), *numbers.last().unwrap());
+        assert_eq!(runner.count.unwrap_or(1), *numbers.last().unwrap());
         assert_eq!(runner.device_time, None);
         numbers
     }

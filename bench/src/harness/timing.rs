@@ -48,9 +48,6 @@ pub struct Iterations {
     pub timed: usize,
 }
 
-/// Verified routine that is ready to be timed, and what it runs on.
-pub type VerifiedCase<'a> = (&'a ExecutionConfig, Verified<'a>);
-
 /// Order in which `count` cases take their turns, drawn anew for each iteration.
 ///
 /// A fixed cycle would give each case the same predecessor in all but one of its turns. A case that follows one that
@@ -83,7 +80,7 @@ impl TurnOrder {
 /// time. `clock` tells the time, and `tick` is called after each iteration. An interrupted measurement has the iterations
 /// before that.
 pub fn interleave(
-    cases: &mut [VerifiedCase<'_>],
+    cases: &mut [(&ExecutionConfig, Verified<'_>)],
     iterations: Iterations,
     seed: u64,
     clock: &(dyn Fn() -> Duration + Sync),
@@ -113,12 +110,12 @@ pub fn interleave(
 /// One turn of a case that had so many `runs`, each on the next input set: the untimed ones, the timed one, and the
 /// comparison of its result.
 fn turn(
-    case: &mut VerifiedCase<'_>,
+    (execution, verified): &mut (&ExecutionConfig, Verified<'_>),
     runs: &mut usize,
     iteration: usize,
     clock: &(dyn Fn() -> Duration + Sync),
 ) -> Result<u64> {
-    let (execution, Verified { routine, checksums, .. }) = case;
+    let Verified { routine, checksums, .. } = verified;
     let sets = checksums.len();
     let mut next_set = || {
         *runs += 1;

@@ -78,12 +78,8 @@ pub struct ExpectedRow {
 
 /// Whole tensors of a set, as rows of their own.
 pub fn whole_tensors(set: usize, tensors: Vec<Vec<f64>>) -> impl Iterator<Item = ExpectedRow> {
-    tensors.into_iter().enumerate().map(move |(tensor, values)| ExpectedRow {
-        set,
-        row: 0,
-        tensor,
-        parts: vec![values],
-    })
+    let row = move |(tensor, values)| ExpectedRow { set, row: 0, tensor, parts: vec![values] };
+    tensors.into_iter().enumerate().map(row)
 }
 
 pub struct Expectation {

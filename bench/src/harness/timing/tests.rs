@@ -165,7 +165,7 @@ impl Routine for Counting {
     }
 }
 
-fn case(execution: &ExecutionConfig, good: usize, wrong: fn() -> Result<u64>) -> VerifiedCase<'_> {
+fn case(execution: &ExecutionConfig, good: usize, wrong: fn() -> Result<u64>) -> (&ExecutionConfig, Verified<'_>) {
     (execution, Verified::new(Counting { runs: 0, good, wrong, sum: 0 }, vec![0, 1, 2]))
 }
 
