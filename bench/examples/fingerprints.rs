@@ -33,15 +33,12 @@ const MAX_GAINED_LENGTH: usize = 4096;
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] => {
-            for set in InstructionSet::available() {
-                set.force(|| {
-                    suite(set.name(), &Device::flex(), DType::F32)?;
-                    suite(set.name(), &Device::flex(), DType::F64)
-                })?;
-            }
-            Ok(())
-        }
+        [] => InstructionSet::available().try_for_each(|set| {
+            set.force(|| {
+                suite(set.name(), &Device::flex(), DType::F32)?;
+                suite(set.name(), &Device::flex(), DType::F64)
+            })
+        }),
         ["--device", name] => suite(name, &name.parse::<DeviceName>()?.open()?, DType::F32),
         _ => anyhow::bail!("usage: fingerprints [--device NAME]"),
     }

@@ -62,7 +62,6 @@ pub struct CalibrateArgs {
 pub fn run(arguments: &CalibrateArgs, out: &mut dyn Write) -> Result<ExitStatus> {
     let id = arguments.device.name();
     let device = id.open()?;
-    let name = id.to_string();
     let path = arguments.out.clone().map_or_else(|| default_path(id.id()), Ok)?;
     ensure_writable(&path).with_context(|| path.display().to_string())?;
     let grid = if arguments.rough { CrossoverGrid::rough() } else { CrossoverGrid::full() };
@@ -70,7 +69,7 @@ pub fn run(arguments: &CalibrateArgs, out: &mut dyn Write) -> Result<ExitStatus>
     let (measured, mut load) = in_quiet_rounds(1, |_| {
         let before = probe.slowdown();
         let measured = measure_constants(Preset::of(id.kind()).profile(), &device, arguments.rough)?;
-        let mut profile = DeviceProfile { name: name.clone(), fingerprint: fingerprint(id.id()), ..measured };
+        let mut profile = DeviceProfile { name: id.to_string(), fingerprint: fingerprint(id.id()), ..measured };
         let between = probe.slowdown();
         measure_device(&mut profile, &device, arguments)?;
         Ok::<_, anyhow::Error>((profile, before.max(between).max(probe.slowdown())))
@@ -139,17 +138,15 @@ fn measure_rounds(
         Ok::<_, anyhow::Error>((samples, slowdown))
     })?;
     progress.finish();
-    let samples = |place: usize, strategy: usize| rounds.iter().flat_map(move |round| &round[place][strategy]);
-    let middles = |place: usize| (0..strategies.len()).map(|strategy| middle(samples(place, strategy))).collect();
+    // Geometric mean of the 10th and the 90th percentile. A shared machine alternates between two speeds, with and without
+    // other load. A median is that of whichever speed lasted longer; this differs from either by the same factor.
+    let middle = |place: usize, strategy: usize| -> Result<f64> {
+        let samples = rounds.iter().flat_map(|round| &round[place][strategy]).map(|&sample| sample as f64);
+        let Percentiles { p10, p90, .. } = Percentiles::of(samples).context("nothing was timed")?;
+        Ok((p10 * p90).sqrt())
+    };
+    let middles = |place: usize| (0..strategies.len()).map(|strategy| middle(place, strategy)).collect();
     Ok(((0..sizes.len()).map(middles).collect::<Result<_>>()?, load))
-}
-
-/// Geometric mean of the 10th and the 90th percentile. A shared machine alternates between two speeds, with and without
-/// other load. A median is that of whichever speed lasted longer; this differs from either by the same factor.
-fn middle<'a>(samples: impl Iterator<Item = &'a u64>) -> Result<f64> {
-    let Percentiles { p10, p90, .. } =
-        Percentiles::of(samples.map(|&sample| sample as f64)).context("nothing was timed")?;
-    Ok((p10 * p90).sqrt())
 }
 
 fn report(profile: &DeviceProfile, out: &mut dyn Write) -> Result<()> {

@@ -14,7 +14,7 @@ use super::profile::{PAGE, ProfileReport, explain};
 use super::regret::Choices;
 use super::schema::{AnyReport, BenchReport, Tool};
 use super::{terminal, traffic};
-use crate::harness::{CaseRecord, DERIVED, Measured, date, day, distinct, grouped, shown};
+use crate::harness::{CaseRecord, DERIVED, Measured, ParameterMap, date, day, distinct, grouped, shown};
 
 struct Section {
     /// What was measured, and the day if it was.
@@ -38,7 +38,6 @@ impl Section {
 
     fn of_bench(report: &BenchReport) -> Self {
         let BenchReport { tool, host, command, facts, cases, .. } = report;
-        let options = command.options.iter().filter_map(|(name, value)| Some((name.to_string(), option(value)?)));
         let notes = [
             (!report.complete).then(|| "The measurement was not finished.".to_string()),
             cases.is_empty().then(|| "The report has no cases.".to_string()),
@@ -71,7 +70,7 @@ impl Section {
                 ("system", format!("{} {}", host.os, host.arch)),
                 ("measured", format!("{} by {}", date(report.date), by(tool))),
             ],
-            command: command_line(&command.name, options),
+            command: command_line(&command.name, &command.options),
             lines,
             figures: figures(cases),
             tables,
@@ -81,13 +80,12 @@ impl Section {
 
     fn of_profile(report: &ProfileReport) -> Self {
         let ProfileReport { tool, model, parameters, target, decisions, .. } = report;
-        let options = parameters.iter().filter_map(|(name, value)| Some((name.to_string(), option(value)?)));
-        let options = options.chain([("target".into(), target.name.clone())]);
+        let options = parameters.clone().with("target", target.name.clone());
         let explained = decisions.iter().map(|decision| explain(decision, PAGE));
         Self {
             title: format!("profile of {model}"),
             facts: vec![("by", by(tool))],
-            command: command_line(&format!("profile {model}"), options),
+            command: command_line(&format!("profile {model}"), &options),
             lines: report.summary().map(|line| sentence(&line)).into(),
             figures: Vec::new(),
             tables: vec![("Data movement of every node".to_string(), report.table())],
@@ -144,8 +142,9 @@ fn by(tool: &Tool) -> String {
     format!("{} {}, {} build", tool.name, tool.version, tool.build)
 }
 
-fn command_line(command: &str, options: impl Iterator<Item = (String, String)>) -> String {
-    let options = options.map(|(name, value)| format!(" --{} {value}", name.replace('_', "-")).trim_end().to_string());
+fn command_line(command: &str, options: &ParameterMap) -> String {
+    let given = options.iter().filter_map(|(name, value)| Some((name.replace('_', "-"), option(value)?)));
+    let options = given.map(|(name, value)| format!(" --{name} {value}").trim_end().to_string());
     format!("firefly-bench {command}{}", options.collect::<String>())
 }
 
@@ -249,7 +248,7 @@ mod tests {
     use firefly_testing::assert_self_contained;
 
     use super::*;
-    use crate::harness::{CaseOutcome, MachineInfo, ParameterMap};
+    use crate::harness::{CaseOutcome, MachineInfo};
     use crate::report::crossover::tests::case;
     use crate::report::schema::{CommandRecord, FORMAT};
 

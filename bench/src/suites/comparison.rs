@@ -110,12 +110,9 @@ impl MeasureOptions {
 
     /// A command's own options, followed by these.
     pub fn parameters(&self, own: ParameterMap) -> ParameterMap {
-        let sets = self
-            .instruction_set
-            .as_ref()
-            .map(|sets| distinct(sets).iter().map(|set| set.name()).collect::<Vec<_>>().join(","));
+        let names = |sets: &Vec<InstructionSet>| distinct(sets.iter().map(|set| set.name())).join(",");
         own.with("device", self.device.name().to_string())
-            .with("instruction_set", sets)
+            .with("instruction_set", self.instruction_set.as_ref().map(names))
             .with("threads", self.thread_counts())
             .with("iters", self.iters)
             .with("warmup", self.warmup)

@@ -37,8 +37,8 @@ pub struct FftArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "complex,real")]
     pub values: Vec<FftValues>,
     /// Forward or inverse transforms, neither of them normalised
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    #[arg(default_value = "forward", value_parser = named(DIRECTIONS))]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "forward")]
+    #[arg(value_parser = named([("forward", Direction::Forward), ("inverse", Direction::Inverse)]))]
     pub direction: Vec<Direction>,
     /// Transforms per call, from 1; their values take at most 8 GiB
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "32,2048")]
@@ -93,7 +93,6 @@ pub fn run(arguments: &FftArgs, out: &mut dyn Write) -> Result<Vec<CaseRecord>> 
     comparison.run(&arguments.measure, out)
 }
 
-const MAX_RANK: usize = 3;
 /// Largest number of points of a transform: complex values of 8 GiB.
 const MAX_POINTS: usize = 1 << 30;
 
@@ -147,7 +146,7 @@ impl FromStr for Shapes {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let dims: Vec<NumberRange> = text.split('x').map(str::parse).collect::<Result<_, _>>()?;
-        if dims.len() > MAX_RANK {
+        if dims.len() > 3 {
             return Err(format!("`{text}` has more than three dimensions"));
         }
         let all = dims.iter().fold(vec![Vec::new()], |shapes: Vec<Vec<usize>>, range| {
@@ -171,8 +170,6 @@ pub enum FftValues {
     // Real values to the lower half of their spectrum along the last dimension, or back.
     Real,
 }
-
-pub const DIRECTIONS: [(&str, Direction); 2] = [("forward", Direction::Forward), ("inverse", Direction::Inverse)];
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct FftProblem {

@@ -53,8 +53,7 @@ pub fn run(arguments: &PickerArgs, out: &mut dyn Write) -> Result<Vec<CaseRecord
     let profile = device_profile(name, profile.as_deref())?;
     let (problems, left_out): (Vec<PeaksProblem>, Vec<PeaksProblem>) =
         grid.problems().into_iter().partition(|problem| problem.spec().input_bytes() <= most_input << 20);
-    let deciding = deciding_times(&problems, &profile, &name.open()?)?;
-    let [first, again] = deciding.map(|times| times.map_or(0.0, |times| times.median));
+    let [first, again] = deciding_times(&problems, &profile, &name.open()?)?;
     let facts = facts().with("costs", profile.origin()).with("costs_of", profile.name.clone());
     let comparison = Comparison {
         command: "picker",
@@ -83,12 +82,8 @@ pub fn run(arguments: &PickerArgs, out: &mut dyn Write) -> Result<Vec<CaseRecord
     Ok(cases)
 }
 
-/// Nanoseconds per decision on a problem that was not decided on before, and on one that was.
-fn deciding_times(
-    problems: &[PeaksProblem],
-    profile: &DeviceProfile,
-    device: &Device,
-) -> Result<[Option<Percentiles>; 2]> {
+/// Median nanoseconds per decision on a problem that was not decided on before, and on one that was.
+fn deciding_times(problems: &[PeaksProblem], profile: &DeviceProfile, device: &Device) -> Result<[f64; 2]> {
     let (mut first, mut again) = (Vec::new(), Vec::new());
     for problem in problems.iter().filter(|problem| problem.validate().is_ok()) {
         let model = model(problem, &Strategy::EXACT, profile, device).context("a valid problem")?;
@@ -100,7 +95,7 @@ fn deciding_times(
         first.push(timed());
         again.extend((0..DECISIONS).map(|_| timed()));
     }
-    Ok([first, again].map(Percentiles::of))
+    Ok([first, again].map(|times| Percentiles::of(times).map_or(0.0, |times| times.median)))
 }
 
 pub const AUTO: &str = "auto";

@@ -245,12 +245,8 @@ impl LayerProblem {
     }
 
     fn allowed(&self, form: Formulation, inputs: &Inputs) -> f64 {
-        let is_on_host = DeviceName::of(inputs.device()).kind().is_host();
-        if form == Formulation::Separate && !is_on_host {
-            TF32_TOLERANCE
-        } else {
-            TOLERANCES * tolerance(self.points())
-        }
+        let is_rounded = form == Formulation::Separate && !DeviceName::of(inputs.device()).kind().is_host();
+        if is_rounded { TF32_TOLERANCE } else { TOLERANCES * tolerance(self.points()) }
     }
 
     /// The reason why no strategy could compute the result, if there is one.

@@ -54,7 +54,7 @@ pub fn learned(models: Arc<TrainedModels>, prepared: bool) -> BenchStrategy<Peak
 /// are trained have as many segments as the problem, window and gain learned on synthetic frames towards the peaks of
 /// eight segments.
 pub struct TrainedModels {
-    options: TrainOptions,
+    pub(super) options: TrainOptions,
     seed: u64,
     /// By `n_fft`, segments and K.
     trained: Mutex<HashMap<[usize; 3], (LearnedWelchPeaks, Accuracy)>>,
@@ -64,11 +64,6 @@ impl TrainedModels {
     /// No model yet.
     pub fn new(options: &TrainOptions, seed: u64) -> Self {
         Self { options: options.clone(), seed, trained: Mutex::default() }
-    }
-
-    /// The model of a run for a problem; none where models are trained for the bench.
-    pub fn of_run(&self, problem: &PeaksProblem, device: &Device) -> Result<Option<LearnedWelchPeaks>, CaseError> {
-        self.options.run.is_some().then(|| Ok(self.model(problem, device)?.0)).transpose()
     }
 
     /// The model of a problem, and its accuracy on synthetic frames.

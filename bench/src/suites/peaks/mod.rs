@@ -308,9 +308,9 @@ fn published(name: &'static str, summary: &'static str, models: &Arc<TrainedMode
     let models = models.clone();
     let strategy = BenchStrategy::new(name, summary, move |problem: &PeaksProblem, inputs| {
         let auto = AutoWelchPeaksConfig::new().with_peaks(problem.config()).with_published(name)?;
-        let has_learned = auto.strategies.contains(&Strategy::Learned);
+        let has_learned = auto.strategies.contains(&Strategy::Learned) && models.options.run.is_some();
         let mut model = auto.with_keep_on_device(true).try_init(inputs.device())?;
-        let learned = if has_learned { models.of_run(problem, inputs.device())? } else { None };
+        let learned = if has_learned { Some(models.model(problem, inputs.device())?.0) } else { None };
         if let Some(learned) = &learned {
             model = model.with_learned(learned.clone());
         }
