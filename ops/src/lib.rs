@@ -12,6 +12,7 @@
 //! | [`mel`], [`log_mel`] | signal `[.., samples]`, window → bands `[.., bands, frames]` | signal, window |
 //! | [`top_k`] | values `[.., length]` → positions (int) and values `[.., k]` | values |
 //! | [`local_maxima`] | power `[.., length]` → bins (int), power, prominence and offset `[.., k]` | power |
+//! | [`local_maxima_2d`] | power `[.., frames, bins]` → frames and bins (int), power, prominence and offset `[.., k]` | power |
 //! | [`butterfly`] | complex or real `[.., n]`, twiddles, gates → complex `[.., n]` | all of them |
 //! | [`long_conv`] | signal `[batch, channels, n]`, kernel `[channels, k]`, gate → the signal's shape | all of them |
 //! | [`peak_loss`](training::peak_loss) | power `[.., bins]`, [`PeakTargets`](training::PeakTargets) → losses of ranks and power `[.., 2]` | power |
@@ -119,9 +120,9 @@ mod spectral_shape;
 pub mod twiddles;
 
 pub use api::{
-    LocalMaxima, Peaks, SampleKind, WelchWeights, audio, butterfly, cross_spectra, fft, from_host, local_maxima,
-    log_mel, long_conv, mel, multitaper, power_spectrum, power_spectrum_complex, resampling, spectral_conv, top_k,
-    training, trend, welch_peaks, welch_peaks_complex, welch_psd, welch_psd_complex,
+    LocalMaxima, LocalMaxima2d, Peaks, SampleKind, WelchWeights, audio, butterfly, cross_spectra, fft, from_host,
+    local_maxima, local_maxima_2d, log_mel, long_conv, mel, multitaper, power_spectrum, power_spectrum_complex,
+    resampling, spectral_conv, top_k, training, trend, welch_peaks, welch_peaks_complex, welch_psd, welch_psd_complex,
 };
 pub use error::ArgumentError;
 pub use options::{

@@ -303,3 +303,13 @@ pub(super) fn bin_dtype(device: &Device, bins: usize) -> IntDType {
     };
     if holds { dtype } else { IntDType::I64 }
 }
+
+/// The numbers of an argument on the host, row-major.
+pub(super) fn read<const D: usize>(
+    operation: &'static str,
+    argument: &'static str,
+    tensor: Tensor<D>,
+) -> Result<Vec<f64>, ArgumentError> {
+    let read = tensor.try_into_vec_as();
+    read.map_err(|error| ArgumentError::new(operation, argument, error, "a tensor whose values can be read"))
+}

@@ -9,6 +9,7 @@ pub mod cross_spectra;
 pub mod fft;
 pub mod from_host;
 mod local_maxima;
+mod local_maxima_2d;
 mod mel;
 pub mod multitaper;
 mod peaks;
@@ -25,6 +26,7 @@ pub use butterfly::butterfly;
 pub(crate) use convolution::check_sizes as check_spectral_conv;
 pub use convolution::{long_conv, spectral_conv};
 pub use local_maxima::{LocalMaxima, local_maxima};
+pub use local_maxima_2d::{LocalMaxima2d, local_maxima_2d};
 pub use mel::{log_mel, mel, mel_filters};
 #[cfg(any(feature = "fusion", feature = "router"))]
 pub(crate) use peaks::validate_selection;
