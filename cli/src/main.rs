@@ -23,6 +23,7 @@ mod search;
 mod segments;
 mod summary;
 mod table;
+mod tracks;
 
 use std::process::ExitCode;
 

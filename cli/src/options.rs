@@ -75,7 +75,7 @@ impl InputOptions {
     }
 
     /// Finds the recordings, or a shard of them. An error if there is none, or one of `outputs` would replace one.
-    pub fn sources(&self, shard: Option<Shard>, outputs: [Option<&PathBuf>; 2]) -> Result<Sources> {
+    pub fn sources<const N: usize>(&self, shard: Option<Shard>, outputs: [Option<&PathBuf>; N]) -> Result<Sources> {
         ensure!(
             self.channels.is_none() || self.format.is_some(),
             "--channels is for samples with --format; --channel chooses among the channels of a recording"

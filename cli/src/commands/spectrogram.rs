@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
-use firefly_app::files::ensure_writable;
+use firefly_app::files::{ensure_writable, is_same_output};
 use firefly_app::streams::note;
 use firefly_models::segments::segments_named;
+use firefly_ops::tracks::PeakTracker;
 use serde_json::json;
 
 use self::matrix::{NpyMatrix, checksum, ensure_npy};
@@ -21,14 +22,20 @@ use crate::model::{DeviceModel, ModelRequest};
 use crate::options::{EstimateOptions, InputOptions};
 use crate::pipeline::OpenRecording;
 use crate::plot::{Picture, PlotFigure, PlotFormat, PlotPage, SpectrogramPlot};
+use crate::tracks::{TrackArgs, add_peaks};
 
 const NOTES: &str = "\
 One spectrum per --segments. The drawing has at most 1024 columns, of the mean power of as many spectra as it takes, and
 256 rows, of the greatest power of neighbouring bins; white tracks join the strongest local maxima of successive
 columns. Samples at the end that do not fill a spectrum are left out.
 
-Example:
-  firefly spectrogram recording.wav --n-fft 512 --hop 128 --plot spectrogram.html";
+Rows of --tracks-out are tracks of the --tracks strongest local maxima of each spectrum, which may pause for one, the
+strongest first. Its columns: start_s and end_s (of the first and the last spectrum), frequency_hz (mean), lowest_hz,
+highest_hz, power and power_db (the greatest) and peaks (their number).
+
+Examples:
+  firefly spectrogram recording.wav --n-fft 512 --hop 128 --plot spectrogram.html
+  firefly spectrogram recording.wav --n-fft 512 --hop 128 --tracks-out tracks.csv";
 
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = NOTES)]
@@ -40,9 +47,8 @@ pub struct SpectrogramArgs {
     /// Segments averaged per spectrum, 1 or more; the next spectrum begins after them
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = segments)]
     segments: usize,
-    /// Peaks per column that tracks join, 0 (no tracks) to 64
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(..=64))]
-    tracks: u8,
+    #[command(flatten)]
+    tracks: TrackArgs,
     #[command(flatten)]
     device: DeviceOptions,
     /// Write the power as a NumPy array of floats [spectra, bins] to this file: .npy.
@@ -61,16 +67,23 @@ fn segments(text: &str) -> Result<usize, String> {
 }
 
 pub fn run(arguments: &SpectrogramArgs) -> Result<ExitCode> {
-    let SpectrogramArgs { input, estimate, segments, out, plot, .. } = arguments;
-    ensure!(plot.is_some() || out.is_some(), "give --plot FILE (.svg, .png or .html), --out FILE (.npy), or both");
+    let SpectrogramArgs { input, estimate, segments, tracks, out, plot, .. } = arguments;
+    ensure!(
+        plot.is_some() || out.is_some() || tracks.tracks_out.is_some(),
+        "give --plot FILE (.svg, .png or .html), --out FILE (.npy), or both, or --tracks-out FILE"
+    );
+    let tracker = tracks.tracker()?;
     let devices = arguments.device.open()?;
     let plot_format = plot.as_deref().map(PlotFormat::of).transpose().context("--plot")?;
     out.as_deref().map(ensure_npy).transpose().context("--out")?;
-    for path in [plot, out].into_iter().flatten() {
+    for path in [plot, out, &tracks.tracks_out].into_iter().flatten() {
         ensure_writable(path).with_context(|| path.display().to_string())?;
     }
+    if let (Some(out), Some(path)) = (out, &tracks.tracks_out) {
+        ensure!(!is_same_output(out, path)?, "--tracks-out {} is the file of --out", path.display());
+    }
     let request = ModelRequest::power(estimate, *segments)?;
-    let mut sources = input.sources(None, [out.as_ref(), plot.as_ref()])?;
+    let mut sources = input.sources(None, [out, plot, &tracks.tracks_out].map(Option::as_ref))?;
     let [source] = &sources.list[..] else {
         bail!("{} has {} recordings; a spectrogram shows one", input.input.display(), sources.list.len());
     };
@@ -95,6 +108,8 @@ pub fn run(arguments: &SpectrogramArgs) -> Result<ExitCode> {
         bins,
         matrix: out.as_ref().map(create).transpose().context("--out")?,
         picture: Picture::new(bins),
+        tracker,
+        tracks: tracks.tracks,
         spectra: 0,
         recording: None,
         failure: None,
@@ -113,7 +128,7 @@ pub fn run(arguments: &SpectrogramArgs) -> Result<ExitCode> {
         }
     });
     let journal = job.run(journal, computations.collect(), |entry| spectrogram.take(entry))?;
-    let Spectrogram { matrix, picture, spectra, recording, failure, .. } = spectrogram;
+    let Spectrogram { matrix, picture, tracker, spectra, recording, failure, .. } = spectrogram;
     let mut outcome = CommandOutcome::default();
     if let Some(failure) = failure {
         outcome.failed(&source.name, &failure);
@@ -126,16 +141,22 @@ pub fn run(arguments: &SpectrogramArgs) -> Result<ExitCode> {
     let label = job.labels.take(&sources, recording).first().cloned().unwrap_or_default();
     let channel = if label.title.is_empty() { channel } else { label.title.to_string() };
     let facts = format!("{spectra} spectra over {seconds:.3} s at {rate} Hz, channel {channel}");
+    let (first_hertz, hertz_per_bin) = (recording.first_hertz(estimate.n_fft()), rate / estimate.n_fft() as f64);
+    let mut found = String::new();
+    if let (Some(path), Some(tracker)) = (&tracks.tracks_out, tracker) {
+        let seconds = |spectrum| [0, job.framing.length].map(|end| (spectrum * job.framing.step + end) as f64 / rate);
+        let hertz = |place: f64| first_hertz + place * hertz_per_bin;
+        found = tracks.write(path, tracker, seconds, hertz).with_context(|| path.display().to_string())?;
+    }
     if let (Some(path), Some(format)) = (plot, plot_format) {
         let names = [("estimate", request.estimate.clone()), ("recording", facts.clone())];
-        let tracks = usize::from(arguments.tracks);
         let map = SpectrogramPlot {
             title: source.name.clone(),
             power: estimate.scaling().label(&label.unit),
-            first_hertz: recording.first_hertz(estimate.n_fft()),
-            hertz_per_bin: rate / estimate.n_fft() as f64,
+            first_hertz,
+            hertz_per_bin,
             seconds,
-            tracks,
+            tracks: tracks.tracks,
             picture,
         };
         let page = PlotPage { title: input.title(), facts: &names, lines: None };
@@ -143,7 +164,7 @@ pub fn run(arguments: &SpectrogramArgs) -> Result<ExitCode> {
     }
     let device = arguments.device.explained(&devices);
     print(&format!(
-        "estimate: {}\ndevice: {device}\n\n{}: {facts}\n{}",
+        "estimate: {}\ndevice: {device}\n\n{}: {facts}\n{found}{}",
         request.estimate,
         source.name,
         outcome.text()
@@ -177,6 +198,9 @@ struct Spectrogram {
     bins: usize,
     matrix: Option<NpyMatrix>,
     picture: Picture,
+    tracker: Option<PeakTracker>,
+    /// Peaks per spectrum that tracks join.
+    tracks: u8,
     spectra: u64,
     recording: Option<OpenRecording>,
     failure: Option<String>,
@@ -206,7 +230,12 @@ impl Spectrogram {
         };
         self.recording = Some(recording);
         self.spectra += block.count as u64;
-        power.chunks(self.bins).for_each(|power| self.picture.add(&recording.by_frequency(power)));
+        let power: Vec<f32> = power.chunks(self.bins).flat_map(|power| recording.by_frequency(power)).collect();
+        power.chunks(self.bins).for_each(|power| self.picture.add(power));
+        if let Some(tracker) = &mut self.tracker {
+            let power = power.into_iter().map(f64::from).collect();
+            add_peaks(tracker, power, self.bins, self.tracks).context("--tracks-out")?;
+        }
         Ok(true)
     }
 }

@@ -1,10 +1,11 @@
 //! Power over time and frequency in colours, with a colour bar and tracks of its peaks.
 
+use firefly_ops::tracks::{PeakTracker, Track, TrackOptions};
 use plotters::prelude::*;
 
 use super::figure::{Axis, DrawError, Figure};
 use super::picture::Picture;
-use crate::lines;
+use crate::tracks::add_peaks;
 
 /// Colours from the least to the greatest power, at equal distances; between them they are mixed.
 const COLOURS: [[u8; 3]; 6] =
@@ -25,7 +26,7 @@ pub struct SpectrogramPlot {
     pub hertz_per_bin: f64,
     pub seconds: f64,
     /// Peaks per column that tracks join; 0 for none.
-    pub tracks: usize,
+    pub tracks: u8,
     pub picture: Picture,
 }
 
@@ -65,16 +66,16 @@ impl SpectrogramPlot {
             }
             levels
         })?;
-        let middle = |(column, row): &(usize, usize)| {
+        let middle = |(column, row): (&usize, &f64)| {
             let (low, high) = (time.range.start, time.range.end);
             let start = if *column == 0 { 0.0 } else { ends[column - 1] };
-            let share = (*row as f64 + 0.5) / rows as f64;
+            let share = (row + 0.5) / rows as f64;
             let height = frequency.range.end - frequency.range.start;
             (low + (start + ends[*column]) / 2.0 * (high - low), frequency.range.start + share * height)
         };
-        let power: Vec<&[f64]> = columns.iter().map(|(_, power)| &power[..]).collect();
-        for track in tracks(&power, self.tracks) {
-            let points: Vec<(f64, f64)> = track.iter().map(middle).collect();
+        let power = columns.iter().flat_map(|(_, power)| power).copied().collect();
+        for track in tracks(power, rows, self.tracks) {
+            let points: Vec<(f64, f64)> = track.frames.iter().zip(&track.frequencies).map(middle).collect();
             chart.draw_series([PathElement::new(points, figure.line(WHITE, 1.0))])?;
         }
         figure.axes(&mut chart, [&time, &frequency], false)?;
@@ -123,39 +124,16 @@ fn colour(level: f64) -> [u8; 3] {
     [mixed(0), mixed(1), mixed(2)]
 }
 
-/// Tracks through the local maxima among the `count` strongest of each column: a maximum continues the track that ended
-/// in the column before at most one row away, the nearest first. Points are (column, row).
-fn tracks(columns: &[&[f64]], count: usize) -> Vec<Vec<(usize, usize)>> {
-    let mut done: Vec<Vec<(usize, usize)>> = Vec::new();
-    let mut open: Vec<Vec<(usize, usize)>> = Vec::new();
-    for (column, power) in columns.iter().enumerate() {
-        let mut continued = Vec::new();
-        for row in maxima(power, count) {
-            let distance =
-                |track: &Vec<(usize, usize)>| track.last().map_or(usize::MAX, |(_, last)| last.abs_diff(row));
-            let nearest = (0..open.len()).min_by_key(|index| distance(&open[*index]));
-            let mut track = match nearest.filter(|index| distance(&open[*index]) <= 1) {
-                Some(index) => open.swap_remove(index),
-                None => Vec::new(),
-            };
-            track.push((column, row));
-            continued.push(track);
-        }
-        done.append(&mut open);
-        open = continued;
+/// Tracks through the local maxima among the `count` strongest of each column, `[columns, rows]`.
+fn tracks(columns: Vec<f64>, rows: usize, count: u8) -> Vec<Track> {
+    if count == 0 || columns.is_empty() {
+        return Vec::new();
     }
-    done.append(&mut open);
-    done.retain(|track| track.len() >= MIN_TRACK);
-    done
-}
-
-/// Rows of the strongest local maxima, strongest first.
-fn maxima(power: &[f64], count: usize) -> Vec<usize> {
-    let order: Vec<usize> = (0..power.len()).collect();
-    let mut rows: Vec<usize> = lines::maxima(&order, power).collect();
-    rows.sort_by(|a, b| power[*b].total_cmp(&power[*a]).then(a.cmp(b)));
-    rows.truncate(count);
-    rows
+    // To a neighbouring row, with room for places between rows.
+    let options = TrackOptions { max_step: 1.5, min_frames: MIN_TRACK, ..TrackOptions::default() };
+    let mut tracker = PeakTracker::new(options).expect("the step is a number");
+    add_peaks(&mut tracker, columns, rows, count).expect("a picture has few rows");
+    tracker.finish().0
 }
 
 #[cfg(test)]
@@ -169,12 +147,14 @@ mod tests {
             (power[line], power[15]) = (4.0, 2.0);
             power
         };
-        let columns: Vec<Vec<f64>> = [3, 3, 4, 5, 5, 9, 9].map(column).to_vec();
-        let columns: Vec<&[f64]> = columns.iter().map(|column| &column[..]).collect();
-        let found = tracks(&columns, 2);
+        let columns = [3, 3, 4, 5, 5, 9, 9].map(column).concat();
+        let found = tracks(columns.clone(), 20, 2);
         assert_eq!(found.len(), 2);
-        assert!(found.contains(&vec![(0, 3), (1, 3), (2, 4), (3, 5), (4, 5)]));
-        assert!(found.contains(&(0..7).map(|column| (column, 15)).collect()));
-        assert!(tracks(&columns, 0).is_empty());
+        let has = |frames: &[usize], rows: &[f64]| {
+            found.iter().any(|track| track.frames == frames && track.frequencies == rows)
+        };
+        assert!(has(&[0, 1, 2, 3, 4], &[3.0, 3.0, 4.0, 5.0, 5.0]));
+        assert!(has(&[0, 1, 2, 3, 4, 5, 6], &[15.0; 7]));
+        assert!(tracks(columns, 20, 0).is_empty());
     }
 }

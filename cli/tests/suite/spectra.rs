@@ -140,6 +140,38 @@ fn a_spectrogram_says_which_of_several_channels_it_shows() {
 }
 
 #[test]
+fn tracks_of_a_tone_and_a_chirp_are_a_table() {
+    let folder = tempfile::tempdir().unwrap();
+    // 2000 Hz, and from 500 Hz by 400 Hz per second.
+    let sample = |i: usize| {
+        let time = i as f64 / 8000.0;
+        let cycles = [2000.0 * time, 500.0 * time + 200.0 * time * time];
+        let [tone, chirp] = cycles.map(|cycles| (std::f64::consts::TAU * cycles).sin());
+        (0.5 * tone + 0.25 * chirp) as f32
+    };
+    let input = wav(&folder.path().join("x.wav"), 1, &(0..8000).map(sample).collect::<Vec<_>>());
+    let out = folder.path().join("tracks.csv");
+    let arguments = ["spectrogram", text(&input), "--tracks", "2", "--tracks-out", text(&out)];
+    let printed = success(&arguments);
+    assert!(printed.contains("tracks: 2 in ") && printed.contains(", 0 of fewer than 4 peaks left out"), "{printed}");
+    let tracks = rows(&out);
+    assert_eq!(tracks.len(), 2);
+    // 61 spectra of 256 samples, 128 apart; the middle of the first is 0.016 s, that of the last 0.976 s after the start.
+    let expected = [[2000.0; 3], [500.0 + 400.0 * 0.496, 500.0 + 400.0 * 0.016, 500.0 + 400.0 * 0.976]];
+    for (track, expected) in tracks.iter().zip(expected) {
+        assert_eq!(["start_s", "end_s", "peaks"].map(|column| number(track, column)), [0.0, 0.992, 61.0]);
+        let hertz = ["frequency_hz", "lowest_hz", "highest_hz"].map(|column| number(track, column));
+        assert!(hertz.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 3.0), "{hertz:?}");
+        assert!((number(track, "power_db") - 10.0 * number(track, "power").log10()).abs() < 1e-4);
+    }
+    assert!(number(&tracks[0], "power") > 3.0 * number(&tracks[1], "power"));
+
+    let printed = success(&[&arguments[..], &["--track-spectra", "62"]].concat());
+    assert!(printed.contains("tracks: 0 in ") && printed.contains(", 2 of fewer than 62 peaks left out"), "{printed}");
+    assert!(rows(&out).is_empty());
+}
+
+#[test]
 fn impossible_drawings_are_refused_with_a_reason() {
     let folder = tempfile::tempdir().unwrap();
     let input = wav(&folder.path().join("x.wav"), 1, &samples(1000));
@@ -154,6 +186,16 @@ fn impossible_drawings_are_refused_with_a_reason() {
     refused(&["spectrogram", text(folder.path()), "--plot", text(&svg)], "has 2 recordings; a spectrogram shows one");
     refused(&["spectrogram", text(&input), "--channel", "1", "--plot", text(&svg)], "its channels are 0 to 0");
     refused(&["spectrogram", text(&input), "--out", text(&csv)], "written as .npy");
+    let (npy, spectrogram) = (folder.path().join("x.npy"), ["spectrogram", text(&input)]);
+    for (more, message) in [
+        (&["--tracks-out", "x.txt"][..], "accepted: parquet, csv, jsonl and npy"),
+        (&["--tracks-out", text(&csv), "--tracks", "0"], "--tracks 0 leaves no peaks to join"),
+        (&["--tracks-out", text(&csv), "--track-step=-1"], "`max_step` is -1"),
+        (&["--tracks-out", text(&npy), "--out", text(&npy)], "is the file of --out"),
+        (&["--plot", text(&svg), "--track-step", "2"], "--tracks-out"),
+    ] {
+        refused(&[&spectrogram[..], more].concat(), message);
+    }
     refused(&["spectrum", text(&input), "--plot", "x.gif"], "accepted: svg, png and html");
     for (option, value, message) in [
         ("--window", "hann", "--window is set by --multitaper"),
