@@ -60,6 +60,8 @@ enum Command {
     Spectrum(commands::spectrum::SpectrumArgs),
     /// Averaged power spectrum of the envelope of a band of each channel
     Envelope(commands::envelope::EnvelopeArgs),
+    /// Lines of the envelope at the rates of a bearing's faults
+    Bearings(commands::bearings::BearingsArgs),
     /// Coherence, phase and transfer functions of pairs of channels
     Coherence(commands::coherence::CoherenceArgs),
     /// Power over time and frequency, with tracks of the peaks
@@ -122,8 +124,9 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     start_threads()?;
     match cli.command {
         Command::Peaks(arguments) => commands::peaks::run(&arguments),
-        Command::Spectrum(arguments) => commands::spectrum::run(arguments, None),
-        Command::Envelope(arguments) => commands::envelope::run(arguments),
+        Command::Spectrum(arguments) => commands::spectrum::run(arguments, None, None),
+        Command::Envelope(arguments) => commands::envelope::run(arguments, None),
+        Command::Bearings(arguments) => commands::bearings::run(arguments),
         Command::Coherence(arguments) => commands::coherence::run(arguments),
         Command::Spectrogram(arguments) => commands::spectrogram::run(&arguments),
         Command::Info(arguments) => commands::info::run(&arguments),

@@ -45,6 +45,9 @@ pub struct ChannelReport {
     /// Mean power of all bins by rising frequency, of a spectrum.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub spectrum: Option<SpectrumReport>,
+    /// Lines of a bearing, and verdicts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bearing: Option<serde_json::Value>,
     /// Names of the recording and the channel.
     #[serde(skip)]
     title: String,
@@ -113,6 +116,7 @@ impl Summary {
             rate_hz: recording.rate,
             frames,
             lines,
+            bearing: None,
             columns: pooled(&by_frequency, MAX_COLUMNS),
             ends: [first_hz, first_hz + by_frequency.len().saturating_sub(1) as f64 * bin_hz],
             centre: recording.centre.unwrap_or(0.0),

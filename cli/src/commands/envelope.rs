@@ -7,6 +7,7 @@ use burn::tensor::Tensor;
 use firefly_models::Detrend;
 use firefly_ops::fft::{ifft, rfft};
 
+use super::bearings::Bearing;
 use super::spectrum::{self, SpectrumArgs};
 use crate::pipeline::OpenRecording;
 use crate::search::FrequencyBand;
@@ -27,16 +28,17 @@ pub const MARGINS: usize = 2;
 pub struct EnvelopeArgs {
     /// Band that is passed, in hertz, both ends included: 500..5000, 50.. or ..5000; without DC and half the rate
     #[arg(long, value_name = "LOW..HIGH")]
-    band: FrequencyBand,
+    pub(super) band: FrequencyBand,
     #[command(flatten)]
-    spectrum: SpectrumArgs,
+    pub(super) spectrum: SpectrumArgs,
 }
 
-pub fn run(mut arguments: EnvelopeArgs) -> Result<ExitCode> {
+/// Computes the spectra, and the lines of a bearing, if there is one.
+pub fn run(mut arguments: EnvelopeArgs, bearing: Option<&Bearing>) -> Result<ExitCode> {
     let estimate = &mut arguments.spectrum.estimate;
     estimate.n_fft.get_or_insert(4096);
     estimate.detrend.get_or_insert(Detrend::Constant);
-    spectrum::run(arguments.spectrum, Some(arguments.band))
+    spectrum::run(arguments.spectrum, Some(arguments.band), bearing)
 }
 
 /// Envelopes `[rows, n_fft]` of segments in a band, of frames `[rows, 2 n_fft]` of the segments and their margins.

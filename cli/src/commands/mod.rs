@@ -1,5 +1,6 @@
 //! The subcommands, one file each.
 
+pub mod bearings;
 pub mod coherence;
 pub mod completions;
 pub mod devices;

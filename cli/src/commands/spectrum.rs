@@ -14,6 +14,7 @@ use firefly_recordings::FrameSamples;
 use serde::Serialize;
 use serde_json::json;
 
+use super::bearings::{Bearing, BearingReport, TITLES};
 use super::envelope::{MARGINS, envelope};
 use super::outcome::{CommandOutcome, formats, print, print_json, table_of};
 use crate::device::{DeviceOptions, names_of};
@@ -55,7 +56,7 @@ pub struct SpectrumArgs {
     /// sequences, whose band is NW bins wide on either side, from 1 to half of --n-fft; with --scaling density and
     /// --detrend constant unless something else is said [default without =NW: 4]
     #[arg(long, value_name = "NW", num_args = 0..=1, require_equals = true, default_missing_value = "4")]
-    multitaper: Option<f64>,
+    pub(super) multitaper: Option<f64>,
     /// Write the spectra to this file: .parquet, .csv, .jsonl or .npy.
     ///
     /// Until it is complete, FILE.journal has what was computed: the same command, started again, continues from it and
@@ -77,8 +78,8 @@ pub fn ensure_mean(estimate: &EstimateOptions) -> Result<()> {
     Ok(())
 }
 
-/// Computes the spectra, of the signal or of its envelope in a band.
-pub fn run(mut arguments: SpectrumArgs, band: Option<FrequencyBand>) -> Result<ExitCode> {
+/// Computes the spectra, of the signal or of its envelope in a band, with the lines of a bearing.
+pub fn run(mut arguments: SpectrumArgs, band: Option<FrequencyBand>, bearing: Option<&Bearing>) -> Result<ExitCode> {
     let tapers = match arguments.multitaper {
         Some(half_bandwidth) => set_tapers(&mut arguments.estimate, half_bandwidth)?,
         None => arguments.estimate.window().to_string(),
@@ -86,9 +87,10 @@ pub fn run(mut arguments: SpectrumArgs, band: Option<FrequencyBand>) -> Result<E
     let arguments = &arguments;
     let SpectrumArgs { input, estimate, out, plot, .. } = arguments;
     ensure_mean(estimate)?;
-    let (command, of_band) = match band {
-        Some(band) => ("envelope", format!(", envelope of {band} Hz")),
-        None => ("spectrum", String::new()),
+    let (command, of_band) = match (band, bearing) {
+        (Some(band), None) => ("envelope", format!(", envelope of {band} Hz")),
+        (Some(band), Some(_)) => ("bearings", format!(", envelope of {band} Hz")),
+        (None, _) => ("spectrum", String::new()),
     };
     let described = estimate.described(&tapers) + &of_band;
     let devices = arguments.device.open()?;
@@ -104,6 +106,8 @@ pub fn run(mut arguments: SpectrumArgs, band: Option<FrequencyBand>) -> Result<E
     let table = table_of(out.as_ref(), format, &sources, journal.is_some())?;
     let mut spectra = Spectra {
         estimate,
+        bearing,
+        bearings: BearingReport::default(),
         job: &job,
         sums: BlockSums::default(),
         left_out: 0,
@@ -120,6 +124,7 @@ pub fn run(mut arguments: SpectrumArgs, band: Option<FrequencyBand>) -> Result<E
                 (None, None) => model.power(device, recording, samples),
                 _ => segment_power(device, recording, arguments, band.as_ref(), samples),
             })?;
+            bearing.map_or(Ok(()), |test| test.lines(recording).map(drop))?;
             let bins = recording.bins(estimate.n_fft());
             let mut sums = PowerSums::none(recording.channels, bins);
             for (row, power) in power.chunks(bins).enumerate() {
@@ -141,7 +146,11 @@ pub fn run(mut arguments: SpectrumArgs, band: Option<FrequencyBand>) -> Result<E
             curves: &spectra.curves,
             range: None,
         };
-        let page = PlotPage { title: input.title(), facts: &facts, lines: Some(spectra.summary.html_table()) };
+        let mut lines = spectra.summary.html_table();
+        if bearing.is_some() {
+            (lines.columns, lines.rows) = (TITLES.map(str::to_owned).to_vec(), spectra.bearings.rows);
+        }
+        let page = PlotPage { title: input.title(), facts: &facts, lines: Some(lines) };
         format.write(path, &page, &[PlotFigure::Curves(curves)]).context("--plot")?;
     }
     if arguments.json {
@@ -159,7 +168,8 @@ pub fn run(mut arguments: SpectrumArgs, band: Option<FrequencyBand>) -> Result<E
         return Ok(spectra.outcome.status());
     }
     let device = arguments.device.explained(&devices);
-    let (summary, outcome) = (spectra.summary.text(), spectra.outcome.text());
+    let summary = if bearing.is_some() { spectra.bearings.text } else { spectra.summary.text() };
+    let outcome = spectra.outcome.text();
     let left_out = match spectra.left_out {
         0 => String::new(),
         count => {
@@ -242,6 +252,8 @@ struct SpectraReport<'a> {
 /// Results of the spectra: output file, drawing and summary.
 struct Spectra<'a> {
     estimate: &'a EstimateOptions,
+    bearing: Option<&'a Bearing>,
+    bearings: BearingReport,
     job: &'a Job<'a>,
     sums: BlockSums,
     /// Segments of all channels without finite power.
@@ -272,16 +284,26 @@ impl Spectra<'_> {
         let labels = self.job.labels.take(self.job.sources, recording);
         for (channel, (power, label)) in means.chunks(bins).zip(labels.iter()).enumerate() {
             let lines = SpectralLine::of_spectrum(recording, power, n_fft, MAX_LINES);
+            let mut marks: Vec<f64> = lines.iter().map(|line| line.frequency_hz).collect();
+            let title = label.full_name(&name, channel, recording.channels);
+            let found = self.bearing.map(|test| test.measure(recording, power)).transpose()?;
+            let bearing = found.map(|found| {
+                marks = found.iter().map(|line| line.expected_hz).collect();
+                let heading = format!("{title}: {} Hz, {} segments", recording.rate, counts[channel]);
+                self.bearings.add(&heading, &found)
+            });
             let power = power.to_vec();
             if self.curves.len() < MAX_CURVES {
                 self.unit = match &self.unit {
                     unit if self.curves.is_empty() || *unit == label.unit => label.unit.clone(),
                     _ => "".into(),
                 };
-                let title = label.full_name(&name, channel, recording.channels);
-                self.curves.push(Curve::new(title, recording, n_fft, &power, &lines));
+                self.curves.push(Curve { marks, ..Curve::new(title, recording, n_fft, &power, &[]) });
             }
             self.summary.add(recording, &name, (channel, label), segments, &power, lines);
+            if let Some(report) = self.summary.reports.last_mut() {
+                report.bearing = bearing;
+            }
             if let Some(table) = &mut self.table {
                 let column = |name, values| TableColumn { name, values };
                 let decibels = power.iter().map(|power| 10.0 * power.log10()).collect();

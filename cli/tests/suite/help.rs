@@ -29,7 +29,7 @@ fn every_example_of_the_help_runs_as_printed() {
     wav(&folder.path().join("recordings/more/b.wav"), 1, &samples(20_000));
     fs::write(folder.path().join("run.toml"), RUN).unwrap();
     let mut examples = 0;
-    for command in ["", "peaks", "spectrum", "envelope", "coherence", "spectrogram", "info", "devices"] {
+    for command in ["", "peaks", "spectrum", "envelope", "bearings", "coherence", "spectrogram", "info", "devices"] {
         let command: Vec<&str> = command.split_whitespace().collect();
         let help = success(&[&command[..], &["--help"]].concat());
         let found: Vec<&str> = help.lines().filter_map(|line| line.strip_prefix("  firefly ")).collect();

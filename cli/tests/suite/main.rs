@@ -1,6 +1,7 @@
 //! The program as a user runs it.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod bearings;
 mod coherence;
 mod common;
 mod devices;
