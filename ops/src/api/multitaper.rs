@@ -90,6 +90,12 @@ pub fn dpss(n: usize, half_bandwidth: f64, k: usize) -> Result<Dpss, ArgumentErr
     Ok(Dpss { tapers, ratios })
 }
 
+/// Samples, bits of the half bandwidth, and number of DPSS.
+type TaperKey = (usize, u64, usize);
+
+/// The DPSS that were made last: they take longer than the spectra of many rows.
+static LAST_TAPERS: std::sync::Mutex<Option<(TaperKey, Dpss)>> = std::sync::Mutex::new(None);
+
 /// Tapers of `n` samples, each with an energy of 1 over its period, and their weights.
 fn tapers(n: usize, half_bandwidth: Option<f64>, count: usize) -> Result<Dpss, ArgumentError> {
     ensure(
@@ -100,9 +106,14 @@ fn tapers(n: usize, half_bandwidth: Option<f64>, count: usize) -> Result<Dpss, A
         format_args!("from 1 to the {n} samples of a row"),
     )?;
     if let Some(half_bandwidth) = half_bandwidth {
+        let key = (n, half_bandwidth.to_bits(), count);
+        let mut last = LAST_TAPERS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some((_, found)) = last.as_ref().filter(|(of, _)| *of == key) {
+            return Ok(found.clone());
+        }
         let mut found = dpss(n + 1, half_bandwidth, count)?;
         found.tapers.iter_mut().for_each(|taper| taper.truncate(n));
-        return Ok(found);
+        return Ok(last.insert((key, found)).1.clone());
     }
     let (step, scale) = (std::f64::consts::PI / (n + 1) as f64, (2.0 / (n + 1) as f64).sqrt());
     let taper = |order: usize| (1..=n).map(|j| scale * (step * (order * j) as f64).sin()).collect();
