@@ -60,7 +60,11 @@ pub fn irfft<'py>(
     own(py, signal)
 }
 
-fn norm_of(name: &str) -> PyResult<Norm> {
+/// The norm of a name.
+///
+/// # Errors
+/// `ValueError` for another name.
+pub fn norm_of(name: &str) -> PyResult<Norm> {
     match name {
         "backward" => Ok(Norm::Backward),
         "ortho" => Ok(Norm::Ortho),

@@ -4,10 +4,13 @@
 //! function computes without the interpreter's lock, on threads of its own, and can be interrupted.
 
 mod array;
+mod batch;
 mod device;
 mod error;
 mod fft;
+mod kernels;
 mod mel;
+mod operations;
 mod rows;
 mod select;
 mod stft;
@@ -24,9 +27,13 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use super::batch::apply;
+    #[pymodule_export]
     use super::fft::{fft, irfft, rfft};
     #[pymodule_export]
     use super::mel::{mel, mel_filters};
+    #[pymodule_export]
+    use super::operations::dpss;
     #[pymodule_export]
     use super::select::{local_maxima, top_k};
     #[pymodule_export]

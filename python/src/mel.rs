@@ -25,7 +25,8 @@ pub struct BandArguments {
 }
 
 impl BandArguments {
-    fn bands(&self) -> MelBands {
+    /// The bands.
+    pub fn bands(&self) -> MelBands {
         let bands = MelBands::new(self.fs, self.n_mels)
             .with_f_min(self.fmin)
             .with_scale(if self.htk { MelScale::Htk } else { MelScale::Slaney })
@@ -48,7 +49,11 @@ pub struct FrameArguments {
 }
 
 impl FrameArguments {
-    fn options(&self, window: usize, bands: MelBands) -> PyResult<MelOptions> {
+    /// The frames, under a window of so many samples.
+    ///
+    /// # Errors
+    /// `ValueError` for a padding that is none.
+    pub fn stft(&self, window: usize) -> PyResult<StftOptions> {
         let pad = match self.pad_mode.as_str() {
             "constant" => SignalPadding::Constant(0.0),
             "reflect" => SignalPadding::Reflect,
@@ -59,13 +64,13 @@ impl FrameArguments {
                 return Err(PyValueError::new_err(text));
             }
         };
-        let stft = StftOptions::new(self.n_fft)
-            .with_hop(self.hop_length)
-            .with_window_length(window)
-            .with_center(self.center)
-            .with_pad(pad);
+        let options = StftOptions::new(self.n_fft).with_hop(self.hop_length).with_window_length(window);
+        Ok(options.with_center(self.center).with_pad(pad))
+    }
+
+    fn options(&self, window: usize, bands: MelBands) -> PyResult<MelOptions> {
         let kind = if self.amplitude { SpectrumKind::Amplitude } else { SpectrumKind::Power };
-        Ok(MelOptions::new(stft, bands).with_kind(kind))
+        Ok(MelOptions::new(self.stft(window)?, bands).with_kind(kind))
     }
 
     fn logarithm(&self) -> PyResult<Option<Logarithm>> {
