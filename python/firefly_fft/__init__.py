@@ -14,23 +14,41 @@ gradients; arrays of CuPy by `firefly_fft.cupy`.
 """
 
 from . import fft, zoo
-from ._composed import coherence, csd, hilbert
+from ._composed import CoherentPairs, coherence, coherence_matrix, csd, most_coherent_pairs, transfer_function
 from ._mel import log_mel, mel, mel_filters
 from ._native import __version__, num_threads, set_num_threads
 from ._select import LocalMaxima, TopK, local_maxima, top_k
+from ._signal import (
+    OverlapSave,
+    czt,
+    detrend,
+    envelope,
+    hilbert,
+    minimum_phase,
+    real_cepstrum,
+    resample,
+    resample_poly,
+    zoom_fft,
+)
 from ._stft import istft, stft
 from ._train import Run, train
 from ._welch import Peaks, periodogram, spectrogram, welch, welch_peaks, welch_psd
 from ._windows import get_window
 
 __all__ = [
+    "CoherentPairs",
     "LocalMaxima",
+    "OverlapSave",
     "Peaks",
     "Run",
     "TopK",
     "__version__",
     "coherence",
+    "coherence_matrix",
     "csd",
+    "czt",
+    "detrend",
+    "envelope",
     "fft",
     "get_window",
     "hilbert",
@@ -39,15 +57,22 @@ __all__ = [
     "log_mel",
     "mel",
     "mel_filters",
+    "minimum_phase",
+    "most_coherent_pairs",
     "num_threads",
     "periodogram",
+    "real_cepstrum",
+    "resample",
+    "resample_poly",
     "set_num_threads",
     "spectrogram",
     "stft",
     "top_k",
     "train",
+    "transfer_function",
     "welch",
     "welch_peaks",
     "welch_psd",
     "zoo",
+    "zoom_fft",
 ]

@@ -8,7 +8,8 @@ from typing import Any, Callable, Union
 
 import numpy as np
 
-from ._arrays import Array, count
+from ._arrays import Array, as_rows, count, from_rows
+from ._batch import apply_to_parts
 from ._windows import coefficients, is_named
 
 Detrend = Union[str, bool, None, Callable[[Array], Any]]
@@ -93,14 +94,23 @@ def detrended(segments: Array, detrend: Detrend) -> Array:
     return segments
 
 
+def as_function(detrend: Detrend) -> Detrend:
+    """`detrend`, and a function instead of ``"linear"``."""
+    return _without_line if isinstance(detrend, str) and detrend == "linear" else detrend
+
+
+def _without_line(segments: Array) -> Array:
+    rows, leading = as_rows(segments, -1)
+    return from_rows(apply_to_parts("detrend", rows, rows.shape[1], (2,), None), leading)
+
+
 def removes_mean(detrend: Detrend) -> bool:
     """Whether `detrend` is ``"constant"``, or else none."""
     if detrend is None or detrend is False:
         return False
     if detrend == "constant":
         return True
-    hint = "; pass `lambda segments: scipy.signal.detrend(segments)`" if detrend == "linear" else ""
-    raise ValueError(f"detrend is {detrend!r}, but must be 'constant', False or a function{hint}")
+    raise ValueError(f"detrend is {detrend!r}, but must be 'constant', 'linear', False or a function")
 
 
 def median_bias(number: int) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from . import _native
 from ._arrays import Array, as_pairs, as_rows, count, from_pairs, from_rows, numeric, placed
 from ._dispatch import dispatched
-from ._segments import Detrend, Segments, detrended, frequencies, removes_mean, segments_of
+from ._segments import Detrend, Segments, as_function, detrended, frequencies, removes_mean, segments_of
 from ._windows import coefficients, is_named
 
 
@@ -41,6 +41,7 @@ def stft(
     >>> Z.shape, Z.dtype
     ((129, 9), dtype('complex64'))
     """
+    detrend = as_function(detrend)
     array, device = placed(x, device, numeric)
     rows, leading = as_rows(array, axis)
     is_two_sided = rows.dtype.kind == "c" or not return_onesided

@@ -21,7 +21,7 @@ from ._arrays import (
 )
 from ._dispatch import dispatched
 from ._native import WelchEstimate
-from ._segments import Detrend, Segments, detrended, frequencies, median_bias, removes_mean, segments_of
+from ._segments import Detrend, Segments, as_function, detrended, frequencies, median_bias, removes_mean, segments_of
 from ._select import top_k
 from ._stft import stft
 
@@ -153,7 +153,7 @@ def welch(
     nperseg : samples per segment; 256, or the length of the window, by default.
     noverlap : samples that segments share; half a segment by default.
     nfft : points of the transform; segments are padded with zeros to it.
-    detrend : "constant" (subtract the mean), False, or a function of an array of segments.
+    detrend : "constant" (subtract the mean), "linear" (a line), False, or a function of an array of segments.
     return_onesided : whether power is that of the frequencies from 0 up, twice that of either sign. Two-sided power is
         in the order of ``numpy.fft.fftfreq``, and always that of a complex signal.
     scaling : "density" (per hertz), "spectrum", or "power" (the squared magnitude itself).
@@ -176,6 +176,7 @@ def welch(
     """
     if average not in ("mean", "median"):
         raise ValueError(f"average is {average!r}, but must be 'mean' or 'median'")
+    detrend = as_function(detrend)
     array, device = placed(x, device, numeric)
     rows, leading = as_rows(array, axis)
     estimate = _estimate(rows, fs, (window, nperseg, noverlap, nfft), (scaling, return_onesided), device)
@@ -259,6 +260,7 @@ def spectrogram(
     >>> power.shape, t.tolist()
     ((2, 129, 4), [1.28, 3.52, 5.76, 8.0])
     """
+    detrend = as_function(detrend)
     array, device = placed(x, device, numeric)
     rows, leading = as_rows(array, axis)
     estimate = _estimate(rows, fs, (window, nperseg, noverlap, nfft), (scaling, return_onesided), device, 8)
@@ -319,6 +321,7 @@ def welch_peaks(
     >>> welch_peaks(np.exp(-20j * np.pi / 256 * time), k=1, fs=256.0, band=(-100.0, 0.0)).bins.tolist()  # −10 Hz
     [246]
     """
+    detrend = as_function(detrend)
     array, device = placed(x, device, numeric)
     rows, leading = as_rows(array, axis)
     estimate = _estimate(rows, fs, (window, nperseg, noverlap, None), (scaling, True), device)
@@ -326,7 +329,7 @@ def welch_peaks(
     number = estimate.segments.number(rows.shape[1])
     averaged = None if segments is None else _averaged(segments, number)
     if averaged is not None and not estimate.is_mean(detrend):
-        raise ValueError("segments is given, but must be None with a function as detrend")
+        raise ValueError("segments is given, but must be None with a function or a line as detrend")
     is_direct = averaged is not None or number <= _DIRECT
     if is_direct and estimate.is_mean(detrend):
         of_rows = estimate.averaging(number, removes_mean(detrend), averaged)

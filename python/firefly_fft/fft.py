@@ -1,4 +1,5 @@
-"""Fourier transforms of any length, with the names and arguments of ``numpy.fft``.
+"""Fourier transforms of any length, with the names and arguments of ``numpy.fft``, cosine and sine transforms of
+``scipy.fft``.
 
 float32 and complex64 give complex64, others complex128, as in NumPy 2 and SciPy.
 
@@ -20,15 +21,20 @@ from numpy.fft import fftfreq, fftshift, ifftshift, rfftfreq
 
 from . import _native
 from ._arrays import Array, as_pairs, as_rows, count, from_pairs, from_rows, numeric, placed, real
+from ._cosine import dct, dst, idct, idst
 from ._dispatch import dispatched
 
 __all__ = [
+    "dct",
+    "dst",
     "fft",
     "fft2",
     "fftfreq",
     "fftn",
     "fftshift",
     "hfft",
+    "idct",
+    "idst",
     "ifft",
     "ifft2",
     "ifftn",

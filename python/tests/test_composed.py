@@ -76,6 +76,61 @@ def test_cross_spectra_are_of_any_magnitude_and_broadcast() -> None:
     assert_allclose(ff.coherence(small, large, nperseg=128)[1], expected, atol=1e-3)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("options", [*OPTIONS, {"detrend": "linear", "nperseg": 64}])
+@pytest.mark.parametrize("estimator", ["H1", "H2"])
+def test_transfer_functions_are_those_of_their_definition(estimator: str, options: Any, dtype: Any) -> None:
+    x, y = pair("real", 3, 2000)
+    x, y = x.astype(dtype), y.astype(dtype)
+    if options.get("axis") == 0:
+        x, y = x.T, y.T
+    f, cross = scipy.signal.csd(x.astype(float), y.astype(float), **options)
+    power = scipy.signal.welch((x if estimator == "H1" else y).astype(float), **options)[1]
+    expected = cross / power if estimator == "H1" else power / np.conj(cross)
+    hertz, found = ff.transfer_function(x, y, estimator=estimator, **options)
+    assert_allclose(hertz, f, rtol=1e-12)
+    assert found.dtype == np.result_type(dtype, np.complex64)
+    if dtype == np.float64:
+        assert_allclose(found, expected, rtol=1e-9)
+    else:  # The bins without the trend have rounding errors only.
+        inner = (slice(3, -1), slice(None)) if options.get("axis") == 0 else (slice(None), slice(3, -1))
+        assert_allclose(found[inner], expected[inner], rtol=1e-2, atol=1e-3)
+
+
+def test_transfer_functions_are_of_any_magnitude() -> None:
+    x, y = pair("real", 3, 1000)
+    expected = ff.transfer_function(x, y, nperseg=64)[1][:, 2:-1]
+    for of_x, of_y in [(1e-24, 1e-24), (1e20, 1e15), (1.0, 1e25)]:
+        found = ff.transfer_function((of_x * x).astype("f4"), (of_y * y).astype("f4"), nperseg=64)[1][:, 2:-1]
+        assert_allclose(found * (of_x / of_y), expected, rtol=1e-2, atol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_matrices_and_pairs_of_channels_are_those_of_coherence(dtype: Any) -> None:
+    x = np.random.default_rng(2).normal(size=(2, 5, 3000))
+    x[0, 3] += 2 * x[0, 1]
+    x[1, 4] += x[1, 0]
+    x = x.astype(dtype)
+    f, matrix = ff.coherence_matrix(x, fs=100.0, nperseg=64)
+    assert matrix.dtype == dtype
+    for i in range(5):
+        for j in range(5):
+            hertz, expected = scipy.signal.coherence(x[:, i], x[:, j], fs=100.0, nperseg=64)
+            assert_allclose(f, hertz)
+            assert_allclose(matrix[:, i, j, 1:], expected[:, 1:], atol=1e-4 if dtype == np.float32 else 1e-9)
+    for band, mean in [(None, False), ((20.0, 40.0), False), ((20.0, 40.0), True)]:
+        pairs = ff.most_coherent_pairs(x, 3, 100.0, nperseg=64, band=band, mean=mean)
+        inside = (f >= band[0]) & (f <= band[1]) if band else np.ones(len(f), bool)
+        for batch, (first, second) in enumerate([(1, 3), (0, 4)]):
+            assert (pairs.first[batch, 0], pairs.second[batch, 0]) == (first, second)
+            upper = matrix[batch][np.triu_indices(5, 1)][:, inside]
+            values = np.sort(upper.mean(axis=1) if mean else upper.max(axis=1))[::-1]
+            assert_allclose(pairs.coherence[batch], values[:3], atol=1e-5)
+            for rank in range(3):
+                row = matrix[batch, pairs.first[batch, rank], pairs.second[batch, rank]]
+                assert_allclose(row[pairs.bin[batch, rank]], row[inside].max(), atol=1e-5)
+
+
 def test_of_one_segment_coherence_is_one_and_without_power_it_is_missing() -> None:
     x, y = pair("real", 256)
     assert_allclose(ff.coherence(x, y)[1], 1, rtol=1e-9)
@@ -91,6 +146,11 @@ def test_of_one_segment_coherence_is_one_and_without_power_it_is_missing() -> No
         (lambda: ff.csd(np.ones((2, 300)), np.ones((3, 300))), "broadcast"),
         (lambda: ff.coherence(np.ones(300), np.ones(200)), "y has 200 samples"),
         (lambda: ff.csd(1.0, 2.0), "x is a scalar"),
+        (lambda: ff.transfer_function(np.ones(300), np.ones(300), estimator="H3"), "estimator is 'H3'"),
+        (lambda: ff.transfer_function(np.ones(300), np.ones(200)), "y has 200 samples"),
+        (lambda: ff.coherence_matrix(np.ones(300)), "x has no channels"),
+        (lambda: ff.most_coherent_pairs(np.ones((2, 300)), 2), "`k` is 2"),
+        (lambda: ff.most_coherent_pairs(np.ones((2, 300)), 1, band=(0.6, 0.7)), "band is"),
         (lambda: ff.hilbert(np.ones(3), 0), "N is 0"),
         (lambda: ff.get_window("hann", 0), "Nx is 0"),
         (lambda: ff.get_window("hannn", 9), "hannn"),
