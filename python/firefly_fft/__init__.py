@@ -16,6 +16,7 @@ gradients; arrays of CuPy by `firefly_fft.cupy`.
 from . import fft, zoo
 from ._composed import CoherentPairs, coherence, coherence_matrix, csd, most_coherent_pairs, transfer_function
 from ._mel import log_mel, mel, mel_filters
+from ._multitaper import Multitaper, dpss, multitaper, psd_array_multitaper
 from ._native import __version__, num_threads, set_num_threads
 from ._select import LocalMaxima, TopK, local_maxima, top_k
 from ._signal import (
@@ -38,6 +39,7 @@ from ._windows import get_window
 __all__ = [
     "CoherentPairs",
     "LocalMaxima",
+    "Multitaper",
     "OverlapSave",
     "Peaks",
     "Run",
@@ -48,6 +50,7 @@ __all__ = [
     "csd",
     "czt",
     "detrend",
+    "dpss",
     "envelope",
     "fft",
     "get_window",
@@ -59,8 +62,10 @@ __all__ = [
     "mel_filters",
     "minimum_phase",
     "most_coherent_pairs",
+    "multitaper",
     "num_threads",
     "periodogram",
+    "psd_array_multitaper",
     "real_cepstrum",
     "resample",
     "resample_poly",
