@@ -14,6 +14,16 @@ gradients; arrays of CuPy by `firefly_fft.cupy`.
 """
 
 from . import fft, zoo
+from ._audio import (
+    griffinlim,
+    mel_to_stft,
+    multi_resolution_stft_loss,
+    spectral_bandwidth,
+    spectral_centroid,
+    spectral_flatness,
+    spectral_kurtosis,
+    spectral_rolloff,
+)
 from ._composed import CoherentPairs, coherence, coherence_matrix, csd, most_coherent_pairs, transfer_function
 from ._mel import log_mel, mel, mel_filters
 from ._multitaper import Multitaper, dpss, multitaper, psd_array_multitaper
@@ -54,14 +64,17 @@ __all__ = [
     "envelope",
     "fft",
     "get_window",
+    "griffinlim",
     "hilbert",
     "istft",
     "local_maxima",
     "log_mel",
     "mel",
     "mel_filters",
+    "mel_to_stft",
     "minimum_phase",
     "most_coherent_pairs",
+    "multi_resolution_stft_loss",
     "multitaper",
     "num_threads",
     "periodogram",
@@ -70,6 +83,11 @@ __all__ = [
     "resample",
     "resample_poly",
     "set_num_threads",
+    "spectral_bandwidth",
+    "spectral_centroid",
+    "spectral_flatness",
+    "spectral_kurtosis",
+    "spectral_rolloff",
     "spectrogram",
     "stft",
     "top_k",
