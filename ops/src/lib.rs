@@ -21,7 +21,7 @@
 //!
 //! The module [`fft`] has Fourier transforms of any length, in the conventions of `torch.fft`, and others of SciPy:
 //! `fft::rfft(signal)?`. Complex values are a [`ComplexTensor`](fft::ComplexTensor) everywhere. [`cross_spectra`] has cross
-//! spectra, coherence and transfer functions, [`multitaper`] estimates by several tapers, [`resampling`] other sample rates,
+//! spectra, coherence, transfer functions, [`multitaper`] estimates, [`significance`] of peaks, [`resampling`] other rates,
 //! [`audio`] signals of magnitudes, features of spectra and a loss, [`trend`] trends of rows, [`tracks`] peaks followed
 //! from frame to frame, [`options`] the rarer options.
 //!
@@ -123,8 +123,8 @@ pub mod twiddles;
 pub use api::{
     LocalMaxima, LocalMaxima2d, Peaks, SampleKind, WelchWeights, audio, butterfly, cross_spectra, fft, from_host,
     local_maxima, local_maxima_2d, log_mel, long_conv, mel, multitaper, power_spectrum, power_spectrum_complex,
-    resampling, spectral_conv, top_k, tracks, training, trend, welch_peaks, welch_peaks_complex, welch_psd,
-    welch_psd_complex,
+    resampling, significance, spectral_conv, top_k, tracks, training, trend, welch_peaks, welch_peaks_complex,
+    welch_psd, welch_psd_complex,
 };
 pub use error::ArgumentError;
 pub use options::{

@@ -18,6 +18,7 @@ mod psd;
 pub mod resampling;
 mod rows;
 mod segments;
+pub mod significance;
 pub mod tracks;
 pub mod training;
 pub mod trend;

@@ -1,4 +1,5 @@
-//! Cross spectra, multitaper estimates, trends and medians: against SciPy, MNE, definitions and float64 differences.
+//! Cross spectra, multitaper estimates, significance, trends and medians: against SciPy, MNE, definitions and float64
+//! differences.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../common/mod.rs"]
@@ -6,6 +7,7 @@ mod common;
 mod cross;
 mod estimates;
 mod multitaper;
+mod significance;
 
 use burn::tensor::{DType, Device, Tensor};
 use common::{tensor, values};
