@@ -158,7 +158,7 @@ mod tests {
         let frame = |bin: i32, offset: f32| PeakValues {
             bins: vec![bin],
             power: vec![2.0],
-            maxima: Some(MaximumValues { prominence: vec![1.0], offset: vec![offset] }),
+            maxima: Some(MaximumValues { prominence: vec![1.0], offset: vec![offset], lines: Vec::new() }),
         };
         let found = lines(&[frame(2, 0.5), frame(3, -0.5), frame(2, 0.5)], RECORDING, 1);
         assert_eq!(found, [(250.0, 2.0, 1.0)]);

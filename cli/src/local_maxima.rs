@@ -108,6 +108,7 @@ impl LocalMaximaSearch {
             maxima: Some(MaximumValues {
                 prominence: read_power(found.prominence, scales)?,
                 offset: read(found.offset)?,
+                lines: Vec::new(),
             }),
         };
         Ok(if reads_all { values.strongest_of(searched, band, least, k) } else { values })

@@ -36,6 +36,8 @@ pub struct MaximumValues {
     pub prominence: Vec<f64>,
     /// Distance of the line from its bin, in bins.
     pub offset: Vec<f32>,
+    /// Columns of tested peaks.
+    pub lines: Vec<Vec<f64>>,
 }
 
 impl RowValues for PeakValues {
@@ -85,7 +87,7 @@ impl PeakValues {
                 offset[to] = maxima.offset[from];
             }
         }
-        kept.maxima = Some(MaximumValues { prominence, offset });
+        kept.maxima = Some(MaximumValues { prominence, offset, lines: Vec::new() });
         kept
     }
 }
@@ -105,49 +107,45 @@ pub fn read_power(power: Tensor<2>, scales: &RowScales) -> Result<Vec<f64>> {
     }
 }
 
-/// Kinds of peaks, by the number of their values.
-const STRONGEST: u8 = 2;
-const MAXIMA: u8 = 4;
-/// Bytes of a strongest bin: its number and its power. A local maximum has a prominence and an offset, too.
-const STRONGEST_BYTES: usize = 12;
-const MAXIMUM_BYTES: usize = 24;
+/// Kinds of peaks, by the number of their columns of f64.
+const STRONGEST: u8 = 1;
+const MAXIMA: u8 = 3;
+const TESTED: u8 = 7;
 
 /// In the byte order of the machine, which a journal does not leave.
 impl Payload for PeakValues {
     fn encode(&self, out: &mut Vec<u8>) {
-        out.push(if self.maxima.is_some() { MAXIMA } else { STRONGEST });
-        out.extend_from_slice(cast_slice(&self.bins));
-        out.extend_from_slice(cast_slice(&self.power));
-        if let Some(maxima) = &self.maxima {
-            out.extend_from_slice(cast_slice(&maxima.prominence));
-            out.extend_from_slice(cast_slice(&maxima.offset));
+        let mut columns = vec![self.power.clone()];
+        if let Some(MaximumValues { prominence, offset, lines }) = self.maxima.clone() {
+            columns.extend([prominence, offset.into_iter().map(f64::from).collect()].into_iter().chain(lines));
         }
+        out.push(columns.len() as u8);
+        out.extend_from_slice(cast_slice(&self.bins));
+        out.extend_from_slice(cast_slice(&columns.concat()));
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
-        let (&kind, mut bytes) = bytes.split_first()?;
-        let width = match kind {
-            STRONGEST => STRONGEST_BYTES,
-            MAXIMA => MAXIMUM_BYTES,
-            _ => return None,
-        };
-        if bytes.len() % width != 0 {
+        let (&kind, bytes) = bytes.split_first()?;
+        let width = 4 + 8 * usize::from(kind);
+        if ![STRONGEST, MAXIMA, TESTED].contains(&kind) || bytes.len() % width != 0 {
             return None;
         }
         let count = bytes.len() / width;
-        let mut column = |width: usize| {
-            let (column, rest) = bytes.split_at(width * count);
-            bytes = rest;
-            column
+        let (bins, columns) = bytes.split_at(4 * count);
+        let columns: Vec<f64> = columns.as_chunks().0.iter().map(|raw| f64::from_ne_bytes(*raw)).collect();
+        let column = |place: usize| columns[place * count..][..count].to_vec();
+        // The offset was an f32.
+        let narrowed = |value: f64| Some(value as f32).filter(|offset| f64::from(*offset).to_bits() == value.to_bits());
+        let maxima = match kind {
+            STRONGEST => None,
+            _ => Some(MaximumValues {
+                prominence: column(1),
+                offset: column(2).into_iter().map(narrowed).collect::<Option<_>>()?,
+                lines: (usize::from(MAXIMA)..kind.into()).map(column).collect(),
+            }),
         };
-        let doubles = |bytes: &[u8]| bytes.as_chunks().0.iter().map(|raw| f64::from_ne_bytes(*raw)).collect();
-        let bins = column(4).as_chunks().0.iter().map(|raw| i32::from_ne_bytes(*raw)).collect();
-        let power = doubles(column(8));
-        let maxima = (kind == MAXIMA).then(|| MaximumValues {
-            prominence: doubles(column(8)),
-            offset: column(4).as_chunks().0.iter().map(|raw| f32::from_ne_bytes(*raw)).collect(),
-        });
-        Some(Self { bins, power, maxima })
+        let bins = bins.as_chunks().0.iter().map(|raw| i32::from_ne_bytes(*raw)).collect();
+        Some(Self { bins, power: column(0), maxima })
     }
 }
 
@@ -157,8 +155,11 @@ mod tests {
 
     #[test]
     fn values_are_those_that_were_encoded() {
-        let maxima = MaximumValues { prominence: vec![0.25, 1.0, 0.0, 1e-9], offset: vec![-0.5, 0.25, 0.0, 0.1] };
-        for maxima in [None, Some(maxima)] {
+        let (prominence, offset) = (vec![0.25, 1.0, 0.0, 1e-9], vec![-0.5, 0.25, 0.0, 0.1]);
+        let maxima = MaximumValues { prominence, offset, lines: Vec::new() };
+        let lines = [0.5, 1e-300, 2.0, f64::MAX].map(|value| vec![value, 0.0, -value, 1.0]).to_vec();
+        let tested = MaximumValues { lines, ..maxima.clone() };
+        for maxima in [None, Some(maxima), Some(tested)] {
             let values = PeakValues { bins: vec![1, -1, 7, 9], power: vec![0.5, 2.0, 1e-30, 4.0], maxima };
             let mut bytes = Vec::new();
             values.encode(&mut bytes);
@@ -178,6 +179,7 @@ mod tests {
             maxima: Some(MaximumValues {
                 prominence: vec![8.0, 2.0, 4.5, f64::NAN, 1.0, f64::NAN, f64::NAN, f64::NAN],
                 offset: vec![0.1, 0.2, 0.3, f32::NAN, 0.4, f32::NAN, f32::NAN, f32::NAN],
+                lines: Vec::new(),
             }),
         };
         // Ratios to the base: infinite, 1.5 and 10 in the first row, 1.5 in the second.

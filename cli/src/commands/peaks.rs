@@ -3,18 +3,20 @@
 mod drawing;
 mod live;
 mod results;
+mod significance;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::value_parser;
-use firefly_recordings::Shard;
+use firefly_recordings::{FrameSamples, Shard};
 use serde_json::json;
 
 use self::drawing::Drawing;
 use self::live::LiveLines;
 use self::results::Results;
+use self::significance::Significance;
 use super::outcome::{formats, print, print_json, table_of};
 use crate::device::{DeviceOptions, OpenDevice, names_of};
 use crate::job::{Job, complete, journal_of};
@@ -32,7 +34,8 @@ the unit of the scaling), power_db (10 log10 of it), and label and unit of the c
 
 A peak is one of the strongest bins; a frame with too few finite bins ends in bin -1. With --local-maxima it is a bin
 above both of its neighbours, frequency_hz is estimated between bins, and a column prominence follows (in the unit of the
-scaling); a frame with fewer than K of them has fewer rows.
+scaling); a frame with fewer than K of them has fewer rows. So has one with --significance, whose prominence is above the
+noise without --local-maxima; then follow false_alarm, frequency_error_hz, amplitude and amplitude_error.
 
 Without --out the lines of each channel are printed: the K frequencies that most of its frames have among their peaks. Of
 samples on standard input they are printed for each second as it comes, too.
@@ -54,6 +57,10 @@ pub struct PeaksArgs {
     search: SearchOptions,
     #[command(flatten)]
     estimate: EstimateOptions,
+    /// Keep peaks of which noise alone has one in a frame with a probability of P at most, with the frequencies of their
+    /// lines: above 0, at most 1; of the exact estimate of real samples [default: all peaks]
+    #[arg(long, value_name = "P")]
+    significance: Option<f64>,
     /// Samples from one frame's start to the next, 1 or more [default: the samples of a frame, so no overlap]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
     step: Option<u32>,
@@ -77,16 +84,17 @@ pub struct PeaksArgs {
 }
 
 pub fn run(arguments: &PeaksArgs) -> Result<ExitCode> {
-    let PeaksArgs { model, estimate, search, out, plot, .. } = arguments;
+    let PeaksArgs { model, estimate, search, significance, out, plot, .. } = arguments;
     let devices = arguments.device.open()?;
     // The weights of a run's model are read onto each device.
     let request_of = |device: &OpenDevice| ModelRequest::new(model, estimate, search, &device.device);
-    let requests = devices.iter().map(request_of).collect::<Result<Vec<_>>>()?;
+    let mut requests = devices.iter().map(request_of).collect::<Result<Vec<_>>>()?;
+    requests.iter_mut().for_each(|request| request.may_be_fewer |= significance.is_some());
     let request = &requests[0];
     let (format, plot_format) = formats(out.as_ref(), plot.as_ref())?;
     let sources = arguments.input.sources(arguments.shard, [out.as_ref(), plot.as_ref()])?;
     let step = arguments.step.map_or(request.frame, |step| step as usize);
-    let options = json!({ "peaks": request, "device": names_of(&devices, ",") });
+    let options = json!({ "peaks": request, "device": names_of(&devices, ","), "significance": significance });
     let job = Job::new(&sources, request, step, options, arguments.input.quiet);
     let mut results = Results::new(request, &job, arguments.json);
     results.drawing = plot.as_ref().map(|_| Drawing::new(request));
@@ -97,9 +105,15 @@ pub fn run(arguments: &PeaksArgs) -> Result<ExitCode> {
     results.table = table_of(out.as_ref(), format, &sources, journal.is_some())?;
     let computations = devices.iter().zip(&requests).map(|(device, request)| {
         let mut model = DeviceModel::new(request);
-        move |recording: OpenRecording, samples| device.run(|device| model.peaks(device, recording, samples))
+        let mut test = significance.map(|_| Significance::new(arguments, request, None)).transpose()?;
+        Ok(move |recording: OpenRecording, samples: FrameSamples| {
+            let tested = test.as_mut().map(|test| (test, samples.clone()));
+            let peaks = device.run(|device| model.peaks(device, recording, samples))?;
+            let Some((test, samples)) = tested else { return Ok(peaks) };
+            test.kept(recording, samples, &peaks)
+        })
     });
-    let journal = job.run(journal, computations.collect(), |entry| results.take(entry).map(|()| true))?;
+    let journal = job.run(journal, computations.collect::<Result<_>>()?, |entry| results.take(entry).map(|()| true))?;
     let frame = format!("{} samples of a frame of {}", request.frame, request.name);
     let computed = results.outcome.ensure_not_empty(results.summary.rows, &frame);
     let table = results.table.take();

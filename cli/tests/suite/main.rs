@@ -15,4 +15,5 @@ mod recordings;
 #[cfg(feature = "remote")]
 mod remote;
 mod resume;
+mod significance;
 mod spectra;

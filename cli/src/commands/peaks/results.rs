@@ -173,7 +173,7 @@ struct PeaksReport<'a> {
 }
 
 /// Rows of the table of a block of frames, one every `step` samples: one per peak, `k` per frame. A frame with too few
-/// finite bins has rows of bin −1; one with too few local maxima has fewer rows.
+/// finite bins has rows of bin −1; one with too few local maxima or significant peaks has fewer rows.
 fn peak_rows(
     (n_fft, k): (usize, usize),
     step: usize,
@@ -213,12 +213,12 @@ fn peak_rows(
         ..0 => f64::NAN,
         bin => recording.hertz(bin as usize, offset.into(), n_fft),
     };
-    let (prominence, frequencies) = match values.maxima {
-        None => (None, bins.iter().map(|bin| frequency(*bin, 0.0)).collect()),
-        Some(MaximumValues { prominence, offset }) => {
+    let (prominence, lines, frequencies) = match values.maxima {
+        None => (None, Vec::new(), bins.iter().map(|bin| frequency(*bin, 0.0)).collect()),
+        Some(MaximumValues { prominence, offset, lines }) => {
             let places = bins.iter().zip(filled(k, &counts, offset));
             let frequencies = places.map(|(bin, offset)| frequency(*bin, offset)).collect();
-            (Some(filled(k, &counts, prominence)), frequencies)
+            (Some(filled(k, &counts, prominence)), lines, frequencies)
         }
     };
     let columns = [
@@ -233,8 +233,11 @@ fn peak_rows(
         ("power_db", ColumnValues::Double(decibels)),
     ];
     let prominence = prominence.map(|prominence| ("prominence", ColumnValues::Power(prominence)));
+    let names = ["false_alarm", "frequency_error_hz", "amplitude", "amplitude_error"].into_iter();
+    let lines = names.zip(lines).map(|(name, column)| (name, ColumnValues::Double(filled(k, &counts, column))));
     let labels = [("label", ColumnValues::Text(titles)), ("unit", ColumnValues::Text(units))];
-    columns.into_iter().chain(prominence).chain(labels).map(|(name, values)| TableColumn { name, values }).collect()
+    let columns = columns.into_iter().chain(prominence).chain(lines).chain(labels);
+    columns.map(|(name, values)| TableColumn { name, values }).collect()
 }
 
 /// The first values of each frame of `k`, as many as it has rows.
