@@ -8,7 +8,8 @@ use crate::commands::outcome::CommandOutcome;
 use crate::journal::{JournalEntry, Payload};
 use crate::pipeline::OpenRecording;
 
-/// Sums of power over segments of each channel, and how many of them have samples that are finite.
+/// Sums over segments of the power of each channel, or of the products of all pairs as one channel, and how many of the
+/// segments have samples that are finite.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PowerSums {
     pub counts: Vec<u64>,
@@ -67,6 +68,8 @@ pub struct RecordingSums {
     /// Number of its segments, with those that are not in the sums.
     pub segments: u64,
     pub sums: PowerSums,
+    /// Whether it could not be read to its end, which the outcome has.
+    pub is_failed: bool,
 }
 
 impl BlockSums {
@@ -91,11 +94,12 @@ impl BlockSums {
         };
         let Self { sums, segments } = std::mem::take(self);
         let name: Arc<str> = sources.list[recording.source].name.as_str().into();
+        let is_failed = failure.is_some();
         match failure {
             Some(failure) => outcome.failed(&name, &failure),
             None if sums.is_none() => outcome.shorter(recording),
             None => {}
         }
-        Some(RecordingSums { recording, name, segments, sums: sums? })
+        Some(RecordingSums { recording, name, segments, sums: sums?, is_failed })
     }
 }

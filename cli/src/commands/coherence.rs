@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use super::outcome::{CommandOutcome, formats, print, print_json, table_of};
 use super::spectrum::ensure_mean;
 use crate::device::{DeviceOptions, names_of};
-use crate::job::{Job, complete, journal_of};
+use crate::job::{Job, complete};
 use crate::journal::JournalEntry;
 use crate::labels::ChannelLabel;
 use crate::model::ModelRequest;
@@ -69,10 +69,7 @@ pub struct CoherenceArgs {
     top: u32,
     #[command(flatten)]
     device: DeviceOptions,
-    /// Write the spectra of these pairs to this file: .parquet, .csv, .jsonl or .npy.
-    ///
-    /// Until it is complete, FILE.journal has what was computed: the same command, started again, continues from it and
-    /// writes the bytes of an uninterrupted one.
+    /// Write the spectra of these pairs to this file: .parquet, .csv, .jsonl or .npy. A command that is killed begins anew
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Draw coherence, phase and gain of these pairs into this file: .svg, .png or .html
@@ -96,12 +93,11 @@ pub fn run(mut arguments: CoherenceArgs) -> Result<ExitCode> {
     let sources = input.sources(None, [out.as_ref(), plot.as_ref()])?;
     let options = json!({ "coherence": estimate.to_string(), "device": names_of(&devices, ",") });
     let job = Job::new(&sources, &request, estimate.hop(), options, input.quiet);
-    let journal = journal_of(out.as_deref(), &sources)?;
     let mut results = Results {
         arguments: &arguments,
         job: &job,
         sums: BlockSums::default(),
-        table: table_of(out.as_ref(), format, &sources, journal.is_some())?,
+        table: table_of(out.as_ref(), format, &sources, false)?,
         text: String::new(),
         rows: Vec::new(),
         reports: Vec::new(),
@@ -114,11 +110,12 @@ pub fn run(mut arguments: CoherenceArgs) -> Result<ExitCode> {
             Err(_) => Ok(PowerSums::none(1, 0)),
         }
     });
-    let journal = job.run(journal, computations.collect(), |entry| results.take(entry))?;
+    // Sums of all pairs are larger than the samples of a block, so that a journal of them would outgrow the recording.
+    job.run(None, computations.collect(), |entry| results.take(entry))?;
     let Results { table, text, rows, reports, curves, outcome, .. } = results;
     let computed =
         outcome.ensure_not_empty(reports.len() as u64, &format!("{} samples of a segment", estimate.n_fft()));
-    complete(journal, computed, || table.map_or(Ok(()), |table| table.finish()))?;
+    complete(None, computed, || table.map_or(Ok(()), |table| table.finish()))?;
     let described = format!("{estimate}, band {band} Hz");
     if let (Some(path), Some(format)) = (plot, plot_format) {
         let facts = [("estimate", described.clone()), ("pairs", format!("{} of {}", curves[0].len(), rows.len()))];
@@ -305,6 +302,7 @@ impl Results<'_> {
         if let Some(sums) = self.sums.take(entry, self.job.sources, &mut self.outcome) {
             match self.searched(&sums) {
                 Ok(searched) => self.add(&sums, &searched)?,
+                Err(_) if sums.is_failed => {}
                 Err(error) => self.outcome.failed(&sums.name, &format!("{error:#}")),
             }
         }
@@ -325,7 +323,7 @@ impl Results<'_> {
 
     /// Adds the most coherent pairs of a recording, of those bins.
     fn add(&mut self, of_recording: &RecordingSums, searched: &Range<usize>) -> Result<()> {
-        let RecordingSums { recording, name, segments: all, sums } = of_recording;
+        let RecordingSums { recording, name, segments: all, sums, .. } = of_recording;
         let CoherenceArgs { estimate, top, .. } = self.arguments;
         let (n_fft, rate) = (estimate.n_fft(), recording.rate);
         let spectra = CrossSpectra::new(recording.channels, recording.bins(n_fft), sums);

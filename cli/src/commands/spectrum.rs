@@ -274,7 +274,7 @@ impl Spectra<'_> {
         Ok(true)
     }
 
-    fn end(&mut self, RecordingSums { recording, name, segments, sums }: RecordingSums) -> Result<()> {
+    fn end(&mut self, RecordingSums { recording, name, segments, sums, .. }: RecordingSums) -> Result<()> {
         let PowerSums { counts, sums } = sums;
         let n_fft = self.estimate.n_fft();
         let bins = recording.bins(n_fft);
