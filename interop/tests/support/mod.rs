@@ -14,6 +14,9 @@ pub const CASES: &[Case] = &[
     ("welch_psd_backward 256 128 2 0 0 false false 3", &[&[64, 384], &[256], &[64, 129]]),
     ("welch_peaks 256 128 2 0 0 false false 16 1", &[&[64, 384], &[256]]),
     ("welch_peaks 256 128 2 0 0 false false 16 0", &[&[64, 384], &[256]]),
+    // Segments 0, 5 and 11 of 17.
+    ("welch_peaks 64 32 17 0 0 false true 2081 0 4 1", &[&[64, 576], &[64]]),
+    ("welch_psd_backward 64 32 17 0 0 false true 2081 0 3", &[&[64, 576], &[64], &[64, 33]]),
     ("top_k 5 0", &[&[64, 1000]]),
     ("local_maxima false 1 false 0 5 0", &[&[64, 129]]),
     ("local_maxima true 0.5 3 true 0.25 1 5 1", &[&[64, 129]]),

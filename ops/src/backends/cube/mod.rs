@@ -40,9 +40,9 @@ fn output(like: &CubeTensor, shape: impl Into<Shape>, dtype: DType, rows: usize)
     CubeTensor::new_contiguous(client, device, shape, handle, dtype)
 }
 
-/// Zeros of the shape of `like`, contiguous: the runtime pads rows of a new tensor of several dimensions on CUDA.
-fn zeros(like: &CubeTensor) -> CubeTensor {
-    let (shape, client, device) = (like.shape(), like.client.clone(), like.device.clone());
+/// Zeros on the device of `like`, contiguous: the runtime pads rows of a new tensor of several dimensions on CUDA.
+fn zeros(like: &CubeTensor, shape: impl Into<Shape>) -> CubeTensor {
+    let (shape, client, device) = (shape.into(), like.client.clone(), like.device.clone());
     let flat = zeros_client(client.clone(), device.clone(), Shape::from([shape.num_elements()]), DType::F32);
     CubeTensor::new_contiguous(client, device, shape, flat.handle, DType::F32)
 }
@@ -268,7 +268,7 @@ impl Kernels for CubeBackend {
     ) -> Vec<CubeTensor> {
         let (signal, rows) = signal_rows(widened(inputs.signal));
         let [window, grad] = [inputs.window, inputs.grad_bands].map(contiguous);
-        let of_signal = needed.has(0).then(|| zeros(&signal));
+        let of_signal = needed.has(0).then(|| zeros(&signal, signal.shape()));
         let of_window = gradient_if(needed.has(1), &window, rows.rows);
         if rows.rows > 0 {
             let into = [&of_signal, &of_window].map(|grad| handle(grad.as_ref()));

@@ -8,6 +8,7 @@ use burn_cubecl::tensor::CubeTensor;
 
 use super::{
     contiguous, device, gradient_if, handle, launched, output, peak_buffers, peak_outputs, signal_rows, size, widened,
+    zeros,
 };
 use crate::gpu::DeviceFrames;
 use crate::gpu::welch::{self, DeviceEstimate, FusedWelchPlan, RowGain, WelchGradients};
@@ -148,20 +149,22 @@ fn evenly_spaced(options: &WelchOptions) -> Option<(usize, WelchOptions)> {
     Some((first * options.hop, even))
 }
 
-/// The chosen segments of each row, one after the other: `[rows, count · n_fft]`.
+/// The chosen segments of each row, one after the other: `[rows, count · n_fft]`. Burn's own `cat` takes memory of the
+/// device's runtime, which need not be that of the signal.
 fn gathered(signal: CubeTensor, options: &WelchOptions, chosen: SegmentSet) -> CubeTensor {
-    let [rows, _] = size(&signal);
-    let segments = chosen.indices().map(|index| {
-        let first = index * options.hop;
-        CubeBackend::float_slice(signal.clone(), &[Slice::from(0..rows), Slice::from(first..first + options.n_fft)])
-    });
-    CubeBackend::float_cat(segments.collect(), 1)
+    let ([rows, _], n) = (size(&signal), options.n_fft);
+    let part = |first: usize| [Slice::from(0..rows), Slice::from(first..first + n)];
+    let all = output(&signal, [rows, chosen.count() * n], signal.dtype, rows);
+    chosen.indices().enumerate().fold(all, |all, (at, index)| {
+        let segment = CubeBackend::float_slice(signal.clone(), &part(index * options.hop));
+        CubeBackend::float_slice_assign(all, &part(at * n), segment)
+    })
 }
 
 /// The adjoint of [`gathered`]: the gradient of rows of `frame` samples.
 fn scattered(grad: CubeTensor, options: &WelchOptions, chosen: SegmentSet, frame: usize) -> CubeTensor {
     let ([rows, _], n) = (size(&grad), options.n_fft);
-    let mut whole = CubeBackend::float_zeros([rows, frame].into(), &grad.device, grad.dtype.into());
+    let mut whole = zeros(&grad, [rows, frame]);
     for (at, index) in chosen.indices().enumerate() {
         let part = |first: usize| [Slice::from(0..rows), Slice::from(first..first + n)];
         let (from, into) = (part(at * n), part(index * options.hop));
