@@ -62,6 +62,14 @@ const COMPOSITIONS: &[Composition] = &[
         let best = most_coherent_pairs::<2, 1>(channels, window, &options, 3, true).unwrap().coherence.unsqueeze();
         vec![matrix.re.reshape([16, 144]), matrix.im.reshape([16, 144]), coherent.reshape([16, 144]), best]
     }),
+    // Those of the result are rounded to TF32 on some devices.
+    ("gradients of pairs", 2e-3, |x| {
+        let (options, device) = (WelchOptions::new(16, 7).with_hop(8), x.device().autodiff());
+        let x = Tensor::<2>::from_data(x.to_data(), (&device, x.dtype())).require_grad();
+        let matrix = csd_matrix::<2, 3>(x.clone(), window(&x), &options).unwrap();
+        let gradients = (matrix.re.square() + matrix.im).sum().backward();
+        vec![x.grad(&gradients).unwrap()]
+    }),
     ("multitaper", 1e-4, |x| {
         let adaptive = MultitaperOptions { adaptive_steps: 5, ..MultitaperOptions::new(3.0, 1.0) };
         let estimate = multitaper(x, &adaptive).unwrap();
