@@ -111,7 +111,7 @@ class _Estimate:
         total *= _BLOCK
         if rest:
             end = np.ascontiguousarray(rows[:, blocks * advance :])
-            total += rest * self.averaging(rest, removes_mean).psd(end)
+            total += rest * self.averaging(rest, removes_mean).psd(end).astype(np.float64)
         return narrowed(total / number, rows.real.dtype)
 
     def each(self, rows: Array, detrend: Detrend) -> Array:

@@ -128,6 +128,16 @@ def test_rows_that_are_not_finite_disturb_no_other(noise: Any) -> None:
     assert_array_equal(power[[0, 2]], expected[[0, 2]])
 
 
+def test_the_mean_of_many_segments_is_that_of_power_near_the_largest_of_float32() -> None:
+    tone = np.sin(2 * np.pi * 5 / 64 * np.arange(64 * 80)).astype(np.float32)
+    # Of 159 segments, the last 31 are a block of their own.
+    power = ff.welch_psd(tone * np.float32(1e19), scaling="spectrum", nperseg=64)
+    assert power.dtype == np.float32
+    assert_allclose(power[5], 5e37, rtol=1e-5)
+    # Signals of two types have no operation of their own.
+    assert_allclose(ff.coherence(tone * np.float32(3e18), tone.astype(np.float64), nperseg=64)[1][5], 1, rtol=1e-5)
+
+
 def test_no_rows_have_no_power() -> None:
     assert ff.welch(np.empty((0, 2, 300)))[1].shape == (0, 2, 129)
     assert ff.welch_peaks(np.empty((0, 300)), k=4).bins.shape == (0, 4)
