@@ -145,6 +145,14 @@ def test_medians_and_peaks_of_nan_are_those_of_numpy() -> None:
     assert_allclose(found.power, expected.power)
 
 
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_a_line_through_short_segments_is_removed(n: int) -> None:
+    x = np.random.default_rng(0).normal(size=(3, 90))
+    found = ff.welch_psd(torch.from_numpy(x), window="boxcar", nperseg=n, noverlap=0, detrend="linear")
+    expected = checks.welch_definition(x, np.ones(n), n, 1.0, min(n - 1, 1))
+    assert_allclose(found, expected, atol=1e-25)
+
+
 @pytest.mark.parametrize("mode", ["angle", "phase"])
 def test_angles_are_those_of_numpy(mode: str) -> None:
     x = np.random.default_rng(0).normal(size=(3, 300)) + np.array([[0.0], [-3.0], [3.0]])

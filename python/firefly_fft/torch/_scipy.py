@@ -100,7 +100,7 @@ def _detrended(frames: Tensor, detrend: Detrend) -> Tensor:
     if detrend == "linear":
         n = frames.shape[-1]
         time = torch.arange(n, dtype=frames.real.dtype, device=frames.device) - (n - 1) / 2
-        slope = (frames * time).sum(-1, keepdim=True) / time.square().sum().clamp_min(1)
+        slope = (frames * time).sum(-1, keepdim=True) / time.square().sum().clamp_min(0.5)
         return frames - frames.mean(-1, keepdim=True) - slope * time
     return frames - frames.mean(-1, keepdim=True) if removes_mean(detrend) else frames
 
