@@ -145,6 +145,41 @@ def test_medians_and_peaks_of_nan_are_those_of_numpy() -> None:
     assert_allclose(found.power, expected.power)
 
 
+@on_devices
+@pytest.mark.parametrize("scale", [1e-40, 1e-22, 1e18, 2e37])
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_coherence_is_that_of_rows_of_any_magnitude(is_complex: bool, scale: float, device: str) -> None:
+    pair = np.random.default_rng(0).normal(size=(2, 3, 2000)) + np.random.default_rng(1).normal(size=(3, 2000))
+    if is_complex:
+        pair = pair + 1j * pair[:, ::-1]
+    expected = ff.coherence(*pair, nperseg=64)[1]
+    x, y = (torch.from_numpy(rows).to(device, torch.complex64 if is_complex else torch.float32) for rows in pair)
+    scales = torch.tensor([[scale], [1.0], [1 / max(scale, 1e-37)]], dtype=torch.float64, device=device).float()
+    # Rows of other magnitudes than those of the other signal.
+    found = ff.coherence((x * scales).requires_grad_(), y * scales.flip(0), nperseg=64)[1]
+    # Subnormal samples have few digits.
+    assert checks.error(found, expected) < (1e-4 if scale < 1e-37 else 2e-6)
+    assert not ff.coherence(x * scales, x * 0, nperseg=64)[1].isfinite().any()
+    assert (
+        checks.error(ff.coherence(x.conj(), y.conj(), nperseg=64)[1], ff.coherence(*pair.conj(), nperseg=64)[1]) < 2e-6
+    )
+    x[0, 7] = torch.inf
+    found = ff.coherence(x, y, nperseg=64)[1]
+    assert found[0].isnan().all() and checks.error(found[1:], expected[1:]) < 2e-6
+
+
+def test_gradients_of_coherence_are_those_of_differences_at_any_magnitude() -> None:
+    x, y = np.random.default_rng(0).normal(size=(2, 300))
+    at = ff.coherence(x, y, nperseg=64)[1]
+    tensor = torch.from_numpy(x * 1e-170).requires_grad_()
+    ff.coherence(tensor, torch.from_numpy(y), nperseg=64)[1].square().sum().backward()
+    for place in (0, 150, 299):
+        ends = [x + step * (np.arange(300) == place) for step in (1e-6, -1e-6)]
+        values = [(ff.coherence(end, y, nperseg=64)[1] ** 2).sum() for end in ends]
+        expected = (values[0] - values[1]) / 2e-6
+        assert abs(float(tensor.grad[place]) * 1e-170 - expected) < 1e-6 * max(1.0, float(at.max()))
+
+
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_a_line_through_short_segments_is_removed(n: int) -> None:
     x = np.random.default_rng(0).normal(size=(3, 90))

@@ -110,6 +110,21 @@ def _is_direct(detrend: Detrend) -> bool:
     return not callable(detrend) and detrend != "linear"
 
 
+def _near_one(x: Tensor) -> Tensor:
+    """Rows divided by powers of two near their largest magnitudes, which no gradient follows, where those are far from
+    1; rows of 0 and rows that are not finite as they are."""
+    values = x.detach()
+    parts = torch.maximum(values.real.abs(), values.imag.abs()) if x.is_complex() else values.abs()
+    largest = parts.amax(-1, keepdim=True)
+    # The power of two and its inverse are normal numbers.
+    limits = torch.finfo(largest.dtype)
+    bounded = largest.clamp(4 * limits.tiny, limits.max / 8)
+    factor = torch.frexp(bounded).mantissa / bounded
+    # A function as `detrend` gets other rows as they are, as it does from NumPy's arrays.
+    is_far = ((largest < 2.0**-30) | (largest >= 2.0**31)) & (largest > 0) & largest.isfinite()
+    return x * torch.where(is_far, factor, 1.0)
+
+
 def _spectra_of(x: Tensor, segments: Segments, taper: Tensor, detrend: Detrend, is_two_sided: bool) -> Tensor:
     """Spectra ``[…, segments, bins]`` of the segments of rows."""
     frames = _detrended(x.unfold(-1, segments.length, segments.step), detrend) * taper
@@ -481,12 +496,13 @@ def coherence(
 ) -> Tuple[Tensor, Tensor]:
     """`firefly_fft.coherence` of two tensors on one device."""
     x, y = _pair(x, y, axis)
-    arguments = (fs, window, nperseg, noverlap, nfft, detrend)
-    f, cross = csd(x, y, *arguments)
-    is_onesided = not (x.is_complex() or y.is_complex())
-    powers = [welch_psd(signal, *arguments, is_onesided) for signal in (x, y)]
-    squared = (cross.abs() / powers[0].sqrt() / powers[1].sqrt()).square()
-    return f, squared.movedim(-1, axis)
+    is_two_sided = x.is_complex() or y.is_complex()
+    segments, taper = _framing(x, (window, nperseg, noverlap, nfft))
+    first, second = (_spectra_of(_near_one(z), segments, taper.to(z.real.dtype), detrend, is_two_sided) for z in (x, y))
+    cross = (first.conj() * second).mean(-2).abs()
+    roots = ((z.real.square() + z.imag.square()).mean(-2).sqrt() for z in (first, second))
+    squared = (cross / next(roots) / next(roots)).square()
+    return _frequencies(segments, fs, is_two_sided, x), squared.movedim(-1, axis)
 
 
 def _pair(x: Any, y: Any, axis: int) -> Tuple[Tensor, Tensor]:
