@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import operator
 import os
+import sys
+import warnings
 from typing import Any, Callable, Tuple
 
 import numpy as np
@@ -16,6 +18,7 @@ Array = NDArray[Any]
 
 # DLPack's kinds of devices whose memory is the host's: CPU, and memory of the host that CUDA or ROCm has pinned.
 _HOST = (1, 3, 11)
+_PACKAGE = os.path.join(os.path.dirname(__file__), "")
 
 
 def placed(
@@ -141,6 +144,14 @@ def narrowed(values: Array, dtype: np.dtype[Any]) -> Array:
     tiny = np.finfo(dtype).tiny
     is_lost = (np.isinf(narrow) & np.isfinite(values)) | ((np.abs(narrow) < tiny) & (values != 0))
     return values if is_lost.any() else narrow
+
+
+def warn(text: str) -> None:
+    """Warning of the line that called the package."""
+    level, frame = 1, sys._getframe().f_back
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, UserWarning, stacklevel=level + 1)
 
 
 def plain(value: Any) -> Any:

@@ -28,6 +28,9 @@ from ._welch import welch_psd
 # Segments up to which one operation averages spectra, in the precision of the signal.
 _DIRECT = 4096
 
+# Arguments of `csd` from `fs` to `detrend`.
+_Arguments = Tuple[float, Any, "int | None", "int | None", "int | None", Detrend]
+
 
 @dispatched("x", "y")
 def csd(
@@ -127,8 +130,8 @@ def coherence(
     >>> float(coherence(x, x + noise)[1].mean().round(2))
     0.5
     """
-    arguments = (fs, window, nperseg, noverlap, nfft, detrend)
-    direct = _direct("coherence", x, y, arguments, axis, device)
+    arguments: _Arguments = (fs, window, nperseg, noverlap, nfft, detrend)
+    direct, arguments = _direct("coherence", x, y, arguments, axis, device)
     if direct is not None:
         return direct
     first, second, device = _pair(x, y, axis, device)
@@ -172,8 +175,8 @@ def transfer_function(
         raise ValueError(f"estimator is {estimator!r}, but must be 'H1' or 'H2'")
     for signal, argument in ((x, "x"), (y, "y")):
         real(of_numpy(signal, argument), argument)
-    arguments = (fs, window, nperseg, noverlap, nfft, detrend)
-    direct = _direct(estimator, x, y, arguments, axis, device)
+    arguments: _Arguments = (fs, window, nperseg, noverlap, nfft, detrend)
+    direct, arguments = _direct(estimator, x, y, arguments, axis, device)
     if direct is not None:
         return direct
     hertz, cross = csd(x, y, *arguments, axis=axis, device=device)
@@ -278,15 +281,17 @@ def _segmented(segments: Segments, samples: int, rate: float | None, detrend: An
 
 
 def _direct(
-    kind: str, x: Any, y: Any, arguments: Tuple[Any, ...], axis: int, device: str | None
-) -> Tuple[Array, Array] | None:
-    """Frequencies and a ratio of cross spectra and power in one operation, if that computes it."""
+    kind: str, x: Any, y: Any, arguments: _Arguments, axis: int, device: str | None
+) -> Tuple[Tuple[Array, Array] | None, _Arguments]:
+    """Frequencies and a ratio of cross spectra and power in one operation, if that computes it, and the arguments with
+    the coefficients of the window."""
     first, second, device = _pair(x, y, axis, device)
     (rows, leading), others = as_rows(first, axis), as_rows(second, axis, "y")[0]
     fs, *segment_arguments, detrend = arguments
     segments = segments_of(rows.shape[1], *segment_arguments)
+    arguments = fs, segments.window, None, segments.overlap, segments.nfft, detrend
     if not _is_direct(segments, rows, others, detrend):
-        return None
+        return None, arguments
     (rows, x_exponents), (others, y_exponents) = in_range(rows), in_range(others)
     segmented = _segmented(segments, rows.shape[1], None, detrend)
     bins = segments.nfft // 2 + 1
@@ -294,7 +299,7 @@ def _direct(
     if kind != "coherence":
         for exponents, sign in ((x_exponents, -1), (y_exponents, 1)):
             ratio = ratio if exponents is None else from_pairs(rescaled(as_pairs(ratio), exponents, sign))
-    return frequencies(segments.nfft, fs, False), from_rows(ratio, leading, axis)
+    return (frequencies(segments.nfft, fs, False), from_rows(ratio, leading, axis)), arguments
 
 
 def _pair(x: Any, y: Any, axis: int, device: str | None) -> Tuple[Array, Array, str]:

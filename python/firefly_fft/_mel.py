@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import lru_cache
 from typing import Any, Tuple
 
 import numpy as np
 
 from . import _native
-from ._arrays import Array, as_rows, count, from_rows, in_range, placed, real, rescaled
+from ._arrays import Array, as_rows, count, from_rows, in_range, placed, real, rescaled, warn
 from ._dispatch import dispatched
 from ._windows import coefficients, is_named
 
@@ -111,7 +110,7 @@ def mel_filters(
     """
     points, bands = count(n_fft, "n_fft"), _bands(fs, n_mels, fmin, fmax, htk, norm)
     filters = _native.mel_filters(points, bands)
-    _warn_of_empty(points, bands, 3)
+    _warn_of_empty(points, bands)
     return filters
 
 
@@ -127,7 +126,7 @@ def _mel(x: Any, window: Array, frames: dict[str, Any], bands: dict[str, Any], d
         power = rescaled(power, exponents, 1 if frames["amplitude"] else 2)
         if frames["logarithm"] is not None:
             power = _logarithm(power, frames["amplitude"], *frames["logarithm"]).astype(rows.dtype)
-    _warn_of_empty(frames["n_fft"], bands, 5)
+    _warn_of_empty(frames["n_fft"], bands)
     return from_rows(power, leading)
 
 
@@ -140,14 +139,11 @@ def _logarithm(power: Array, is_amplitude: bool, unit: str, floor: float) -> Arr
     return np.asarray(np.log10(guarded) * (decibels if unit == "decibel" else 1))
 
 
-def _warn_of_empty(n_fft: int, bands: dict[str, Any], level: int) -> None:
-    """Warns the caller so many calls up of bands that no bin falls in, whose power is 0."""
+def _warn_of_empty(n_fft: int, bands: dict[str, Any]) -> None:
+    """Warns of bands that no bin falls in, whose power is 0."""
     empty = _empty(n_fft, tuple(bands.items()))
     if empty:
-        text = (
-            f"{empty} of {bands['n_mels']} mel bands have no bin: use fewer (n_mels), a longer n_fft or a higher fmin"
-        )
-        warnings.warn(text, UserWarning, stacklevel=level)
+        warn(f"{empty} of {bands['n_mels']} mel bands have no bin: use fewer (n_mels), a longer n_fft or a higher fmin")
 
 
 @lru_cache(maxsize=64)

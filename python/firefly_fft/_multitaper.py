@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import lru_cache
 from typing import Any, NamedTuple, Tuple
 
 import numpy as np
 
 from . import _native
-from ._arrays import Array, count, from_rows, in_range, rescaled
+from ._arrays import Array, count, from_rows, in_range, rescaled, warn
 from ._batch import apply, rows_of
 from ._segments import removes_mean
 from ._windows import coefficients
@@ -99,11 +98,11 @@ def psd_array_multitaper(
     if low_bias:
         kept = int((_dpss(n + 1, half, number)[1] > 0.9).sum())
         if kept == 0:
-            warnings.warn("no taper has 0.9 of its energy in the band: using the first", UserWarning, stacklevel=2)
+            warn("no taper has 0.9 of its energy in the band: using the first")
         number = max(kept, 1)
     steps = min(count(max_iter, "max_iter"), _STEPS) if adaptive else 0
     if adaptive and number < 3:
-        warnings.warn(f"there are {number} tapers, too few for adaptive weights", UserWarning, stacklevel=2)
+        warn(f"there are {number} tapers, too few for adaptive weights")
         steps = 0
     trend = 1 if remove_dc else 0
     scaled, exponents = in_range(rows)

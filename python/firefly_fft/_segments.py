@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, Callable, Union
 
 import numpy as np
 
-from ._arrays import Array, as_rows, count, from_rows
+from ._arrays import Array, as_rows, count, from_rows, warn
 from ._batch import apply_to_parts
 from ._windows import coefficients, is_named
 
@@ -57,9 +56,7 @@ def segments_of(samples: int, window: Any, nperseg: Any, noverlap: Any, nfft: An
         length = count(256 if nperseg is None else nperseg, "nperseg")
         if length > samples:
             if nperseg is not None:
-                warnings.warn(
-                    f"nperseg is {length}, but there are {samples} samples: using as many", UserWarning, stacklevel=5
-                )
+                warn(f"nperseg is {length}, but there are {samples} samples: using as many")
             length = samples
         values = coefficients(window, length)
     else:

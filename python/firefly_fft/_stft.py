@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Tuple
 
 import numpy as np
 
 from . import _native
-from ._arrays import Array, as_pairs, as_rows, count, from_pairs, from_rows, numeric, placed
+from ._arrays import Array, as_pairs, as_rows, count, from_pairs, from_rows, numeric, placed, warn
 from ._dispatch import dispatched
 from ._segments import Detrend, Segments, as_function, detrended, frequencies, removes_mean, segments_of
 from ._windows import coefficients, is_named
@@ -112,7 +111,7 @@ def istft(
     scale = _scale(segments, fs, scaling)
     signal, is_covered = _native.istft(as_pairs(rows), segments.window, scale, frames, bool(input_onesided), device)
     if not is_covered:
-        warnings.warn("the windows do not cover every sample: those are not inverted", UserWarning, stacklevel=3)
+        warn("the windows do not cover every sample: those are not inverted")
     signal = from_rows(signal if input_onesided else from_pairs(signal), leading[:-1])
     return np.arange(signal.shape[-1]) / float(fs), signal
 

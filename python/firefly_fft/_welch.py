@@ -339,7 +339,8 @@ def welch_peaks(
             return Peaks(from_rows(bins, leading, axis), from_rows(power, leading, axis))
         power = of_rows.psd(rows)
     else:
-        power = welch_psd(rows, fs, window, nperseg, noverlap, detrend=detrend, scaling=scaling, device=device)
+        framing = (estimate.segments.window, None, estimate.segments.overlap)
+        power = welch_psd(rows, fs, *framing, detrend=detrend, scaling=scaling, device=device)
     if searched is not None:
         power = power[:, searched]
     bins, power = top_k(power, k, device="cpu" if power.dtype == np.float64 else device)

@@ -208,7 +208,7 @@ def _bands(x: Any, window: Any, win_length: Any, **options: Any) -> Any:
     n_fft = count(options["n_fft"], "n_fft")
     taper = _taper(window, n_fft if win_length is None else count(win_length, "win_length"), rows, n_fft)
     (found,) = _apply(_operations.mel(**{"log": None, "floor": 0.0, **options, **logarithm}), rows, taper)
-    _mel._warn_of_empty(n_fft, bands, 5)
+    _mel._warn_of_empty(n_fft, bands)
     return found.reshape(*leading, *found.shape[1:])
 
 

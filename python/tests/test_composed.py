@@ -131,6 +131,16 @@ def test_matrices_and_pairs_of_channels_are_those_of_coherence(dtype: Any) -> No
                 assert_allclose(row[pairs.bin[batch, rank]], row[inside].max(), atol=1e-5)
 
 
+@pytest.mark.parametrize("options", [{}, {"nfft": 256}])
+@pytest.mark.parametrize("function", [ff.csd, ff.coherence, ff.transfer_function])
+def test_a_segment_longer_than_the_signals_is_warned_of_once(function: Any, options: Any) -> None:
+    x, y = np.random.default_rng(0).normal(size=(2, 100))
+    with pytest.warns(UserWarning, match="nperseg is 200") as warned:
+        found = function(x, y, nperseg=200, **options)[1]
+    assert [each.filename for each in warned] == [__file__]
+    assert_array_equal(found, function(x, y, nperseg=100, **options)[1])
+
+
 def test_of_one_segment_coherence_is_one_and_without_power_it_is_missing() -> None:
     x, y = pair("real", 256)
     assert_allclose(ff.coherence(x, y)[1], 1, rtol=1e-9)

@@ -180,6 +180,32 @@ def test_gradients_of_coherence_are_those_of_differences_at_any_magnitude() -> N
         assert abs(float(tensor.grad[place]) * 1e-170 - expected) < 1e-6 * max(1.0, float(at.max()))
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: ff.welch(x, nperseg=200),
+        lambda x: ff.welch_psd(x, nperseg=200),
+        lambda x: ff.welch_psd(x=x, nperseg=200, average="median"),
+        lambda x: ff.welch_peaks(x, 2, nperseg=200),
+        lambda x: ff.welch_peaks(x, 2, nperseg=200, detrend="linear"),
+        lambda x: ff.spectrogram(x, nperseg=200, mode="phase"),
+        lambda x: ff.stft(x, nperseg=200),
+        lambda x: ff.csd(x, x, nperseg=200),
+        lambda x: ff.coherence(x, x, nperseg=200),
+        lambda x: ff.coherence(x, x, nperseg=200, nfft=256),
+        lambda x: ff.mel(x, 8000, 100, 64),
+        lambda x: ff.log_mel(x, 8000, 100, 64),
+        lambda x: ff.istft(x.reshape(25, 4), noverlap=0),
+    ],
+)
+@pytest.mark.parametrize("of_torch", [True, False])
+def test_one_warning_names_the_line_of_the_caller(call: Callable[[Any], Any], of_torch: bool) -> None:
+    x = np.ones(100, np.float32)
+    with pytest.warns(UserWarning, match=r"nperseg is 200|mel bands|do not cover") as warned:
+        call(torch.from_numpy(x) if of_torch else x)
+    assert [(each.filename, each.lineno) for each in warned] == [(__file__, call.__code__.co_firstlineno)]
+
+
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_a_line_through_short_segments_is_removed(n: int) -> None:
     x = np.random.default_rng(0).normal(size=(3, 90))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Sequence, Tuple
 
 import numpy as np
@@ -11,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from .. import _mel
-from .._arrays import count
+from .._arrays import count, warn
 from .._segments import Detrend, Segments, median_bias, removes_mean, segments_of
 from .._select import LocalMaxima, TopK, conditions_of
 from .._stft import _scale, _segments_of_spectra
@@ -437,7 +436,7 @@ def istft(
     _scale(segments, fs, scaling)  # Checks the scaling.
     signal = signal * (taper.sum() if scaling == "spectrum" else (taper.square().sum() * float(fs)).sqrt())
     if not isinstance(window, Tensor) and not _covers(segments, number, ends):
-        warnings.warn("the windows do not cover every sample: those are not inverted", UserWarning, stacklevel=3)
+        warn("the windows do not cover every sample: those are not inverted")
     signal = signal.reshape(*spectra.shape[:-2], signal.shape[-1])
     return _times(signal.shape[-1], 1, 0, fs, signal), signal
 
@@ -564,7 +563,7 @@ def _bands(
         raise ValueError(f"window has {len(taper)} coefficients, but must have at most n_fft, {n_fft}")
     of_bands = {"power": power, "fmin": fmin, "fmax": fmax, "htk": htk, "norm": norm, **logarithm}
     found = function(x, fs, bands["n_mels"], n_fft, hop, None, taper, center=center, pad_mode=pad_mode, **of_bands)
-    _mel._warn_of_empty(n_fft, bands, 5)
+    _mel._warn_of_empty(n_fft, bands)
     return found
 
 
