@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any, Callable, Tuple
+
+from ._arrays import count
 
 # Segments of a row of which some can be chosen.
 _MAX_CHOSEN = 128
-
-
-def number(value: Any, argument: str, least: int = 1) -> int:
-    """A whole number of at least `least`."""
-    try:
-        whole = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{argument} is {value!r}, but must be a whole number") from None
-    if whole < least:
-        raise ValueError(f"{argument} is {whole}, but must be at least {least}")
-    return whole
 
 
 def transform(name: str, n: int, forward: bool, norm: str | None) -> str:
@@ -45,26 +35,28 @@ def welch(
 
     `chosen` are the indices of segments that alone are averaged, in ascending order, all of them if None.
     """
-    n_fft = number(n_fft, "n_fft")
-    hop = max(1, n_fft // 2) if hop is None else number(hop, "hop")
+    n_fft = count(n_fft, "n_fft")
+    hop = max(1, n_fft // 2) if hop is None else count(hop, "hop")
     if segments is None:
-        if number(samples, "x", 0) < n_fft:
+        if count(samples, "x", 0) < n_fft:
             raise ValueError(f"x has {samples} samples per row, but must have at least n_fft, {n_fft}")
-        segments = (number(samples, "x") - n_fft) // hop + 1
+        segments = (count(samples, "x") - n_fft) // hop + 1
     scalings = {"power": "0", "spectrum": "1", "density": f"2 {float(fs)!r}"}
     if scaling not in scalings:
         raise ValueError(f"scaling is {scaling!r}, but must be 'power', 'spectrum' or 'density'")
-    within = "false" if band is None else f"true {number(band[0], 'band', 0)} {number(band[1], 'band')}"
+    within = "false" if band is None else f"true {count(band[0], 'band', 0)} {count(band[1], 'band')}"
     if detrend not in (True, False):
         raise ValueError(f"detrend is {detrend!r}, but must be True (the mean) or False")
-    count = number(segments, "segments")
+    segments = count(segments, "segments")
     listed = "false"
-    if chosen is not None and len(chosen) < count:
-        if count > _MAX_CHOSEN:
-            raise ValueError(f"segments is given, but rows have {count} segments, and must have at most {_MAX_CHOSEN}")
+    if chosen is not None and len(chosen) < segments:
+        if segments > _MAX_CHOSEN:
+            raise ValueError(
+                f"segments is given, but rows have {segments} segments, and must have at most {_MAX_CHOSEN}"
+            )
         bits = sum(1 << index for index in chosen)
         listed = f"true {bits % (1 << 64)} {bits >> 64}"
-    return f"{n_fft} {hop} {count} {scalings[scaling]} {int(bool(detrend))} {within} {listed}"
+    return f"{n_fft} {hop} {segments} {scalings[scaling]} {int(bool(detrend))} {within} {listed}"
 
 
 def local_maxima(
@@ -74,8 +66,8 @@ def local_maxima(
     if interpolation not in ("log_parabola", "hann"):
         raise ValueError(f"interpolation is {interpolation!r}, but must be 'log_parabola' or 'hann'")
     least, above = (("false" if v is None else f"true {float(v)!r}") for v in (height, prominence))
-    options = f"{least} {number(distance, 'distance')} {above} {int(interpolation == 'hann')}"
-    return f"local_maxima {options} {number(k, 'k')} {index}"
+    options = f"{least} {count(distance, 'distance')} {above} {int(interpolation == 'hann')}"
+    return f"local_maxima {options} {count(k, 'k')} {index}"
 
 
 def of_maxima(
@@ -122,8 +114,8 @@ def mel(
     floor: float,
 ) -> str:
     """A mel spectrum, or its logarithm, as text."""
-    n_fft = number(n_fft, "n_fft")
-    hop = max(1, n_fft // 4) if hop_length is None else number(hop_length, "hop_length")
+    n_fft = count(n_fft, "n_fft")
+    hop = max(1, n_fft // 4) if hop_length is None else count(hop_length, "hop_length")
     modes = {"constant": "0 0.0", "reflect": "1", "edge": "2", "wrap": "3"}
     if pad_mode not in modes:
         raise ValueError(f"pad_mode is {pad_mode!r}, but must be 'constant', 'reflect', 'edge' or 'wrap'")
@@ -136,6 +128,6 @@ def mel(
         raise ValueError(f"log is {log!r}, but must be 'decibel', 'natural' or 'ten'")
     frames = f"{n_fft} {hop} false {str(bool(center)).lower()} {modes[pad_mode]} false true"
     highest = "false" if fmax is None else f"true {float(fmax)!r}"
-    bands = f"{float(fs)!r} {number(n_mels, 'n_mels')} {float(fmin)!r} {highest} {int(not htk)} {int(norm is not None)}"
+    bands = f"{float(fs)!r} {count(n_mels, 'n_mels')} {float(fmin)!r} {highest} {int(not htk)} {int(norm is not None)}"
     logarithm = units[log] if log is None else f"{units[log]} 1 {float(floor)!r}"
     return f"mel {frames} {bands} {int(power == 2)} {logarithm}"

@@ -149,6 +149,32 @@ def test_no_rows_give_no_rows(device: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, n: ff.top_k(x, n).bins,
+        lambda x, n: ff.local_maxima(x, n, distance=n).bins,
+        lambda x, n: ff.welch_psd(x, 8 * n, hop=n, segments=n),
+        lambda x, n: ff.welch_peaks(x, 8 * n, n, band=(n, 4 * n)).power,
+        lambda x, n: ff.mel(x, 8000, n, 32 * n, 8 * n),
+        lambda x, n: ff.log_mel(x, 8000, n, 32 * n, win_length=16 * n),
+        lambda x, n: ff.rfft(x, 8 * n),
+        lambda x, n: ff.stft(x, 8 * n, 4 * n, 6 * n, center=False),
+        lambda x, n: ff.istft(ff.stft(x, 16, 4), 8 * n, 2 * n, length=30 * n),
+        lambda x, n: ff.Spectrogram(8 * n, 6 * n, 3 * n)(x),
+        lambda x, n: ff.MFCC(8000, n, melkwargs={"n_fft": 32 * n, "hop_length": 8 * n, "n_mels": 2 * n})(x),
+        lambda x, n: ff.LongConv(n, skip=False)(x[None, :2], x[:2]),
+        lambda x, n: ff.LongConv(n)(x[None, :2], x[:2]).isfinite(),
+        lambda x, n: ff.SpectralConv(n, n, (4,))(x[None, :2]).isfinite(),
+    ],
+)
+def test_whole_numbers_may_be_floats(call: Callable[..., Any]) -> None:
+    x = torch.randn(3, 64, generator=torch.Generator().manual_seed(0))
+    assert torch.equal(call(x, 2.0), call(x, 2))
+    with pytest.raises(TypeError, match=r"is \d+\.\d+, but must be a whole number"):
+        call(x, 2.01)
+
+
+@pytest.mark.parametrize(
     ("call", "text"),
     [
         (lambda x: ff.welch_psd(x, 0), "n_fft is 0, but must be at least 1"),

@@ -6,7 +6,7 @@ from typing import Tuple, Union
 
 from torch import Tensor
 
-from .._operations import number
+from .._arrays import count
 from ._fft import fft, ifft, irfft, rfft
 from ._operators import apply
 from ._tensors import parts_of, real, rows, unflattened
@@ -32,7 +32,7 @@ def fft_convolve(x: Tensor, kernel: Tensor, mode: str = "full") -> Tensor:
         raise ValueError(f"mode is {mode!r}, but must be 'full', 'same' or 'valid'")
     is_complex = x.is_complex() or kernel.is_complex()
     forward, inverse = (fft, ifft) if is_complex else (rfft, irfft)
-    n, k = number(x.shape[-1], "the length of x"), number(kernel.shape[-1], "the length of kernel")
+    n, k = count(x.shape[-1], "the length of x"), count(kernel.shape[-1], "the length of kernel")
     points = _fast_length(n + k - 1)
     convolved = inverse(forward(x, points) * forward(kernel, points), points)
     start, length = {"full": (0, n + k - 1), "same": ((k - 1) // 2, n), "valid": (min(n, k) - 1, abs(n - k) + 1)}[mode]

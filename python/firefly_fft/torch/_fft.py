@@ -8,7 +8,8 @@ from typing import Any, List, Sequence, Tuple, Union
 import torch
 from torch import Tensor
 
-from .._operations import number, transform
+from .._arrays import count
+from .._operations import transform
 from ._operators import apply, cached
 from ._tensors import parts_of, real, rows, unflattened
 
@@ -24,7 +25,7 @@ def _points(x: Tensor, n: int | None, dim: int, is_half: bool = False) -> int:
         raise ValueError(f"dim is {dim}, but x has {x.dim()} dimensions")
     if n is None:
         n = 2 * (x.shape[dim] - 1) if is_half else x.shape[dim]
-    return number(n, "n")
+    return count(n, "n")
 
 
 def _along(parts: Tuple[Tensor, ...], dim: int, name: str, n: int, forward: bool, norm: str | None) -> Any:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from .._operations import number
+from .._arrays import count
 from ._convolutions import long_conv, spectral_conv
 from ._spectra import mel
 from ._stft import stft
@@ -71,7 +71,8 @@ class SpectralConv(nn.Module):
                 raise TypeError(f"{name} is no argument of SpectralConv")
             if name in served and value not in served[name]:
                 raise ValueError(f"{name} is {value!r}, but must be {served[name][0]!r}")
-        self.in_channels, self.out_channels = number(in_channels, "in_channels"), number(out_channels, "out_channels")
+        in_channels, out_channels = count(in_channels, "in_channels"), count(out_channels, "out_channels")
+        self.in_channels, self.out_channels = in_channels, out_channels
         self.n_modes = n_modes
         self.order = len(self.n_modes)
         kept = self.n_modes if max_n_modes is None else max_n_modes
@@ -155,9 +156,9 @@ class Spectrogram(nn.Module):
         super().__init__()
         if normalized not in (False, True, "window", "frame_length"):
             raise ValueError(f"normalized is {normalized!r}, but must be a bool, 'window' or 'frame_length'")
-        self.n_fft = number(n_fft, "n_fft")
-        self.win_length = self.n_fft if win_length is None else number(win_length, "win_length")
-        self.hop_length = max(1, self.win_length // 2) if hop_length is None else number(hop_length, "hop_length")
+        self.n_fft = count(n_fft, "n_fft")
+        self.win_length = self.n_fft if win_length is None else count(win_length, "win_length")
+        self.hop_length = max(1, self.win_length // 2) if hop_length is None else count(hop_length, "hop_length")
         self.pad, self.power, self.normalized = pad, power, normalized
         self.center, self.pad_mode, self.onesided = center, pad_mode, onesided
         self.register_buffer("window", window_fn(self.win_length, **(wkwargs or {})))
@@ -221,7 +222,8 @@ class MelSpectrogram(nn.Module):
         self.spectrogram = Spectrogram(
             n_fft, win_length, hop_length, pad, window_fn, power, normalized, wkwargs, center, pad_mode
         )
-        self.sample_rate, self.n_fft, self.n_mels = sample_rate, n_fft, number(n_mels, "n_mels")
+        n_fft = self.spectrogram.n_fft
+        self.sample_rate, self.n_fft, self.n_mels = sample_rate, n_fft, count(n_mels, "n_mels")
         self.power = power
         self.f_min, self.f_max = float(f_min), float(sample_rate // 2) if f_max is None else float(f_max)
         self.norm, self.scale = norm, mel_scale
@@ -319,7 +321,8 @@ class MFCC(nn.Module):
             raise ValueError(f"norm is {norm!r}, but must be 'ortho' or None")
         self.MelSpectrogram = MelSpectrogram(sample_rate, **(melkwargs or {}))
         n_mels = self.MelSpectrogram.n_mels
-        if number(n_mfcc, "n_mfcc") > n_mels:
+        n_mfcc = count(n_mfcc, "n_mfcc")
+        if n_mfcc > n_mels:
             raise ValueError(f"n_mfcc is {n_mfcc}, but must be at most n_mels, {n_mels}")
         self.sample_rate, self.n_mfcc, self.log_mels, self.top_db = sample_rate, n_mfcc, log_mels, 80.0
         angles = torch.arange(n_mfcc) * ((torch.arange(n_mels, dtype=torch.float64)[:, None] + 0.5) * math.pi / n_mels)
@@ -358,7 +361,7 @@ class LongConv(nn.Module):
 
     def __init__(self, channels: int, skip: bool = True, device: Any = None) -> None:
         super().__init__()
-        self.channels = number(channels, "channels")
+        channels = self.channels = count(channels, "channels")
         self.D = nn.Parameter(torch.randn(channels, device=device)) if skip else None
 
     def forward(self, u: Tensor, k: Tensor, gate: Tensor | None = None) -> Tensor:

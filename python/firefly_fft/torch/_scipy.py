@@ -16,6 +16,7 @@ from .._select import LocalMaxima, TopK, conditions_of
 from .._stft import _scale, _segments_of_spectra
 from .._welch import _BLOCK, _DIRECT, Peaks, _bins_of, _Estimate, segment_indices
 from .._windows import coefficients, is_named
+from ..fft import _INVERTED
 from . import _fft, _spectra
 from ._operators import apply
 from ._stft import _overlapped
@@ -24,8 +25,6 @@ from ._tensors import real as _float
 
 # The least sum of squared windows that a sample is divided by.
 _MIN_ENVELOPE = 1e-10
-# Norms of a transform that is computed as its inverse.
-_INVERTED = {None: "forward", "backward": "forward", "forward": "backward"}
 
 
 def _numeric(x: Any, argument: str = "x") -> Tensor:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from .. import _operations
-from .._operations import number
+from .._arrays import count
 from ._operators import apply, cached
 from ._tensors import hann, real, rows, unflattened
 
@@ -80,7 +80,7 @@ def welch_psd(
     """
     x = real(x, "x")
     options = _welch(_samples(x, segments), n_fft, hop, segments, scaling, fs, detrend, None)
-    window = hann(n_fft, x) if window is None else real(window, "window", x)
+    window = hann(count(n_fft, "n_fft"), x) if window is None else real(window, "window", x)
     return unflattened(apply("welch_psd " + options, rows(x, "x"), window), x)
 
 
@@ -111,8 +111,8 @@ def welch_peaks(
     """
     x = real(x, "x")
     options = _welch(_samples(x, segments), n_fft, hop, segments, scaling, fs, detrend, band)
-    window = hann(n_fft, x) if window is None else real(window, "window", x)
-    operation = f"welch_peaks {options} {number(k, 'k')} {_index_type(index_dtype)}"
+    window = hann(count(n_fft, "n_fft"), x) if window is None else real(window, "window", x)
+    operation = f"welch_peaks {options} {count(k, 'k')} {_index_type(index_dtype)}"
     bins, power = apply(operation, rows(x, "x"), window)
     return Peaks(unflattened(bins, x), unflattened(power, x))
 
@@ -127,7 +127,7 @@ def power_spectrum(
     [1.0, 2.0, 1.0]
     """
     x = real(x, "x")
-    n = number(x.shape[-1] if x.dim() > 0 else 0, "the length of x")
+    n = count(x.shape[-1] if x.dim() > 0 else 0, "the length of x")
     window = torch.ones(n, dtype=x.dtype, device=x.device) if window is None else real(window, "window", x)
     options = _welch(0, n, n, 1, scaling, fs, detrend, None)
     return unflattened(apply("welch_psd " + options, rows(x, "x"), window), x)
@@ -143,7 +143,7 @@ def top_k(x: Tensor, k: int, *, index_dtype: torch.dtype = torch.int64) -> Peaks
     [1, 3, 4]
     """
     x = real(x, "x")
-    bins, power = apply(f"top_k {number(k, 'k')} {_index_type(index_dtype)}", rows(x, "x"))
+    bins, power = apply(f"top_k {count(k, 'k')} {_index_type(index_dtype)}", rows(x, "x"))
     return Peaks(unflattened(bins, x), unflattened(power, x))
 
 
@@ -178,8 +178,9 @@ def local_maxima(
 
 
 def _bands(x: Tensor, window: Tensor | None, win_length: int | None, n_fft: int, operation: str) -> Tensor:
+    n_fft = count(n_fft, "n_fft")
     if window is None:
-        window = hann(n_fft if win_length is None else number(win_length, "win_length"), x)
+        window = hann(n_fft if win_length is None else count(win_length, "win_length"), x)
     window = real(window, "window", x)
     missing = n_fft - window.shape[-1]
     if missing > 0:

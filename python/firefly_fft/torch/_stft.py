@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import fold, pad
 
-from .._operations import number
+from .._arrays import count
 from ._fft import fft, ifft, irfft, rfft
 from ._tensors import are_abstract, real, rows, unflattened
 
@@ -97,23 +97,23 @@ def istft(
     n_fft, hop = _sizes(n_fft, hop_length)
     if x.dim() < 2 or x.shape[-1] == 0:
         raise ValueError(f"x is of shape {list(x.shape)}, but must have bins and frames as its last dimensions")
-    bins, count = x.shape[-2:]
+    bins, number = x.shape[-2:]
     onesided = bins != n_fft if onesided is None else onesided
     if bins != (n_fft // 2 + 1 if onesided else n_fft):
         raise ValueError(f"x has {bins} bins, but must have {n_fft // 2 + 1 if onesided else n_fft}")
     if onesided and return_complex:
         raise ValueError("return_complex is True, but spectra are one-sided")
     norm = "ortho" if normalized else None
-    spectra = x.reshape(-1, bins, count).transpose(-1, -2)
+    spectra = x.reshape(-1, bins, number).transpose(-1, -2)
     frames = ifft(spectra, norm=norm) if return_complex else irfft(spectra[..., : n_fft // 2 + 1], n_fft, norm=norm)
     taper = _window(window, win_length, n_fft, frames)
     if taper is None:
         taper = torch.ones(n_fft, dtype=frames.real.dtype, device=frames.device)
     start = n_fft // 2 if center else 0
-    total = n_fft + hop * (count - 1)
-    end = total - start if length is None else start + number(length, "length")
+    total = n_fft + hop * (number - 1)
+    end = total - start if length is None else start + count(length, "length")
     signal = _overlapped(frames * taper, hop)[:, start:end]
-    weight = _overlapped(taper.square().expand(1, count, n_fft), hop)[:, start:end]
+    weight = _overlapped(taper.square().expand(1, number, n_fft), hop)[:, start:end]
     if not weight.is_cuda and not are_abstract() and bool((weight.detach() < 1e-11).any()):
         raise ValueError("window leaves samples out, but must be positive at each sample of one of its frames")
     signal = signal / weight
@@ -129,13 +129,13 @@ def _values(x: Tensor, argument: str) -> Tensor:
 
 
 def _sizes(n_fft: int, hop_length: int | None) -> tuple[int, int]:
-    n_fft = number(n_fft, "n_fft")
-    return n_fft, max(1, n_fft // 4) if hop_length is None else number(hop_length, "hop_length")
+    n_fft = count(n_fft, "n_fft")
+    return n_fft, max(1, n_fft // 4) if hop_length is None else count(hop_length, "hop_length")
 
 
 def _window(window: Tensor | None, win_length: int | None, n_fft: int, like: Tensor) -> Tensor | None:
     """The window of a frame, padded with zeros on both sides; none where all samples count the same."""
-    samples = n_fft if win_length is None else number(win_length, "win_length")
+    samples = n_fft if win_length is None else count(win_length, "win_length")
     if samples > n_fft:
         raise ValueError(f"win_length is {samples}, but must be at most n_fft, {n_fft}")
     if window is None:
@@ -153,6 +153,6 @@ def _overlapped(frames: Tensor, hop: int) -> Tensor:
     """Sums ``[rows, samples]`` of frames ``[rows, frames, n_fft]`` where they overlap."""
     if frames.is_complex():
         return torch.complex(_overlapped(frames.real, hop), _overlapped(frames.imag, hop))
-    count, n_fft = frames.shape[-2:]
-    samples = n_fft + hop * (count - 1)
+    number, n_fft = frames.shape[-2:]
+    samples = n_fft + hop * (number - 1)
     return fold(frames.transpose(-1, -2), (1, samples), (1, n_fft), stride=(1, hop)).reshape(-1, samples)
