@@ -8,12 +8,14 @@ from typing import Any, Sequence, Tuple
 import numpy as np
 
 from ._arrays import Array, count, from_rows, real
-from ._batch import apply, of_numpy, rows_of
+from ._batch import apply, rows_of
+from ._dispatch import of_numpy
 from ._mel import _bands, _frames, _window
 
 _Framing = Tuple[int, "int | None", "int | None", Any, bool, str]
 
 
+@of_numpy("S")
 def griffinlim(
     S: Any,
     *,
@@ -57,6 +59,7 @@ def griffinlim(
     return from_rows(signal, leading)
 
 
+@of_numpy("M")
 def mel_to_stft(
     M: Any,
     *,
@@ -86,6 +89,7 @@ def mel_to_stft(
     return spectra.reshape(*leading, bins, frames)
 
 
+@of_numpy("y", "S")
 def spectral_centroid(
     *,
     y: Any = None,
@@ -114,6 +118,7 @@ def spectral_centroid(
     return _feature("centroid", (y, S), sr, freq, framing, device)
 
 
+@of_numpy("y", "S")
 def spectral_bandwidth(
     *,
     y: Any = None,
@@ -146,6 +151,7 @@ def spectral_bandwidth(
     return _feature("bandwidth", (y, S), sr, freq, framing, device)
 
 
+@of_numpy("y", "S")
 def spectral_kurtosis(
     *,
     y: Any = None,
@@ -172,6 +178,7 @@ def spectral_kurtosis(
     return _feature("kurtosis", (y, S), sr, freq, framing, device)
 
 
+@of_numpy("y", "S")
 def spectral_rolloff(
     *,
     y: Any = None,
@@ -199,6 +206,7 @@ def spectral_rolloff(
     return _feature("rolloff", (y, S), sr, freq, framing, device, float(roll_percent))
 
 
+@of_numpy("y", "S")
 def spectral_flatness(
     *,
     y: Any = None,
@@ -228,6 +236,7 @@ def spectral_flatness(
     return _feature("flatness", (y, S), 1.0, None, framing, device)
 
 
+@of_numpy("input", "target")
 def multi_resolution_stft_loss(
     input: Any,
     target: Any,
@@ -295,7 +304,7 @@ def _feature(
 
 def _spectra(values: Any, argument: str) -> Tuple[Array, Tuple[int, ...], Tuple[int, int]]:
     """Spectra ``[…, bins, frames]`` as rows ``[rows, bins * frames]``, the leading dimensions, and the last two."""
-    array = real(of_numpy(values, argument), argument)
+    array = real(values, argument)
     if array.ndim < 2 or 0 in array.shape[-2:]:
         raise ValueError(f"{argument} has the shape {array.shape}, but must have bins and frames")
     if (array < 0).any():

@@ -8,23 +8,13 @@ import numpy as np
 
 from . import _native
 from ._arrays import Array, as_pairs, as_rows, real
-from ._dispatch import library_of
-
-
-def of_numpy(values: Any, argument: str) -> Any:
-    """Values that are no array of PyTorch or CuPy, whose functions `dispatched` finds."""
-    found = library_of(values)
-    if found is None:
-        return values
-    convert = "`.detach().cpu().numpy()`" if found[0] == "torch" else "`cupy.asnumpy`"
-    raise ValueError(f"{argument} is an array of {found[0]}, but this takes NumPy's: convert it, as with {convert}")
 
 
 def rows_of(
     values: Any, axis: int, as_numbers: Callable[[Any, str], Array] = real, argument: str = "x"
 ) -> Tuple[Array, Tuple[int, ...]]:
     """Values as rows with samples, and the lengths of the other dimensions."""
-    rows, leading = as_rows(as_numbers(of_numpy(values, argument), argument), axis, argument)
+    rows, leading = as_rows(as_numbers(values, argument), axis, argument)
     if rows.shape[1] == 0:
         raise ValueError(f"{argument} has no samples along the axis")
     return rows, leading

@@ -19,8 +19,8 @@ from ._arrays import (
     real,
     rescaled,
 )
-from ._batch import apply, of_numpy, rows_of
-from ._dispatch import dispatched
+from ._batch import apply, rows_of
+from ._dispatch import dispatched, of_numpy
 from ._segments import Detrend, Segments, as_function, frequencies, median_bias, removes_mean, segments_of
 from ._stft import stft
 from ._welch import welch_psd
@@ -145,6 +145,7 @@ def coherence(
     return hertz, np.asarray(squared.astype(np.result_type(first.real, second.real)))
 
 
+@of_numpy("x", "y")
 def transfer_function(
     x: Any,
     y: Any,
@@ -174,7 +175,7 @@ def transfer_function(
     if estimator not in ("H1", "H2"):
         raise ValueError(f"estimator is {estimator!r}, but must be 'H1' or 'H2'")
     for signal, argument in ((x, "x"), (y, "y")):
-        real(of_numpy(signal, argument), argument)
+        real(signal, argument)
     arguments: _Arguments = (fs, window, nperseg, noverlap, nfft, detrend)
     direct, arguments = _direct(estimator, x, y, arguments, axis, device)
     if direct is not None:
@@ -194,6 +195,7 @@ class CoherentPairs(NamedTuple):
     coherence: Array
 
 
+@of_numpy("x")
 def most_coherent_pairs(
     x: Any,
     k: int,
@@ -235,6 +237,7 @@ def most_coherent_pairs(
     return CoherentPairs(first, second, found, values)
 
 
+@of_numpy("x")
 def coherence_matrix(
     x: Any,
     fs: float = 1.0,

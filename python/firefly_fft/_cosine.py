@@ -9,10 +9,12 @@ import numpy as np
 
 from ._arrays import Array, count, from_rows, numeric
 from ._batch import apply_to_parts, rows_of
+from ._dispatch import of_numpy
 
 _OPPOSITE = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
+@of_numpy("x")
 def dct(
     x: Any,
     type: int = 2,
@@ -33,6 +35,7 @@ def dct(
     return _transform(x, type, n, axis, (norm, orthogonalize), False, False, device)
 
 
+@of_numpy("x")
 def idct(
     x: Any,
     type: int = 2,
@@ -51,6 +54,7 @@ def idct(
     return _transform(x, type, n, axis, (norm, orthogonalize), False, True, device)
 
 
+@of_numpy("x")
 def dst(
     x: Any,
     type: int = 2,
@@ -69,6 +73,7 @@ def dst(
     return _transform(x, type, n, axis, (norm, orthogonalize), True, False, device)
 
 
+@of_numpy("x")
 def idst(
     x: Any,
     type: int = 2,

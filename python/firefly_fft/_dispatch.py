@@ -52,6 +52,33 @@ def dispatched(*names: str) -> Callable[[Function], Function]:
     return decorate
 
 
+def of_numpy(*names: str) -> Callable[[Function], Function]:
+    """Decorator of a function of NumPy's arrays alone: those of PyTorch and CuPy as the parameters `names`, the first
+    ones or given by name, are refused."""
+
+    def decorate(function: Function) -> Function:
+        @functools.wraps(function)
+        def call(*arguments: Any, **options: Any) -> Any:
+            for name, values in (*zip(names, arguments), *options.items()):
+                if name in names:
+                    refuse(values, name, function.__name__)
+            return function(*arguments, **options)
+
+        return cast(Function, call)
+
+    return decorate
+
+
+def refuse(values: Any, argument: str, name: str) -> None:
+    """Raises ``ValueError`` for an array of PyTorch or CuPy, of which the function of this name has no kernels."""
+    found = library_of(values)
+    if found is not None:
+        convert = f"{argument}.detach().cpu().numpy()" if found[0] == "torch" else f"cupy.asnumpy({argument})"
+        raise ValueError(
+            f"{argument} is an array of {found[0]}, but {name} takes NumPy's: convert it, as with `{convert}`"
+        )
+
+
 def _function(name: str, argument: str, library: str, module: str) -> Callable[..., Any]:
     try:
         function = getattr(importlib.import_module(module), name, None)

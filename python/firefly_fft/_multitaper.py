@@ -10,6 +10,7 @@ import numpy as np
 from . import _native
 from ._arrays import Array, count, from_rows, in_range, rescaled, warn
 from ._batch import apply, rows_of
+from ._dispatch import of_numpy
 from ._segments import removes_mean
 from ._windows import coefficients
 
@@ -57,6 +58,7 @@ def dpss(
     return (tapers, ratios.copy()) if return_ratios else tapers
 
 
+@of_numpy("x")
 def psd_array_multitaper(
     x: Any,
     sfreq: float,
@@ -113,6 +115,7 @@ def psd_array_multitaper(
     return from_rows(power if inside.all() else power[:, inside], leading), frequencies[inside]
 
 
+@of_numpy("x")
 def multitaper(
     x: Any,
     fs: float = 1.0,

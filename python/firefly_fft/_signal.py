@@ -9,10 +9,11 @@ import numpy as np
 
 from ._arrays import Array, count, from_rows, numeric, real
 from ._batch import apply, apply_to_parts, rows_of
-from ._dispatch import dispatched
+from ._dispatch import dispatched, of_numpy, refuse
 from ._windows import get_window, is_named
 
 
+@of_numpy("x")
 def czt(
     x: Any, m: int | None = None, w: Any = None, a: Any = 1 + 0j, *, axis: int = -1, device: str | None = None
 ) -> Array:
@@ -30,6 +31,7 @@ def czt(
     return from_rows(apply("czt", [rows], [points * 1j], arguments, device)[0], leading, axis)
 
 
+@of_numpy("x")
 def zoom_fft(
     x: Any,
     fn: Any,
@@ -75,6 +77,7 @@ def hilbert(x: Any, N: int | None = None, axis: int = -1, *, device: str | None 
     return from_rows(apply("hilbert", [rows], [points * 1j], (points,), device)[0], leading, axis)
 
 
+@of_numpy("z")
 def envelope(
     z: Any,
     bp_in: Tuple[int | None, int | None] = (1, None),
@@ -129,6 +132,7 @@ def envelope(
     return arrays[0] if residual is None else np.stack(arrays)
 
 
+@of_numpy("x")
 def resample(
     x: Any,
     num: int,
@@ -172,6 +176,7 @@ def resample(
     return resampled, t[0] + (t[1] - t[0]) * n / samples * np.arange(samples)
 
 
+@of_numpy("x")
 def resample_poly(
     x: Any,
     up: int,
@@ -223,6 +228,7 @@ def resample_poly(
     return from_rows(values if background is None else values + background, leading, axis)
 
 
+@of_numpy("data")
 def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, *, device: str | None = None) -> Array:
     """Signal without its straight line of least squares, or its mean, with the arguments of ``scipy.signal.detrend``.
 
@@ -244,6 +250,7 @@ def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, *, dev
     return from_rows(flat[0] if len(flat) == 1 else np.concatenate(flat, axis=1), leading, axis)
 
 
+@of_numpy("x")
 def real_cepstrum(x: Any, n: int | None = None, axis: int = -1, *, device: str | None = None) -> Array:
     """Real cepstrum: the inverse transform of the logarithm of the magnitude of the transform, of `n` points.
 
@@ -257,6 +264,7 @@ def real_cepstrum(x: Any, n: int | None = None, axis: int = -1, *, device: str |
     return from_rows(apply("real_cepstrum", [rows], [points], (points,), device)[0], leading, axis)
 
 
+@of_numpy("x")
 def minimum_phase(x: Any, axis: int = -1, *, device: str | None = None) -> Array:
     """Signal of minimum phase with the real cepstrum `x`, of as many samples.
 
@@ -281,6 +289,7 @@ class OverlapSave:
     """
 
     def __init__(self, kernel: Any, *, device: str | None = None) -> None:
+        refuse(kernel, "kernel", "OverlapSave")
         self._kernel, leading = rows_of(kernel, -1, argument="kernel")
         if len(leading) > 1:
             raise ValueError(f"kernel has {len(leading) + 1} dimensions, but must have one or two")
@@ -290,6 +299,7 @@ class OverlapSave:
 
     def __call__(self, block: Any) -> Array:
         """The next samples of the convolution, of the type of the block."""
+        refuse(block, "block", "OverlapSave")
         rows, leading = rows_of(block, -1, argument="block")
         taps = self._kernel.shape[1]
         before = np.zeros((len(rows), taps - 1), rows.dtype) if self.history is None else self.history

@@ -329,12 +329,18 @@ def test_complex_values_are_refused_where_they_have_no_meaning() -> None:
             function(signal(50, dtype="c16"))
 
 
-def test_arrays_of_pytorch_are_refused_where_no_function_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("library", "kind", "convert"),
+    [("torch", "Tensor", r"`\1\.detach\(\)\.cpu\(\)\.numpy\(\)`"), ("cupy", "ndarray", r"`cupy\.asnumpy\(\1\)`")],
+)
+def test_arrays_of_pytorch_and_cupy_are_refused_where_no_function_takes_them(
+    library: str, kind: str, convert: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Tensor:
         def __array__(self, *_: Any, **__: Any) -> Any:
             return np.ones((33, 64))
 
-    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(Tensor=Tensor))
+    monkeypatch.setitem(sys.modules, library, SimpleNamespace(**{kind: Tensor}))
     x = Tensor()
     for call in [
         *(function for name, function in FUNCTIONS.items() if name != "hilbert"),
@@ -346,5 +352,5 @@ def test_arrays_of_pytorch_are_refused_where_no_function_takes_them(monkeypatch:
         lambda x: ff.transfer_function(np.ones(9), x),
         lambda x: ff.OverlapSave([1.0])(x),
     ]:
-        with pytest.raises(ValueError, match=r"is an array of torch, but this takes NumPy's.*\.numpy\(\)"):
+        with pytest.raises(ValueError, match=rf"^(\w+) is an array of {library}, but \w+ takes NumPy's: .*{convert}$"):
             call(x)

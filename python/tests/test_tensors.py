@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import multiprocessing
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +22,7 @@ import gpu_cases as checks  # noqa: E402
 
 import firefly_fft as ff  # noqa: E402
 from firefly_fft import _native  # noqa: E402
+from firefly_fft.torch import _scipy  # noqa: E402
 
 IS_CUDA = torch.cuda.is_available() and getattr(_native, "BUILT_FOR_CUDA", False)
 no_cuda = pytest.mark.skipif(not IS_CUDA, reason="there is no CUDA device")
@@ -104,6 +107,26 @@ def test_types_are_those_of_the_guide(device: str) -> None:
         ff.welch(x.cpu().to_sparse())
     with pytest.raises(ValueError, match="x is on meta"):
         ff.welch(x.to("meta"))
+
+
+# Functions that take no arrays, or of numpy.fft.
+OTHERS = "dpss get_window mel_filters num_threads set_num_threads train fftfreq rfftfreq fftshift ifftshift".split()
+PUBLIC = [(name, getattr(module, name)) for module in (ff, ff.fft) for name in module.__all__ if name not in OTHERS]
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [pair for pair in PUBLIC if inspect.isroutine(pair[1]) and not hasattr(_scipy, pair[0])],
+)
+def test_functions_without_tensors_name_themselves_and_the_conversion(name: str, function: Any) -> None:
+    parameters = inspect.signature(function).parameters.values()
+    required = [each.name for each in parameters if each.default is each.empty] or ["y", "S"]
+    taken = [each for each in required if each in "x y z S M data input target".split()]
+    assert taken
+    for argument in taken:
+        text = f"{argument} is an array of torch, but {name} takes NumPy's: .*`{argument}.detach().cpu().numpy()`"
+        with pytest.raises(ValueError, match=re.escape(text).replace(r"\.\*", ".*")):
+            function(**{**dict.fromkeys(required, np.ones(64)), argument: torch.ones(64)})
 
 
 def test_a_lazy_sign_counts() -> None:
