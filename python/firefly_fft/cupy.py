@@ -34,6 +34,8 @@ from ._windows import coefficients, is_named
 __all__ = "fft ifft rfft irfft welch welch_psd welch_peaks power_spectrum top_k local_maxima mel log_mel".split()
 
 _WINDOWS: Dict[Any, Any] = {}
+# Bytes that launches need temporary memory to be aligned to.
+_ALIGNMENT = 512
 # The compiler looks for CUDA's functions of numbers in a folder of this name.
 _toolkit = cupy.cuda.get_cuda_path()
 if _toolkit and os.path.isdir(os.path.join(_toolkit, "nvvm", "libdevice")):
@@ -46,10 +48,12 @@ def _apply(operation: str, *inputs: Any) -> List[Any]:
     device = inputs[0].device.id
     plan = Plan(operation, device, [(x.data.ptr, x.shape, [s // 4 for s in x.strides]) for x in arrays])
     outputs = [cupy.empty(shape, dtype) for shape, dtype in plan.outputs]
-    # The pool gives the memory to what is queued on this stream later.
-    workspace = cupy.cuda.alloc(plan.workspace)
+    # The pool gives the memory to what is queued on this stream later. Other allocators align it to less.
+    size = plan.workspace
+    workspace = cupy.cuda.alloc(size + _ALIGNMENT if size else 0)
+    address = -(-workspace.ptr // _ALIGNMENT) * _ALIGNMENT
     of_inputs, of_outputs = ([x.data.ptr for x in group] for group in (arrays, outputs))
-    plan.launch(of_inputs, of_outputs, workspace.ptr, cupy.cuda.get_current_stream().ptr)
+    plan.launch(of_inputs, of_outputs, address, cupy.cuda.get_current_stream().ptr)
     return outputs
 
 

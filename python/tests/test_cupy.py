@@ -84,6 +84,7 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Iterator[checks.Library]:
         found = apply(operation, *(torch.from_numpy(np.array(x)) for x in inputs))
         return [output.numpy().view(Array) for output in (found if isinstance(found, tuple) else (found,))]
 
+    module.launched = module._apply
     monkeypatch.setattr(module, "_apply", computed)
     yield checks.CupyLibrary(stand_in)
     del sys.modules["firefly_fft.cupy"]
@@ -130,6 +131,35 @@ def test_devices_are_named_as_elsewhere(library: checks.Library) -> None:
     x = library.array(np.ones((3, 384), np.float32))
     for device in (None, "auto", "cuda", "cuda:0"):
         assert ff.welch_psd(x, device=device).shape == (3, 129)
+
+
+@pytest.mark.parametrize("size", [0, 512, 1000])
+@pytest.mark.parametrize("place", [1 << 20, (1 << 20) + 256])
+def test_temporary_memory_is_aligned_whatever_the_allocator(
+    place: int, size: int, library: checks.Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, given, launches = sys.modules["firefly_fft.cupy"], [], []
+
+    class Plan:
+        outputs, workspace = (), size
+
+        def __init__(self, *_: Any) -> None:
+            pass
+
+        def launch(self, inputs: Any, outputs: Any, workspace: int, stream: int) -> None:
+            launches.append(workspace)
+
+    def alloc(size: int) -> Any:
+        given.append(size)
+        return types.SimpleNamespace(ptr=place if size else 0)
+
+    monkeypatch.setattr(module, "Plan", Plan)
+    monkeypatch.setattr(module.cupy.cuda, "alloc", alloc, raising=False)
+    memory = types.SimpleNamespace(ptr=0)
+    x = types.SimpleNamespace(strides=(4,), shape=(1,), device=DEVICE, data=memory)
+    module.launched("", x)
+    assert launches[0] % 512 == 0
+    assert launches[0] == 0 if size == 0 else place <= launches[0] <= place + given[0] - size
 
 
 def test_a_module_that_does_not_load_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
