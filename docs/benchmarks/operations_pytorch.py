@@ -2,6 +2,7 @@
 
     python docs/benchmarks/operations_pytorch.py fft
     python docs/benchmarks/operations_pytorch.py layers
+    python docs/benchmarks/operations_pytorch.py composed
 
 Prints medians between device events in milliseconds. Results go into memory that PyTorch uses again; inputs are larger
 than the GPU's L2 cache. Gradients are those of the result in all inputs, with given weights of the result.
@@ -9,6 +10,7 @@ than the GPU's L2 cache. Gradients are those of the result in all inputs, with g
 
 from __future__ import annotations
 
+import importlib.util
 import statistics
 import sys
 from collections.abc import Callable, Sequence
@@ -145,8 +147,35 @@ def layers() -> None:
         print(f"{name}: eager {eager:.3f}, compiled {compiled:.3f}", flush=True)
 
 
+def analytic(signal: torch.Tensor) -> torch.Tensor:
+    """Signal without negative frequencies."""
+    gain = torch.zeros(signal.shape[1], device=signal.device)
+    gain[1 : len(gain) // 2] = 2
+    gain[[0, len(gain) // 2]] = 1
+    return torch.fft.ifft(torch.fft.fft(signal) * gain)
+
+
+def cross_spectra(signal: torch.Tensor, window: torch.Tensor) -> torch.Tensor:
+    """Products of all pairs of channels per bin, summed over segments that half overlap."""
+    spectra = torch.fft.rfft(signal.unfold(1, 256, 128) * window).permute(2, 0, 1).contiguous()
+    return spectra.conj() @ spectra.transpose(1, 2)
+
+
+def composed() -> None:
+    signal = torch.randn(4096, 4096, device="cuda")
+    channels, window = torch.randn(256, 60_000, device="cuda"), torch.hann_window(256, device="cuda")
+    for name, call in [("fft", torch.fft.fft), ("rfft", torch.fft.rfft), ("analytic signal", analytic)]:
+        print(f"{name} of 4096 × 4096: {milliseconds(call, signal):.3f}", flush=True)
+    print(f"cross spectra of 256 × 60,000: {milliseconds(cross_spectra, channels, window):.3f}", flush=True)
+    if importlib.util.find_spec("cupy"):
+        import cupy
+        from cupyx.scipy.fft import dct
+
+        print(f"CuPy's dct of 4096 × 4096: {milliseconds(dct, cupy.asarray(signal)):.3f}", flush=True)
+
+
 if __name__ == "__main__":
-    suites = {"fft": transforms, "layers": layers}
+    suites = {"fft": transforms, "layers": layers, "composed": composed}
     if sys.argv[1:2] not in [[name] for name in suites]:
         raise SystemExit(f"usage: operations_pytorch.py {'|'.join(suites)}")
     print(torch.cuda.get_device_name(), "PyTorch", torch.__version__)
