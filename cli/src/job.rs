@@ -13,6 +13,7 @@ use crate::journal::{Journal, JournalEntry, LockedJournal, Payload};
 use crate::labels::LabelBook;
 use crate::model::ModelRequest;
 use crate::pipeline::{self, Compute, OpenRecording, Start};
+use crate::power_sums::PowerSums;
 
 /// Recordings, and how they are cut into frames.
 pub struct Job<'a> {
@@ -31,6 +32,23 @@ pub struct Job<'a> {
 /// Journal of an output; none if there is no output, or its recordings can only be read once.
 pub fn journal_of(output: Option<&Path>, sources: &Sources) -> Result<Option<LockedJournal>> {
     output.filter(|_| sources.can_resume()).map(LockedJournal::of).transpose()
+}
+
+/// Lock on an output of a command that begins anew when it was killed: a journal without entries.
+pub struct OutputLock(Option<Journal>);
+
+impl OutputLock {
+    pub fn of(output: &Path, command: &str) -> Result<Self> {
+        let journal = LockedJournal::of(output)?.replay(command, |_: JournalEntry<PowerSums>| Ok(false))?;
+        Ok(Self(Some(journal)))
+    }
+}
+
+impl Drop for OutputLock {
+    fn drop(&mut self) {
+        // What stays is taken over by the next command.
+        let _ = self.0.take().map(Journal::remove);
+    }
 }
 
 /// Completes an output by `commit` if something was computed, and removes its journal either way.

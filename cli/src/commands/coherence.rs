@@ -10,7 +10,7 @@ use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use clap::value_parser;
 use firefly_app::number::significant;
 use firefly_app::page::html_table::{HtmlRow, HtmlTable};
-use firefly_app::streams::printable;
+use firefly_app::streams::{note, printable};
 use firefly_app::table::{Align, TextTable};
 use firefly_models::{Detrend, WindowSymmetry};
 use firefly_ops::cross_spectra::csd_matrix;
@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use super::outcome::{CommandOutcome, formats, print, print_json, table_of};
 use super::spectrum::ensure_mean;
 use crate::device::{DeviceOptions, names_of};
-use crate::job::{Job, complete};
+use crate::job::{Job, OutputLock, complete};
 use crate::journal::JournalEntry;
 use crate::labels::ChannelLabel;
 use crate::model::ModelRequest;
@@ -52,6 +52,8 @@ Example:
 const MAX_CURVES: usize = 32;
 /// Values of the cross spectra of all pairs, which a few blocks hold in memory.
 const MAX_VALUES: usize = 1 << 24;
+/// Greatest power over the least of a channel's bins before the least may be rounding of f32.
+const MAX_RANGE: f64 = 1e11;
 
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = NOTES, mut_arg("detrend", |detrend| detrend.help(DETREND)))]
@@ -87,17 +89,25 @@ pub fn run(mut arguments: CoherenceArgs) -> Result<ExitCode> {
     arguments.estimate.detrend.get_or_insert(Detrend::Constant);
     let CoherenceArgs { input, estimate, band, out, plot, .. } = &arguments;
     ensure_mean(estimate)?;
+    let channels = &input.channel;
+    let twice = channels.iter().enumerate().find(|(place, channel)| channels[..*place].contains(channel));
+    ensure!(
+        twice.is_none(),
+        "--channel {} is given twice: a channel is coherent with itself",
+        twice.map_or("", |(_, name)| name.as_str())
+    );
     let devices = arguments.device.open()?;
     let (format, plot_format) = formats(out.as_ref(), plot.as_ref())?;
     let request = ModelRequest::power(estimate, 1)?;
     let sources = input.sources(None, [out.as_ref(), plot.as_ref()])?;
     let options = json!({ "coherence": estimate.to_string(), "device": names_of(&devices, ",") });
     let job = Job::new(&sources, &request, estimate.hop(), options, input.quiet);
+    let lock = out.as_deref().map(|path| OutputLock::of(path, "coherence")).transpose()?;
     let mut results = Results {
         arguments: &arguments,
         job: &job,
         sums: BlockSums::default(),
-        table: table_of(out.as_ref(), format, &sources, false)?,
+        table: table_of(out.as_ref(), format, &sources, lock.is_some())?,
         text: String::new(),
         rows: Vec::new(),
         reports: Vec::new(),
@@ -116,6 +126,7 @@ pub fn run(mut arguments: CoherenceArgs) -> Result<ExitCode> {
     let computed =
         outcome.ensure_not_empty(reports.len() as u64, &format!("{} samples of a segment", estimate.n_fft()));
     complete(None, computed, || table.map_or(Ok(()), |table| table.finish()))?;
+    drop(lock);
     let described = format!("{estimate}, band {band} Hz");
     if let (Some(path), Some(format)) = (plot, plot_format) {
         let facts = [("estimate", described.clone()), ("pairs", format!("{} of {}", curves[0].len(), rows.len()))];
@@ -328,6 +339,13 @@ impl Results<'_> {
         let (n_fft, rate) = (estimate.n_fft(), recording.rate);
         let spectra = CrossSpectra::new(recording.channels, recording.bins(n_fft), sums);
         let labels = self.job.labels.take(self.job.sources, *recording);
+        let values =
+            || spectra.power.iter().flat_map(|power| &power[searched.clone()]).copied().filter(|sum| *sum > 0.0);
+        if values().fold(0.0, f64::max) > MAX_RANGE * values().fold(f64::INFINITY, f64::min) {
+            note(format_args!(
+                "{name}: bins 110 dB below the strongest may be rounding of 32 bits, and so their coherence"
+            ));
+        }
         let ranked = spectra.ranked(searched);
         let mut table = TextTable::default().column("pair", Align::Left).columns(CELLS, Align::Right);
         let mut found = Vec::new();

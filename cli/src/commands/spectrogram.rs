@@ -15,7 +15,7 @@ use serde_json::json;
 use self::matrix::{NpyMatrix, checksum, ensure_npy};
 use super::outcome::{CommandOutcome, print};
 use crate::device::{DeviceOptions, names_of};
-use crate::job::{Job, complete, journal_of};
+use crate::job::{Job, OutputLock, complete, journal_of};
 use crate::journal::{JournalEntry, Payload};
 use crate::labels::ChannelLabel;
 use crate::model::{DeviceModel, ModelRequest};
@@ -82,6 +82,7 @@ pub fn run(arguments: &SpectrogramArgs) -> Result<ExitCode> {
     if let (Some(out), Some(path)) = (out, &tracks.tracks_out) {
         ensure!(!is_same_output(out, path)?, "--tracks-out {} is the file of --out", path.display());
     }
+    let _lock = tracks.tracks_out.as_deref().map(|path| OutputLock::of(path, "tracks")).transpose()?;
     let request = ModelRequest::power(estimate, *segments)?;
     let mut sources = input.sources(None, [out, plot, &tracks.tracks_out].map(Option::as_ref))?;
     let [source] = &sources.list[..] else {
