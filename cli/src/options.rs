@@ -33,7 +33,8 @@ pub struct InputOptions {
     /// Channels of samples with --format, interleaved, 1 to 65536 [default: 1]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=65_536))]
     pub channels: Option<u32>,
-    /// Channel to read, by label or by number from 0; may be repeated [default: all]
+    /// Channel to read, by label or by number from 0; may be repeated. Results number those that are read, from 0
+    /// [default: all]
     #[arg(long, value_name = "NAME")]
     pub channel: Vec<String>,
     /// Data set of an HDF5 or MATLAB 7.3 file to read, by its path in the file [default: the longest]

@@ -57,8 +57,9 @@ pub struct PeaksArgs {
     search: SearchOptions,
     #[command(flatten)]
     estimate: EstimateOptions,
-    /// Keep peaks of which noise alone has one in a frame with a probability of P at most, with the frequencies of their
-    /// lines: above 0, at most 1; of the exact estimate of real samples [default: all peaks]
+    /// Keep peaks of which noise alone, as strong in all of 64 bins on either side, has one in a frame with a probability
+    /// of P at most, with the frequencies of their lines: above 0, at most 1; of the exact estimate of real samples
+    /// [default: all peaks]
     #[arg(long, value_name = "P")]
     significance: Option<f64>,
     /// Samples from one frame's start to the next, 1 or more [default: the samples of a frame, so no overlap]
