@@ -77,7 +77,7 @@ struct Output {
     array: Py<PyUntypedArray>,
 }
 
-// SAFETY: the memory may be written by any thread; the arrays are new ones that nobody else refers to.
+// SAFETY: writing to the memory is not bound to a thread, and nothing else refers to the new array.
 unsafe impl Send for Output {}
 
 impl Output {

@@ -224,7 +224,7 @@ fn channels(arguments: &Bound<'_, PyTuple>) -> PyResult<Work> {
     }))
 }
 
-/// Multitaper power, and if asked for, the ends of its interval of confidence and the test of each bin for a line.
+/// Multitaper power spectrum, with optional confidence interval and F test for lines per bin.
 fn multitaper_estimate(arguments: &Bound<'_, PyTuple>) -> PyResult<Work> {
     let (half_bandwidth, tapers, adaptive_steps, sample_rate, trend, confidence, tests_lines) =
         arguments.extract::<(_, _, _, _, _, Option<f64>, bool)>()?;
