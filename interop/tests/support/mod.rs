@@ -29,6 +29,7 @@ pub const CASES: &[Case] = &[
     ("real_fft 1000 0 1.0 1.0", &[&[32, 1000]]),
     ("inverse_real_fft 1000 1 0.001 0.5", &[&[32, 501], &[32, 501]]),
     ("dct false 1.0 1.0", &[&[32, 64]]),
+    ("dct true 1.0 0.5", &[&[32, 63]]),
     ("mel 400 160 false true 1 false true 16000.0 80 0.0 false 1 1 1 true 1 1 1e-10", &[&[4, 4000], &[400]]),
     (
         "mel_backward 400 160 false true 1 false true 16000.0 80 0.0 false 1 1 1 true 1 1 1e-10 3",

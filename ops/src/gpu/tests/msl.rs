@@ -128,9 +128,14 @@ fn transforms(device: &GpuDevice, points: usize) {
         stride: points,
         len: points / 2 + 1,
     };
-    for kind in
-        [TransformKind::Complex, TransformKind::RealForward, TransformKind::LowestBins, TransformKind::RealInverse]
-    {
+    for kind in [
+        TransformKind::Complex,
+        TransformKind::RealForward,
+        TransformKind::LowestBins,
+        TransformKind::RealInverse,
+        TransformKind::Cosine,
+        TransformKind::CosineTransposed,
+    ] {
         for is_padded in [false, true] {
             let problem = TransformProblem { points, kind, is_padded, conjugates: is_padded };
             transform(device, &TransformCall { problem, rows: ROWS, scale: 1.0, interior: 2.0 }, &new(), &new())

@@ -61,6 +61,14 @@ impl StridedRows {
         buffer::<[f32; 2]>(&self.values.re, self.span(rows) / 2)
     }
 
+    /// Values of `rows` rows as a kernel writes them, real or complex ones.
+    fn output(&self, rows: usize, is_real: bool) -> TransformOutputArgs {
+        match is_real {
+            true => TransformOutputArgs::Real(self.floats(rows)),
+            false => TransformOutputArgs::Complex(self.values.buffers(self.span(rows))),
+        }
+    }
+
     /// The fewest rows after which the next one is aligned.
     const fn alignment(&self) -> usize {
         let factors = self.stride.trailing_zeros();
@@ -161,18 +169,17 @@ impl Chunk<'_> {
     ) {
         let rows = self.call.rows;
         let sequences = rows * launch.sequences_per_row() as usize;
-        let reads_pairs = launch.source == RowForm::SamplePairs && from.is_paired();
-        let writes_pairs = launch.sink == RowForm::SamplePairs && into.is_paired();
+        let reads_pairs = launch.source == RowForm::SamplePairs && from.is_paired() && !launch.is_cosine;
+        let writes_pairs = launch.sink == RowForm::SamplePairs && into.is_paired() && !launch.is_cosine;
         let source = match reads_pairs {
             true => TransformInputArgs::Pairs(from.pairs(rows)),
             false => TransformInputArgs::Parts(from.values.buffers(from.span(rows))),
         };
         let sink = match launch.sink {
-            RowForm::Complex | RowForm::HalfSpectrum | RowForm::PairSpectrum => {
-                TransformOutputArgs::Complex(into.values.buffers(into.span(rows)))
-            }
             RowForm::SamplePairs if writes_pairs => TransformOutputArgs::Pairs(into.pairs(rows)),
-            RowForm::Real | RowForm::SamplePairs => TransformOutputArgs::Real(into.floats(rows)),
+            RowForm::Real | RowForm::SamplePairs => into.output(rows, true),
+            RowForm::PairSpectrum => into.output(rows, launch.is_cosine),
+            RowForm::Complex | RowForm::HalfSpectrum => into.output(rows, false),
         };
         let [per_read, per_written] = [reads_pairs, writes_pairs].map(|is_paired| if is_paired { 2 } else { 1 });
         let shape = TransformShapeLaunch::new(
@@ -209,7 +216,7 @@ impl Chunk<'_> {
                 elements(device, rows * (fold.points as usize / 2 + 1)),
                 from.values.buffers(from.span(rows)),
                 buffer::<[f32; 2]>(table, roots_len(fold.root()) as usize),
-                into.values.buffers(into.span(rows)),
+                into.output(rows, fold.is_cosine),
                 TransformShapeLaunch::new(
                     rows as u32,
                     from.stride as u32,

@@ -42,7 +42,8 @@ pub enum RowForm {
     HalfSpectrum,
     /// Real rows of 2·points values: even samples are the real parts, odd samples the imaginary ones.
     SamplePairs,
-    /// Half spectra of such rows, of points + 1 bins: the spectrum of the complex row is folded into it.
+    /// Half spectra of such rows, of points + 1 bins: the spectrum of the complex row is folded into it. In a cosine
+    /// transform, its 2·points coefficients.
     PairSpectrum,
 }
 
@@ -95,12 +96,15 @@ pub struct Fold {
     pub conjugates: bool,
     /// Whether the lowest bins alone are written.
     pub is_cut: bool,
+    /// Whether coefficients of a cosine transform are written.
+    pub is_cosine: bool,
 }
 
 impl Fold {
-    /// N of the twiddles exp(−2πi·k/N).
+    /// N of the roots exp(−2πi·k/N) in the table: the twiddles are those of N = 2·points, and a cosine transform turns
+    /// bins by a fourth of their angles.
     pub const fn root(self) -> u32 {
-        2 * self.points
+        if self.is_cosine { 8 * self.points } else { 2 * self.points }
     }
 }
 
@@ -125,6 +129,9 @@ pub struct TransformLaunchPlan {
     pub is_padded: bool,
     /// Whether half spectra are conjugated where they are read or written.
     pub conjugates: bool,
+    /// Whether the transform is one of cosines: of real rows, the even samples come first, then the odd ones backwards,
+    /// and in the place of half spectra there are coefficients.
+    pub is_cosine: bool,
     /// Whether inputs are multiplied by the chirp (Bluestein's algorithm).
     pub chirps_input: bool,
     /// Whether outputs have their parts exchanged and are multiplied by the chirp.
@@ -216,7 +223,7 @@ impl TransformLaunchPlan {
 
     /// The fold of a launch that reads or writes half spectra of pairs.
     pub const fn fold(&self) -> Fold {
-        Fold { points: self.points, conjugates: self.conjugates, is_cut: self.is_cut }
+        Fold { points: self.points, conjugates: self.conjugates, is_cut: self.is_cut, is_cosine: self.is_cosine }
     }
 
     /// Offset in the table of the twiddles of the fold.
@@ -237,7 +244,8 @@ impl TransformLaunchPlan {
         let source = if self.fold_root() > 0 { RowForm::PairSpectrum } else { RowForm::Complex };
         let sink = RowForm::Complex;
         let rows = Self { input: access, output: access, source, sink, is_padded: false, conjugates: false, ..*self };
-        let modes = Self { is_cut: false, input_modes: 0, output_modes: 0, ..rows };
+        let is_cosine = self.is_cosine && self.fold_root() > 0;
+        let modes = Self { is_cosine, is_cut: false, input_modes: 0, output_modes: 0, ..rows };
         Self { barrier: Barrier::Cube, twiddles: TwiddleStore::Products, ..modes }
     }
 

@@ -28,6 +28,10 @@ pub enum TransformKind {
     LowestBins,
     /// Half spectra to real rows.
     RealInverse,
+    /// Real rows of an even number of points to their cosine transforms of type II.
+    Cosine,
+    /// Coefficients of such rows to the transposed transform, type III.
+    CosineTransposed,
     /// Real rows of an even number of points to the complex spectra of their pairs of samples.
     Pairs,
     /// Complex columns of matrices to the modes that are kept of them.
@@ -52,8 +56,12 @@ impl TransformKind {
 
     /// Whether pairs of samples are transformed as complex values.
     const fn is_by_halves(self, points: u32) -> bool {
-        matches!(self, Self::RealForward | Self::LowestBins | Self::RealInverse | Self::Pairs)
-            && points.is_multiple_of(2)
+        let is_real = matches!(self, Self::RealForward | Self::LowestBins | Self::RealInverse | Self::Pairs);
+        (is_real || self.is_cosine()) && points.is_multiple_of(2)
+    }
+
+    const fn is_cosine(self) -> bool {
+        matches!(self, Self::Cosine | Self::CosineTransposed)
     }
 
     const fn forms(self, points: u32) -> (RowForm, RowForm) {
@@ -64,8 +72,8 @@ impl TransformKind {
         };
         match self {
             Self::Complex | Self::ColumnsToModes(_) | Self::ModesToColumns(_) => (RowForm::Complex, RowForm::Complex),
-            Self::RealForward | Self::LowestBins => (rows, spectra),
-            Self::RealInverse => (spectra, rows),
+            Self::RealForward | Self::LowestBins | Self::Cosine => (rows, spectra),
+            Self::RealInverse | Self::CosineTransposed => (spectra, rows),
             Self::Pairs => (RowForm::SamplePairs, RowForm::Complex),
         }
     }
@@ -138,7 +146,11 @@ impl TransformPlan {
             points,
             conjugates: problem.conjugates,
             is_cut: kind == TransformKind::LowestBins,
+            is_cosine: kind.is_cosine(),
         });
+        for launch in &mut launches {
+            launch.is_cosine = kind.is_cosine();
+        }
         if let Some(first) = launches.first_mut() {
             (first.source, first.is_padded) = (source, problem.is_padded);
             first.conjugates = problem.conjugates && kind == TransformKind::RealInverse;
@@ -174,6 +186,7 @@ pub fn whole_rows(layout: CubeLayout, points: u32) -> TransformLaunchPlan {
         points,
         is_padded: false,
         conjugates: false,
+        is_cosine: false,
         chirps_input: false,
         chirps_output: false,
         filter: Filter::None,

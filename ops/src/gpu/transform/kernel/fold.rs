@@ -3,7 +3,8 @@
 use cubecl::prelude::*;
 
 use super::sequence::{
-    Sequence, has_short_transform, mirrored, padded, read_exchange, root, sequence_at, short_transform, write_exchange,
+    Sequence, fold_twiddle, has_short_transform, mirrored, padded, read_exchange, root, sequence_at, short_transform,
+    write_exchange,
 };
 use super::sink::finished;
 use super::source::{bin, unfolded};
@@ -89,14 +90,9 @@ fn store_folded_bin(
     // Both are in the exchange memory, whichever units computed them.
     let bin = exchange[(sequence.base + padded(k, plan)) as usize];
     let image = exchange[(sequence.base + padded(mirrored(k, comptime!(fold.points)), plan)) as usize];
-    let w = root(table, comptime!(plan.fold_twiddles_at()), k, comptime!(fold.root()));
     if sequence.is_present {
         let first = sequence.row * shape.output_stride;
-        match output {
-            TransformOutput::Complex(rows) => store_pair(bin, image, w, rows, first, k, shape, fold),
-            TransformOutput::Real(_rows) => {}
-            TransformOutput::Pairs(_pairs) => {}
-        }
+        store_pair(bin, image, table, comptime!(plan.fold_twiddles_at()), output, first, k, shape, fold);
     }
 }
 
@@ -157,14 +153,9 @@ fn store_folded_pair(
         let image_at = select(is_first, sequence.base, mirror) + padded(image, plan);
         let column = select(is_middle, comptime!(plan.with_first_column()).runtime(), sequence.column);
         let k = column + comptime!(plan.columns) * value;
-        let w = root(table, comptime!(plan.fold_twiddles_at()), k, comptime!(fold.root()));
         let (bin, image) = (exchange[bin_at as usize], exchange[image_at as usize]);
         let first = sequence.row * shape.output_stride;
-        match output {
-            TransformOutput::Complex(rows) => store_pair(bin, image, w, rows, first, k, shape, fold),
-            TransformOutput::Real(_rows) => {}
-            TransformOutput::Pairs(_pairs) => {}
-        }
+        store_pair(bin, image, table, comptime!(plan.fold_twiddles_at()), output, first, k, shape, fold);
     }
 }
 
@@ -243,9 +234,9 @@ fn exchange_bins(
     let mirror = comptime!(plan.points) - k;
     match input {
         TransformInput::Parts(rows) => {
-            let x = bin(rows, first, k, shape, plan);
-            let y = bin(rows, first, mirror, shape, plan);
-            let w = root(table, comptime!(plan.fold_twiddles_at()), k, comptime!(plan.fold_root()));
+            let x = bin(rows, table, first, k, shape, plan);
+            let y = bin(rows, table, first, mirror, shape, plan);
+            let w = fold_twiddle(table, comptime!(plan.fold_twiddles_at()), k, plan.fold());
             exchange[(sequence.base + padded(k, plan)) as usize] = unfolded(x, y, w);
             // The mirror image of k, with −w* for w and the bins exchanged: the conjugate of the same with −w.
             if k > 0 {
@@ -263,8 +254,9 @@ fn exchange_bins(
 fn store_pair(
     bin: Complex,
     image: Complex,
-    w: Complex,
-    output: &mut ComplexBuffers,
+    table: &[Complex],
+    #[comptime] from: u32,
+    output: &mut TransformOutput,
     first: u32,
     k: u32,
     shape: &TransformShape,
@@ -273,21 +265,50 @@ fn store_pair(
     // Twice the transforms of the even samples, and of the odd ones times w.
     let (a, b, c, d) = (bin.extract(0usize), bin.extract(1usize), image.extract(0usize), image.extract(1usize));
     let even = complex(a + c, b - d);
-    let odd = times(complex(b + d, c - a), w);
+    let odd = times(complex(b + d, c - a), fold_twiddle(table, from, k, fold));
     // The first bin and the last one are real and stand for themselves alone.
-    let factor = 0.5f32 * shape.scale * select(k > 0, shape.interior, 1.0f32.runtime());
-    let sign = if comptime!(fold.conjugates) { -factor } else { factor };
-    if is_written(k, shape, fold) {
-        let at = (first + k) as usize;
-        output.re[at] = factor * (even.extract(0usize) + odd.extract(0usize));
-        output.im[at] = sign * (even.extract(1usize) + odd.extract(1usize));
-    }
+    let interior = if comptime!(fold.is_cosine) { 1.0f32.runtime() } else { shape.interior };
+    let factor = 0.5f32 * shape.scale * select(k > 0, interior, 1.0f32.runtime());
+    let re = factor * (even.extract(0usize) + odd.extract(0usize));
+    let im = factor * (even.extract(1usize) + odd.extract(1usize));
+    store_bin(complex(re, im), table, from, output, first, k, shape, fold);
     // The mirror image is the conjugate of their difference.
-    let mirrored = comptime!(fold.points).runtime() - k;
-    if is_written(mirrored, shape, fold) {
-        let at = (first + mirrored) as usize;
-        output.re[at] = factor * (even.extract(0usize) - odd.extract(0usize));
-        output.im[at] = sign * (odd.extract(1usize) - even.extract(1usize));
+    let re = factor * (even.extract(0usize) - odd.extract(0usize));
+    let im = factor * (odd.extract(1usize) - even.extract(1usize));
+    store_bin(complex(re, im), table, from, output, first, comptime!(fold.points).runtime() - k, shape, fold);
+}
+
+/// Stores bin `k` of a half spectrum that starts at `first`; or, of a cosine transform of n coefficients, number k and
+/// number n − k, which are the parts of exp(−iπk/2n) times the bin.
+#[cube]
+fn store_bin(
+    bin: Complex,
+    table: &[Complex],
+    #[comptime] from: u32,
+    output: &mut TransformOutput,
+    first: u32,
+    k: u32,
+    shape: &TransformShape,
+    #[comptime] fold: Fold,
+) {
+    match output {
+        TransformOutput::Complex(rows) => {
+            if is_written(k, shape, fold) {
+                let at = (first + k) as usize;
+                let im = bin.extract(1usize);
+                rows.re[at] = bin.extract(0usize);
+                rows.im[at] = if comptime!(fold.conjugates) { -im } else { im };
+            }
+        }
+        TransformOutput::Real(rows) => {
+            let turned = times(bin, root(table, from, k, comptime!(fold.root())));
+            let factor = select(k > 0, 1.0f32.runtime(), shape.interior);
+            rows[(first + k) as usize] = factor * turned.extract(0usize);
+            if k > 0 {
+                rows[(first + comptime!(2 * fold.points) - k) as usize] = -turned.extract(1usize);
+            }
+        }
+        TransformOutput::Pairs(_pairs) => {}
     }
 }
 
@@ -302,7 +323,7 @@ fn is_written(bin: u32, shape: &TransformShape, #[comptime] fold: Fold) -> bool 
 pub fn fold_spectra(
     input: &ComplexBuffers,
     table: &[Complex],
-    output: &mut ComplexBuffers,
+    output: &mut TransformOutput,
     shape: TransformShape,
     #[comptime] fold: Fold,
 ) {
@@ -318,6 +339,5 @@ pub fn fold_spectra(
     let image = (row * shape.input_stride + mirrored(k, comptime!(fold.points))) as usize;
     let bin = complex(input.re[at], input.im[at]);
     let image = complex(input.re[image], input.im[image]);
-    let w = root(table, 0u32, k, comptime!(fold.root()));
-    store_pair(bin, image, w, output, row * shape.output_stride, k, &shape, fold);
+    store_pair(bin, image, table, 0u32, output, row * shape.output_stride, k, &shape, fold);
 }

@@ -32,6 +32,7 @@ pub enum TransformInput {
 pub enum TransformOutput {
     /// Complex rows, or half spectra.
     Complex(ComplexBuffers),
+    /// Real rows, or coefficients of a cosine transform.
     Real(Box<[f32]>),
     /// Real rows, two samples side by side.
     Pairs(Box<[Complex]>),
@@ -50,6 +51,7 @@ pub struct TransformShape {
     pub kept: u32,
     /// Factor of every output.
     pub scale: f32,
-    /// Factor of the bins of half spectra that stand for two bins of the whole.
+    /// Factor of the bins of half spectra that stand for two bins of the whole; in a cosine transform, of the first
+    /// coefficient.
     pub interior: f32,
 }

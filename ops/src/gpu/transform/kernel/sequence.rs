@@ -4,7 +4,7 @@ use cubecl::prelude::*;
 
 use crate::gpu::complex::{Complex, ComplexValues, complex, times};
 use crate::gpu::short_transform::output_position;
-use crate::gpu::transform::launch_plan::{SequenceAccess, TransformLaunchPlan, fine_roots};
+use crate::gpu::transform::launch_plan::{Fold, SequenceAccess, TransformLaunchPlan, fine_roots};
 
 /// The sequence that a unit works on.
 #[derive(CubeType, Clone, Copy)]
@@ -115,6 +115,23 @@ pub fn root(table: &[Complex], #[comptime] from: u32, exponent: u32, #[comptime]
     let fine = comptime!(fine_roots(of));
     let coarse = table[(comptime!(from + fine) + exponent / fine) as usize];
     times(table[(comptime!(from) + exponent % fine) as usize], coarse)
+}
+
+/// exp(−2πi·k/2h), with h points: the twiddle that folds bin k, by a table of roots from `from` on.
+#[cube]
+pub fn fold_twiddle(table: &[Complex], #[comptime] from: u32, k: u32, #[comptime] fold: Fold) -> Complex {
+    root(table, from, k * comptime!(fold.root() / (2 * fold.points)), comptime!(fold.root()))
+}
+
+/// Place in a real row of sample `i` as it is transformed: in a cosine transform the even ones come first, then the odd
+/// ones backwards.
+#[cube]
+pub fn sample(i: u32, #[comptime] plan: TransformLaunchPlan) -> u32 {
+    if comptime!(plan.is_cosine) {
+        select(i < comptime!(plan.points), 2 * i, comptime!(4 * plan.points - 1).runtime() - 2 * i)
+    } else {
+        i
+    }
 }
 
 /// Whether every unit has a short transform `q`.

@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 
 use super::sequence::{
-    Sequence, has_short_transform, is_mode, mode_of, padded, root, sequence_at, short_transform, write_exchange,
+    Sequence, has_short_transform, is_mode, mode_of, padded, root, sample, sequence_at, short_transform, write_exchange,
 };
 use super::{TransformOutput, TransformOutputExpand, TransformShape};
 use crate::gpu::complex::{Complex, ComplexValues, complex, times};
@@ -177,9 +177,9 @@ fn store(
         }
         TransformOutput::Real(rows) => {
             if comptime!(plan.sink == RowForm::SamplePairs) {
-                let to = row * shape.output_stride + 2 * at;
-                rows[to as usize] = re;
-                rows[(to + 1) as usize] = im;
+                let first = row * shape.output_stride;
+                rows[(first + sample(2 * at, plan)) as usize] = re;
+                rows[(first + sample(2 * at + 1, plan)) as usize] = im;
             } else {
                 rows[(row * shape.output_stride + at) as usize] = re;
             }

@@ -2,7 +2,9 @@
 
 use cubecl::prelude::*;
 
-use super::sequence::{Sequence, is_mode, mode_of, padded, read_exchange, root, sequence_at, short_transform};
+use super::sequence::{
+    Sequence, fold_twiddle, is_mode, mode_of, padded, read_exchange, root, sample, sequence_at, short_transform,
+};
 use super::{TransformInput, TransformInputExpand, TransformShape};
 use crate::gpu::complex::{Complex, ComplexBuffers, ComplexValues, complex, times};
 use crate::gpu::transform::launch_plan::{RowForm, TransformLaunchPlan};
@@ -139,19 +141,19 @@ fn load_parts(
     } else if comptime!(plan.source == RowForm::Real) {
         complex(part(&rows.re, first, at, shape, plan), 0.0f32)
     } else if comptime!(plan.source == RowForm::SamplePairs) {
-        complex(part(&rows.re, first, 2 * at, shape, plan), part(&rows.re, first, 2 * at + 1, shape, plan))
+        let (even, odd) = (sample(2 * at, plan), sample(2 * at + 1, plan));
+        complex(part(&rows.re, first, even, shape, plan), part(&rows.re, first, odd, shape, plan))
     } else if comptime!(plan.source == RowForm::HalfSpectrum) {
         // The upper half is the conjugate of its mirror image.
         let mirrored = at > comptime!(plan.points / 2);
-        let bin = bin(rows, first, select(mirrored, plan.points - at, at), shape, plan);
+        let bin = bin(rows, table, first, select(mirrored, plan.points - at, at), shape, plan);
         let im = bin.extract(1usize);
         complex(bin.extract(0usize), select(mirrored, -im, im))
     } else {
         // A half spectrum of pairs, unfolded from a bin and its mirror image.
-        let x = bin(rows, first, at, shape, plan);
-        let y = bin(rows, first, comptime!(plan.points) - at, shape, plan);
-        let w = root(table, comptime!(plan.fold_twiddles_at()), at, comptime!(plan.fold_root()));
-        unfolded(x, y, w)
+        let x = bin(rows, table, first, at, shape, plan);
+        let y = bin(rows, table, first, comptime!(plan.points) - at, shape, plan);
+        unfolded(x, y, fold_twiddle(table, comptime!(plan.fold_twiddles_at()), at, plan.fold()))
     }
 }
 
@@ -159,6 +161,7 @@ fn load_parts(
 #[cube]
 pub fn bin(
     rows: &ComplexBuffers,
+    table: &[Complex],
     first: u32,
     bin: u32,
     shape: &TransformShape,
@@ -166,10 +169,20 @@ pub fn bin(
 ) -> Complex {
     // The first bin, and the middle one of an even number, are real; the others stand for two.
     let interior = bin > 0 && bin < comptime!(end_of_interior(&plan));
-    let factor = select(interior, shape.interior, 1.0f32.runtime());
-    let of_imaginary = select(interior, if comptime!(plan.conjugates) { -factor } else { factor }, 0.0f32.runtime());
-    let im = part(&rows.im, first, bin, shape, plan);
-    complex(factor * part(&rows.re, first, bin, shape, plan), select(interior, of_imaginary * im, 0.0f32.runtime()))
+    if comptime!(plan.is_cosine) {
+        // Half of exp(−iπk/2n)·(y_k + i·y_(n−k)) of n coefficients.
+        let image = select(bin > 0, comptime!(2 * plan.points).runtime() - bin, 0u32.runtime());
+        let (y, z) = (part(&rows.re, first, bin, shape, plan), part(&rows.re, first, image, shape, plan));
+        let w = root(table, comptime!(plan.fold_twiddles_at()), bin, comptime!(plan.fold_root()));
+        let turned = 0.5f32 * (y * w.extract(0usize) - z * w.extract(1usize));
+        let im = 0.5f32 * (y * w.extract(1usize) + z * w.extract(0usize));
+        complex(select(bin > 0, turned, shape.interior * y), select(interior, im, 0.0f32.runtime()))
+    } else {
+        let factor = select(interior, shape.interior, 1.0f32.runtime());
+        let of_imaginary = if comptime!(plan.conjugates) { -factor } else { factor };
+        let im = part(&rows.im, first, bin, shape, plan);
+        complex(factor * part(&rows.re, first, bin, shape, plan), select(interior, of_imaginary * im, 0.0f32.runtime()))
+    }
 }
 
 /// Value k of the spectrum of the pairs of samples of a row, from bin x = X(k) of the half spectrum of the row, y = X(h

@@ -1,5 +1,7 @@
 //! Transforms on the devices that are present, against the definition in float64.
 
+use std::f64::consts::PI;
+
 use firefly_reference::Complex;
 use firefly_reference::dft::dft_bins;
 
@@ -40,9 +42,11 @@ impl Case {
             .map(|i| match self.kind {
                 TransformKind::Complex => value(i),
                 TransformKind::RealForward | TransformKind::LowestBins => Complex::new(value(i).re, 0.0),
-                TransformKind::ColumnsToModes(_) | TransformKind::ModesToColumns(_) | TransformKind::Pairs => {
-                    unreachable!("convolutions test columns and pairs")
-                }
+                TransformKind::ColumnsToModes(_)
+                | TransformKind::ModesToColumns(_)
+                | TransformKind::Pairs
+                | TransformKind::Cosine
+                | TransformKind::CosineTransposed => unreachable!("tested elsewhere"),
                 TransformKind::RealInverse => {
                     let bin = i.min(n - i);
                     let sign = if (2 * i > n) == self.conjugates { 1.0 } else { -1.0 };
@@ -224,6 +228,54 @@ fn half_spectra_are_folded_by_cubes_of_columns_and_their_mirror_images() {
                 assert_right(&device, Case { conjugates: true, gap: 3, ..case });
             }
         }
+    }
+}
+
+/// Compares some coefficients of both cosine transforms of rows with a gap between them with the definition.
+fn assert_cosines_right(device: &GpuDevice, n: usize) {
+    let (rows, stride) = (3, n + 2);
+    let values = noise(rows * stride, n as u32);
+    let input = StridedRows { values: ComplexRows::real(upload(device, &values)), stride, len: n };
+    let cosine = |k: usize, j: usize| (PI * (k * (2 * j + 1) % (4 * n)) as f64 / (2 * n) as f64).cos();
+    for (kind, is_transposed) in [(TransformKind::Cosine, false), (TransformKind::CosineTransposed, true)] {
+        let output = ComplexRows::real(empty(&device.client, rows * n));
+        let call = TransformCall { problem: TransformProblem::new(n, kind), rows, scale: SCALE, interior: INTERIOR };
+        transform(device, &call, &input, &StridedRows::contiguous(output.clone(), n)).unwrap();
+        let found = read(device, &output.re);
+        let factor = |k: usize| f64::from(SCALE) * if k == 0 { f64::from(INTERIOR) } else { 1.0 };
+        let places: Vec<usize> = (0..n).step_by(n.div_ceil(BINS)).chain([n - 1, n / 2]).collect();
+        for row in [0, rows - 1] {
+            let value = |i: usize| f64::from(values[row * stride + i]);
+            let expected: Vec<f64> = places
+                .iter()
+                .map(|&at| match is_transposed {
+                    true => (0..n).map(|k| factor(k) * value(k) * cosine(k, at)).sum(),
+                    false => factor(at) * (0..n).map(|j| value(j) * cosine(at, j)).sum::<f64>(),
+                })
+                .collect();
+            let largest = expected.iter().fold(0f64, |most, value| most.max(value.abs()));
+            for (&at, expected) in places.iter().zip(expected) {
+                let found = f64::from(found[row * n + at]);
+                let error = (found - expected).abs() / largest;
+                assert!(error <= 8e-6, "{kind:?} of {n}, row {row}, {at}: {found}, expected {expected}, {error:e}");
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs a device; run with --include-ignored"]
+fn cosine_transforms_are_right() {
+    for device in accelerators() {
+        // In one launch, as a convolution, in two launches, and with a fold of its own.
+        for &n in lengths(&device, &[2, 4, 6, 30, 64, 250, 1000, 4096, 1018, 10_006, 40_000, 1 << 20], &[2, 6, 60, 134])
+        {
+            assert_cosines_right(&device, n);
+        }
+        for &n in lengths(&device, &[1018, 1200, 4608], &[1018, 1200]) {
+            assert_cosines_right(&small(&device), n);
+        }
+        assert_cosines_right(&medium(&device), 4608);
     }
 }
 
