@@ -2,9 +2,8 @@
 //!
 //! Signals are real, `[.., frame]` or `[.., channels, frame]`; windows are `[n_fft]`. Results are differentiable in
 //! both. All are compositions of Burn's operations and [`rfft`](crate::fft::rfft): each segment's spectrum is in memory
-//! once, and those of pairs are matrix products per bin, whose gradients Burn rounds to TF32 on CUDA. Errors are
-//! [`ArgumentError`]s for options out of range, a frame that is too short, inputs of other shapes or on other devices,
-//! and, but for [`csd`], another average than the mean.
+//! once, and those of pairs are matrix products per bin. Errors are [`ArgumentError`]s for options out of range, a frame
+//! that is too short, inputs of other shapes or on other devices, and, but for [`csd`], another average than the mean.
 //!
 //! ```
 //! use burn::tensor::{Device, Distribution, Tensor};
@@ -39,10 +38,10 @@ use burn::tensor::{Bool, Int, Shape, Tensor, TensorData};
 use super::check::{self, InputCheck};
 use super::fft::ComplexTensor;
 use super::peaks::top_k;
-use super::product::product;
 use super::rows::reshaped;
 use super::segments::{averaged, one_sided, scale, spectra};
 use crate::error::{ArgumentError, ensure};
+use crate::op::inputs;
 use crate::options::{MAX_TOP_K_LENGTH, WelchOptions};
 
 /// Values of a strip of the matrix of all pairs, over all bins, that [`most_coherent_pairs`] computes at a time.
@@ -121,7 +120,7 @@ pub fn csd_matrix<const D: usize, const E: usize>(
 ) -> Result<ComplexTensor<E>, ArgumentError> {
     let (channels, window) = ChannelSpectra::new("csd_matrix", signal, window, options)?;
     let scale = one_sided(options.n_fft, &window) * scale(&window, options.scaling) / options.averaged() as f64;
-    let scale = scale.reshape([1, options.bins(), 1, 1]);
+    let scale = scale.reshape([1, 1, 1, options.bins()]);
     Ok(channels.products(0..channels.count).map(|part| channels.matrix(part * scale.clone())))
 }
 
@@ -172,8 +171,8 @@ pub fn most_coherent_pairs<const D: usize, const E: usize>(
     ensure((1..=most).contains(&k), NAME, "k", k, format_args!("from 1 to the number of pairs, {most}"))?;
     let rows = STRIP_VALUES / (count * band.len() * batch.max(1));
     let rows = rows.min((MAX_TOP_K_LENGTH - k) / count).clamp(1, count);
-    let factors = channels.factors.map(|factor| factor.narrow(1, band.start, band.len()));
-    let channels = ChannelSpectra { factors, ..channels };
+    let spectra = channels.spectra.map(|part| part.narrow(3, band.start, band.len()));
+    let channels = ChannelSpectra { spectra, ..channels };
     // The pairs so far as numbers (the first channel times all, plus the second), their bins and values.
     let mut best: Option<(Tensor<2, Int>, Tensor<2, Int>, Tensor<2>)> = None;
     for strip in (0..count - 1).step_by(rows).map(|first| first..(first + rows).min(count)) {
@@ -187,8 +186,8 @@ pub fn most_coherent_pairs<const D: usize, const E: usize>(
         let pairs = (0..batch).flat_map(|_| numbers.clone());
         let lower: Vec<bool> = pairs.map(|pair| pair % count <= pair / count).collect();
         let lower = Tensor::<2, Bool>::from_data(TensorData::new(lower, size), &device);
-        let bin = coherence.clone().argmax(1).reshape(size) + band.start as i64;
-        let values = if by_mean { coherence.mean_dim(1) } else { coherence.max_dim(1) };
+        let bin = coherence.clone().argmax(3).reshape(size) + band.start as i64;
+        let values = if by_mean { coherence.mean_dim(3) } else { coherence.max_dim(3) };
         let found = (pair.expand(Shape::from(size)), bin, values.reshape(size).mask_fill(lower, -1.0));
         let (pair, bin, values) = match best.take() {
             Some(best) => (
@@ -235,11 +234,9 @@ fn pair<const D: usize>(
     Ok((shape, [x?, y?], window))
 }
 
-/// Spectra of the segments of channels, as the factors of their products.
+/// Spectra of the segments of channels, `[batch, channels, segments, bins]`.
 struct ChannelSpectra<const D: usize> {
-    /// `[batch, bins, channels, 2 segments]`: real and imaginary parts, and imaginary and negative real ones. Products
-    /// of the first with the transposes of both are real and imaginary parts of conj(Xᵢ) Xⱼ, summed over segments.
-    factors: [Tensor<4>; 2],
+    spectra: ComplexTensor<4>,
     shape: [usize; D],
     batch: usize,
     /// Number of channels.
@@ -265,31 +262,33 @@ impl<const D: usize> ChannelSpectra<D> {
         let rows = reshaped(inputs.first(signal), [batch * count, shape[D - 1]]);
         let spectra = spectra(rows, &window, options)?;
         let size = [batch, count, options.averaged(), options.bins()];
-        let ComplexTensor { re, im } = spectra.map(|part| part.reshape(size).permute([0, 3, 1, 2]));
-        let factors = [Tensor::cat(vec![re.clone(), im.clone()], 3), Tensor::cat(vec![im, -re], 3)];
-        Ok((Self { factors, shape, batch, count }, window))
+        Ok((Self { spectra: spectra.map(|part| part.reshape(size)), shape, batch, count }, window))
     }
 
     /// Spectra with a power of 1: products are coherent parts. A power of 0 is replaced by `instead_of_0`.
     fn normalised(self, instead_of_0: f64) -> Self {
-        let power = self.factors[0].clone().square().sum_dim(3);
+        let power = self.spectra.clone().abs_squared().sum_dim(2);
         let amplitude = power.clone().mask_fill(power.equal_elem(0.0), instead_of_0).sqrt();
-        Self { factors: self.factors.map(|part| part / amplitude.clone()), ..self }
+        Self { spectra: self.spectra.map(|part| part / amplitude.clone()), ..self }
     }
 
-    /// conj(Xᵢ) Xⱼ of some channels i and all j, summed over segments: `[batch, bins, rows, channels]`.
+    /// conj(Xᵢ) Xⱼ of some channels i and all j, summed over segments: `[batch, rows, channels, bins]`.
     fn products(&self, rows: Range<usize>) -> ComplexTensor<4> {
-        let rows = self.factors[0].clone().narrow(2, rows.start, rows.len());
-        let [re, im] = self.factors.each_ref().map(|factor| product(rows.clone(), factor.clone().transpose()));
+        let is_hermitian = rows.len() == self.count;
+        let ComplexTensor { re, im } = self.spectra.clone();
+        let first = self.spectra.clone().map(|part| part.narrow(1, rows.start, rows.len()));
+        let [first_re, first_im, second_re, second_im] = [first.re, first.im, re, im].map(Tensor::into_dispatch);
+        let inputs = inputs::CrossSpectra { first_re, first_im, second_re, second_im };
+        let [re, im] = inputs.apply::<Dispatch>(is_hermitian).map(Tensor::from_dispatch);
         ComplexTensor { re, im }
     }
 
-    /// `[batch, bins, channels, channels]` as `[.., channels, channels, bins]`.
+    /// `[batch, channels, channels, bins]` as `[.., channels, channels, bins]`.
     fn matrix<const E: usize>(&self, values: Tensor<4>) -> Tensor<E> {
         const { assert!(E == D + 1, "matrices have one dimension more than the signal") };
         let mut shape = [0; E];
         shape[..D - 2].copy_from_slice(&self.shape[..D - 2]);
-        shape[D - 2..].copy_from_slice(&[self.count, self.count, values.dims()[1]]);
-        reshaped(values.permute([0, 2, 3, 1]), shape)
+        shape[D - 2..].copy_from_slice(&[self.count, self.count, values.dims()[3]]);
+        reshaped(values, shape)
     }
 }

@@ -6,7 +6,7 @@ use burn::backend::TensorMetadata;
 use burn::backend::tensor::FloatTensor;
 use burn::tensor::Slice;
 
-use crate::op::{Kernels, inputs};
+use crate::op::{Kernels, Needed, inputs};
 use crate::options::{Direction, FftOptions};
 
 /// [`Kernels::complex_fft_columns`] of tensors that no kernel takes as they are: the matrices are transposed, their rows
@@ -52,4 +52,47 @@ pub(super) fn dct<B: Kernels>(
     let options = FftOptions::new(2 * n, Direction::Forward);
     let [re, im] = B::real_fft(inputs::RealFft { signal: inputs.rows }, options).map(first_n);
     [B::float_add(B::float_mul(re, cosines), B::float_mul(im, sines))]
+}
+
+/// Orders of the dimensions of `[batch, x, y, bins]`: matrices per bin, their transposes, and from matrices back.
+const MATRICES: [usize; 4] = [0, 3, 1, 2];
+const TRANSPOSES: [usize; 4] = [0, 3, 2, 1];
+const BACK: [usize; 4] = [0, 2, 3, 1];
+
+/// [`Kernels::cross_spectra`] by matrix products.
+pub(super) fn cross_spectra<B: Kernels>(inputs: inputs::CrossSpectra<FloatTensor<B>>) -> [FloatTensor<B>; 2] {
+    let first = [inputs.first_re, inputs.first_im].map(|part| B::float_permute(part, &MATRICES));
+    let second = [inputs.second_re, inputs.second_im].map(|part| B::float_permute(part, &MATRICES));
+    conjugate_products::<B>(first, second)
+}
+
+/// [`Kernels::cross_spectra_backward`] by matrix products: with first_i* second_j = s_ij, the gradients are g_ij* second_j
+/// and g_ij first_i.
+pub(super) fn cross_spectra_backward<B: Kernels>(
+    inputs: inputs::CrossSpectraBackward<FloatTensor<B>>,
+    needed: Needed,
+) -> Vec<FloatTensor<B>> {
+    let inputs::CrossSpectraBackward { first_re, first_im, second_re, second_im, grad_re, grad_im } = inputs;
+    let [first, second] = [[first_re, first_im], [second_re, second_im]]
+        .map(|parts| parts.map(|part| B::float_permute(part, &TRANSPOSES)));
+    let of_first = (needed.has(0) || needed.has(1)).then(|| {
+        let grad = [grad_re.clone(), grad_im.clone()].map(|part| B::float_permute(part, &MATRICES));
+        conjugate_products::<B>(grad, second)
+    });
+    let of_second = (needed.has(2) || needed.has(3)).then(|| {
+        let grad = [grad_re, B::float_neg(grad_im)].map(|part| B::float_permute(part, &TRANSPOSES));
+        conjugate_products::<B>(grad, first)
+    });
+    let [a, b] = of_first.map_or([None, None], |of| of.map(Some));
+    let [c, d] = of_second.map_or([None, None], |of| of.map(Some));
+    [a, b, c, d].into_iter().enumerate().filter_map(|(input, of)| of.filter(|_| needed.has(input))).collect()
+}
+
+/// Σ_t left_it* right_jt of complex matrices `[batch, bins, i, t]` and `[batch, bins, j, t]`, as `[batch, i, j, bins]`.
+fn conjugate_products<B: Kernels>(left: [FloatTensor<B>; 2], [re, im]: [FloatTensor<B>; 2]) -> [FloatTensor<B>; 2] {
+    let left = B::float_cat(left.into(), 3);
+    [vec![re.clone(), im.clone()], vec![im, B::float_neg(re)]].map(|right| {
+        let right = B::float_swap_dims(B::float_cat(right, 3), 2, 3);
+        B::float_permute(B::float_matmul(left.clone(), right), &BACK)
+    })
 }

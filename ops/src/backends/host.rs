@@ -4,7 +4,7 @@ use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::backend::{Backend, TensorMetadata};
 use burn::tensor::{DType, Element, IntDType, Shape, TensorData, bf16, f16};
 
-use crate::backends::composed::{columns_as_rows, dct};
+use crate::backends::composed::{columns_as_rows, cross_spectra, cross_spectra_backward, dct};
 use crate::cpu::{
     self, ButterflyTransform, Estimate, LongConvOperands, MelCall, PeakLossInputs, Real, SpectralConvGradients,
 };
@@ -352,6 +352,17 @@ impl<B: Host> Kernels for B {
             let shape = [1, factors.len()];
             B::float_from_data(TensorData::new(factors, shape).convert_dtype(dtype), &device)
         })
+    }
+
+    fn cross_spectra(inputs: inputs::CrossSpectra<FloatTensor<B>>, _is_hermitian: bool) -> [FloatTensor<B>; 2] {
+        cross_spectra::<B>(inputs)
+    }
+
+    fn cross_spectra_backward(
+        inputs: inputs::CrossSpectraBackward<FloatTensor<B>>,
+        needed: Needed,
+    ) -> Vec<FloatTensor<B>> {
+        cross_spectra_backward::<B>(inputs, needed)
     }
 
     fn mel(

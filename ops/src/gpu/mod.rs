@@ -16,6 +16,7 @@
 //! - `mel`: mel spectra, in one launch where a frame fits a cube, else from the spectra of `segments`.
 //! - `peak_loss`: losses of power against target peaks.
 //! - `spectral_conv`: transforms that keep few modes, products per mode, and transforms back.
+//! - `cross_spectra`: products of spectra of channels, as matrices per bin.
 //! - `adam`: steps of Adam, in place.
 //! - `signal`: samples of signals in the type that they have in memory.
 //! - `top_k`, `local_maxima`, `reduce`: the strongest bins and the local maxima of rows in device memory; sums over
@@ -32,6 +33,7 @@
 mod adam;
 pub mod butterfly;
 mod complex;
+mod cross_spectra;
 mod device;
 mod local_maxima;
 pub mod long_conv;
@@ -51,6 +53,7 @@ pub mod welch;
 
 pub use adam::adam_step;
 pub use complex::ComplexRows;
+pub use cross_spectra::{CrossShape, cross_spectra, cross_spectra_backward};
 pub use device::{DeviceLimit, DeviceLimitError, GpuDevice, MAX_ELEMENTS};
 pub use local_maxima::{MaximaBuffers, local_maxima};
 pub use peak_loss::{PeakLossBuffers, peak_loss, peak_loss_backward};

@@ -138,6 +138,12 @@ impl OpDescriptor {
                 call.has(1, &[matrices, values, width])
             }
             Self::Dct { .. } => call.dims(0).map(|[_, _]| ()),
+            Self::CrossSpectra { is_hermitian } => {
+                let ([batch, m, segments, bins], [_, n, _, _]) = (call.dims(0)?, call.dims(2)?);
+                let n = if is_hermitian { m } else { n };
+                call.has(1, &[batch, m, segments, bins])?;
+                [2, 3].into_iter().try_for_each(|input| call.has(input, &[batch, n, segments, bins]))
+            }
             Self::Mel { options, logarithm } => {
                 options.validate(call.operation)?;
                 logarithm.map_or(Ok(()), |logarithm| logarithm.validate(call.operation))?;
@@ -173,6 +179,7 @@ impl OpDescriptor {
             }
             Self::WelchPsdBackward { options, .. } => call.backward(Self::WelchPsd { options }, inputs),
             Self::ButterflyBackward { .. } => call.backward(Self::Butterfly {}, inputs),
+            Self::CrossSpectraBackward { .. } => call.backward(Self::CrossSpectra { is_hermitian: false }, inputs),
             Self::MelBackward { options, logarithm, .. } => call.backward(Self::Mel { options, logarithm }, inputs),
             Self::PeakLossBackward { options, .. } => call.backward(Self::PeakLoss { options }, inputs),
             Self::SpectralConvBackward { .. } => call.backward(Self::SpectralConv {}, inputs),

@@ -375,6 +375,18 @@ operations! { needed, width;
     DCT = dct: Dct { is_transposed: bool, scale: f64, first: f64 } (rows)
         -> floats 1 = [rows], Adjoint(OpDescriptor::Dct { is_transposed: !is_transposed, scale, first });
 
+    /// Products of spectra of channels, `first` `[batch, m, segments, bins]` and `second` `[batch, n, segments, bins]`:
+    /// real and imaginary parts `[batch, m, n, bins]` of Σ_s first_i* second_j at each bin. If `is_hermitian`, both have
+    /// the same values.
+    CROSS_SPECTRA = cross_spectra: CrossSpectra { is_hermitian: bool } (first_re, first_im, second_re, second_im)
+        -> floats 2 = [0; 2].map(|_| first_re.clone().with(2, second_re.shape[1])),
+        Backward(OpDescriptor::CrossSpectraBackward { needed });
+
+    /// Gradients of the inputs of [`OpDescriptor::CrossSpectra`].
+    CROSS_SPECTRA_BACKWARD = cross_spectra_backward: CrossSpectraBackward { needed: Needed }
+        (first_re, first_im, second_re, second_im, grad_re, grad_im)
+        -> gradients = needed.select([first_re, first_im, second_re, second_im].map(Some)), Unsupported;
+
     /// Mel spectra `[rows, bands, frames]`, or their logarithms, of `signal` `[rows, samples]`, of any type of samples,
     /// with `window` `[n_fft]`.
     MEL = mel: Mel { options: MelOptions, logarithm: Option<Logarithm> } (signal, window)

@@ -46,6 +46,8 @@ fn every_operation_is_parsed_from_its_name_and_scalars() {
             OpDescriptor::RealFft { options: FftOptions { direction: Direction::Forward, ..fft } },
             OpDescriptor::InverseRealFft { options: fft },
             OpDescriptor::Dct { is_transposed: true, scale: 0.25, first: 0.5 },
+            OpDescriptor::CrossSpectra { is_hermitian: true },
+            OpDescriptor::CrossSpectraBackward { needed },
             OpDescriptor::Mel { options: circular, logarithm: None },
             OpDescriptor::MelBackward { options: mel, logarithm: Some(logarithm), needed },
             OpDescriptor::PeakLoss { options: peak_loss },

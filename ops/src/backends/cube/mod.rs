@@ -1,6 +1,7 @@
 //! CubeCL's backend: CUDA, Vulkan, WebGPU and Metal.
 
 mod convolution;
+mod cross_spectra;
 mod welch;
 
 use burn::backend::TensorMetadata;
@@ -253,6 +254,14 @@ impl Kernels for CubeBackend {
             let shape = Shape::from([1, factors.len()]);
             CubeTensor::new_contiguous(client.clone(), device.clone(), shape, handle, DType::F32)
         })
+    }
+
+    fn cross_spectra(inputs: inputs::CrossSpectra<CubeTensor>, is_hermitian: bool) -> [CubeTensor; 2] {
+        cross_spectra::forward(inputs, is_hermitian)
+    }
+
+    fn cross_spectra_backward(inputs: inputs::CrossSpectraBackward<CubeTensor>, needed: Needed) -> Vec<CubeTensor> {
+        cross_spectra::backward(inputs, needed)
     }
 
     fn mel(inputs: inputs::Mel<CubeTensor>, options: MelOptions, logarithm: Option<Logarithm>) -> [CubeTensor; 1] {

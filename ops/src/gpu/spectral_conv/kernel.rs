@@ -24,13 +24,17 @@ pub struct ModeProductShape {
     pub column_patches: u32,
     /// Cubes below each other.
     pub row_patches: u32,
+    /// Elements of the batch, whose matrices lie one after the other.
+    pub batch: u32,
+    /// Parts of the sum.
+    pub parts: u32,
     /// Terms of a part of the sum.
     pub part_terms: u32,
     /// Values from one part of the sum to the next.
     pub part_stride: u32,
 }
 
-/// Products of complex matrices, one per mode: a unit adds up the terms of a tile of one mode.
+/// Products of complex matrices, one per mode of every element of a batch: a unit adds up the terms of a tile of one.
 #[cube(launch, launch_unchecked)]
 pub fn mode_product(
     left: &ComplexBuffers,
@@ -47,31 +51,41 @@ pub fn mode_product(
     let block = rest % shape.blocks;
     let rest = rest / shape.blocks;
     let row_patch = rest % shape.row_patches;
-    let part = rest / shape.row_patches;
+    let rest = rest / shape.row_patches;
+    let (part, element) = (rest % shape.parts, rest / shape.parts);
     // The unit's mode and tile: adjacent units take adjacent modes, which are adjacent in memory.
     let (lane, slot) = (UNIT_POS % shape.lanes, UNIT_POS / shape.lanes);
     let mode = block * shape.lanes + lane;
     let i = (row_patch * shape.patch_rows + slot / shape.patch_columns) * comptime!(tile.rows);
     let j = (column_patch * shape.patch_columns + slot % shape.patch_columns) * comptime!(tile.columns);
     let first = part * shape.part_terms;
-    if mode >= shape.modes || i >= shape.rows || j >= shape.columns || first >= shape.terms {
+    if mode >= shape.modes || i >= shape.rows || j >= shape.columns || first >= shape.terms || element >= shape.batch {
         terminate!();
+    }
+    if comptime!(tile.form.is_hermitian) {
+        if i >= j + comptime!(tile.columns) {
+            terminate!();
+        }
     }
 
     let rows = comptime!(tile.rows);
     let columns = comptime!(tile.columns);
     // Where the unit's lines of both factors start, so that the loop over terms adds an offset only.
+    let left_mode = element * shape.rows * shape.terms * shape.modes + mode;
+    let right_mode = element * shape.terms * shape.columns * shape.modes + mode;
+    let product_mode = part * shape.part_stride + element * shape.rows * shape.columns * shape.modes + mode;
     let mut sum = zeros(comptime!(rows * columns));
     let mut left_at = Array::<u32>::new(comptime!(rows as usize));
     #[unroll]
     for row in 0..rows {
-        left_at[comptime!(row as usize)] = line_at(i, row, shape.rows, tile.form.left.row, tile.has_all_rows) + mode;
+        left_at[comptime!(row as usize)] =
+            line_at(i, row, shape.rows, tile.form.left.row, tile.has_all_rows) + left_mode;
     }
     let mut right_at = Array::<u32>::new(comptime!(columns as usize));
     #[unroll]
     for column in 0..columns {
         right_at[comptime!(column as usize)] =
-            line_at(j, column, shape.columns, tile.form.right.column, tile.has_all_columns) + mode;
+            line_at(j, column, shape.columns, tile.form.right.column, tile.has_all_columns) + right_mode;
     }
     // Two terms at a time: the factors of the second are on their way while the first is added.
     let end = min(first + shape.part_terms, shape.terms);
@@ -98,11 +112,23 @@ pub fn mode_product(
         #[unroll]
         for column in 0..columns {
             let (i, j) = (i + row, j + column);
-            if i < shape.rows && j < shape.columns {
-                let strides = comptime!(tile.form.product);
-                let at = part * shape.part_stride + i * comptime!(strides.row) + j * comptime!(strides.column) + mode;
-                product.re[at as usize] = sum.re[comptime!((row * columns + column) as usize)];
-                product.im[at as usize] = sum.im[comptime!((row * columns + column) as usize)];
+            let strides = comptime!(tile.form.product);
+            let at = product_mode + i * comptime!(strides.row) + j * comptime!(strides.column);
+            let re = sum.re[comptime!((row * columns + column) as usize)];
+            let im = sum.im[comptime!((row * columns + column) as usize)];
+            if comptime!(tile.form.is_hermitian) {
+                if i <= j && j < shape.columns {
+                    // The diagonal is real, and the lower half the conjugate of its mirror image.
+                    let im = select(i < j, im, 0.0f32.runtime());
+                    let image = product_mode + j * comptime!(strides.row) + i * comptime!(strides.column);
+                    product.re[image as usize] = re;
+                    product.im[image as usize] = -im;
+                    product.re[at as usize] = re;
+                    product.im[at as usize] = im;
+                }
+            } else if i < shape.rows && j < shape.columns {
+                product.re[at as usize] = re;
+                product.im[at as usize] = im;
             }
         }
     }

@@ -130,7 +130,7 @@ impl SpectralConv<'_> {
             column: modes,
         };
         let size = ProductSize { rows: batch, columns, terms, modes };
-        ModeProduct { size, conjugates: is_adjoint, accumulates: false }.launch(
+        ModeProduct { conjugates: is_adjoint, ..ModeProduct::new(size) }.launch(
             self.device,
             &matrix(spectra, terms),
             &weights,
@@ -145,7 +145,8 @@ impl SpectralConv<'_> {
         let modes = shape.channel_modes();
         let row = shape.outputs * modes;
         let size = ProductSize { rows: shape.outputs, columns: shape.inputs, terms: batch.len(), modes };
-        ModeProduct { size, conjugates: true, accumulates: batch.start > 0 }.launch(
+        let product = ModeProduct { conjugates: true, accumulates: batch.start > 0, ..ModeProduct::new(size) };
+        product.launch(
             self.device,
             &ModeMatrix { values: grad.clone(), row: modes, column: row },
             &ModeMatrix { values: spectra.clone(), row: shape.inputs * modes, column: modes },
@@ -171,6 +172,10 @@ pub struct ModeMatrix {
 }
 
 impl ModeMatrix {
+    pub fn transposed(self) -> Self {
+        Self { row: self.column, column: self.row, ..self }
+    }
+
     fn strides(&self) -> MatrixStrides {
         MatrixStrides { row: self.row as u32, column: self.column as u32 }
     }
@@ -180,24 +185,34 @@ impl ModeMatrix {
 #[derive(Debug, Clone, Copy)]
 pub struct ModeProduct {
     pub size: ProductSize,
+    /// Such products whose matrices lie one after the other.
+    pub batch: usize,
     /// Whether the right factor is conjugated.
     pub conjugates: bool,
+    /// Whether the product is Hermitian.
+    pub is_hermitian: bool,
     /// Whether the product is added to what is there.
     pub accumulates: bool,
 }
 
 impl ModeProduct {
+    /// The product of any two matrices.
+    pub fn new(size: ProductSize) -> Self {
+        Self { size, batch: 1, conjugates: false, is_hermitian: false, accumulates: false }
+    }
+
     /// Computes the product of `left` and `right` into `product`, which is contiguous in some order.
     pub fn launch(&self, device: &GpuDevice, left: &ModeMatrix, right: &ModeMatrix, product: &ModeMatrix) {
         let ProductSize { rows, columns, terms, modes } = self.size;
         let form = ProductForm {
             conjugates: self.conjugates,
+            is_hermitian: self.is_hermitian,
             left: left.strides(),
             right: right.strides(),
             product: product.strides(),
         };
         let plan = ProductPlan::of(self.size, form, &device.limits);
-        let values = rows * columns * modes;
+        let values = self.batch * rows * columns * modes;
         let is_direct = plan.parts == 1 && !self.accumulates;
         let sums = match is_direct {
             true => product.values.clone(),
@@ -214,6 +229,8 @@ impl ModeProduct {
             plan.patch[0] as u32,
             plan.patches[1] as u32,
             plan.patches[0] as u32,
+            self.batch as u32,
+            plan.parts as u32,
             plan.part_terms as u32,
             values as u32,
         );
@@ -222,9 +239,9 @@ impl ModeProduct {
         unsafe {
             launch!(kernel::mode_product(
                 device,
-                grid(device, plan.cubes(), plan.units() as u32),
-                left.values.buffers(rows * terms * modes),
-                right.values.buffers(terms * columns * modes),
+                grid(device, self.batch * plan.cubes(), plan.units() as u32),
+                left.values.buffers(self.batch * rows * terms * modes),
+                right.values.buffers(self.batch * terms * columns * modes),
                 sums.buffers(plan.parts * values),
                 shape,
                 plan.tile,

@@ -10,5 +10,7 @@ mod plan;
 #[cfg(test)]
 pub(super) mod tests;
 
+pub(super) use launch::{ModeMatrix, ModeProduct};
 pub use launch::{SpectralConv, SpectralConvGradients};
 pub use plan::BatchPlan;
+pub(super) use plan::ProductSize;

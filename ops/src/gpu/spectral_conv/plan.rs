@@ -37,6 +37,8 @@ pub struct ProductSize {
 pub struct ProductForm {
     /// Whether the right factor is conjugated.
     pub conjugates: bool,
+    /// Whether the product is Hermitian: its upper half is computed alone.
+    pub is_hermitian: bool,
     pub left: MatrixStrides,
     pub right: MatrixStrides,
     pub product: MatrixStrides,

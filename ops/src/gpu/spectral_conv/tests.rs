@@ -12,7 +12,8 @@ use crate::gpu::transform::StridedRows;
 use crate::spectral_shape::SpectralShape;
 
 /// Matrices of one row and column, whose places do not matter to a plan.
-const FORM: ProductForm = ProductForm { conjugates: false, left: STRIDES, right: STRIDES, product: STRIDES };
+const FORM: ProductForm =
+    ProductForm { conjugates: false, is_hermitian: false, left: STRIDES, right: STRIDES, product: STRIDES };
 const STRIDES: MatrixStrides = MatrixStrides { row: 0, column: 0 };
 
 #[test]
