@@ -82,10 +82,7 @@ impl TableReader {
         let numeric: Vec<usize> =
             types().enumerate().filter(|(_, kind)| is_number(kind)).map(|(place, _)| place).collect();
         let index: Vec<usize> = pandas_index(schema).into_iter().filter(|place| numeric.contains(place)).collect();
-        if !index.is_empty() {
-            let names: Vec<&str> = index.iter().map(|place| titles[*place].as_str()).collect();
-            self.layout.remark(format!("pandas' index is left out: {}", names.join(", ")));
-        }
+        self.layout.left_out("pandas' index is", index.iter().map(|place| &titles[*place]));
         let table = TableColumns {
             format: self.format,
             titles: &titles,
@@ -244,11 +241,8 @@ fn columns_that_count(schema: &Schema, layout: &mut RecordingLayout) -> Vec<usiz
         is_number(kind) || seconds_of(kind).is_some()
     };
     let (kept, others): (Vec<usize>, Vec<usize>) = (0..schema.fields().len()).partition(counts);
-    if !others.is_empty() {
-        let name = |place: &usize| format!("`{}` ({})", schema.field(*place).name(), schema.field(*place).data_type());
-        let names: Vec<String> = others.iter().map(name).collect();
-        layout.remark(format!("columns that are no numbers are left out: {}", names.join(", ")));
-    }
+    let name = |place: &usize| format!("`{}` ({})", schema.field(*place).name(), schema.field(*place).data_type());
+    layout.left_out("columns that are no numbers are", others.iter().map(name));
     kept
 }
 
@@ -295,16 +289,16 @@ fn seconds_of(kind: &DataType) -> Option<f64> {
 /// Writes a column of numbers to samples.
 fn fill<'a, T: SampleValue + 'a>(column: &dyn Array, out: impl Iterator<Item = &'a mut T>) {
     match column.data_type() {
-        DataType::Int8 => each::<Int8Type, T>(column, |value| T::of_i32(value.into()), out),
-        DataType::Int16 => each::<Int16Type, T>(column, |value| T::of_i32(value.into()), out),
-        DataType::Int32 => each::<Int32Type, T>(column, T::of_i32, out),
+        DataType::Int8 => each::<Int8Type, T>(column, exact, out),
+        DataType::Int16 => each::<Int16Type, T>(column, exact, out),
+        DataType::Int32 => each::<Int32Type, T>(column, exact, out),
         DataType::Int64 => each::<Int64Type, T>(column, T::of_i64, out),
-        DataType::UInt8 => each::<UInt8Type, T>(column, |value| T::of_i32(value.into()), out),
-        DataType::UInt16 => each::<UInt16Type, T>(column, |value| T::of_i32(value.into()), out),
-        DataType::UInt32 => each::<UInt32Type, T>(column, |value| T::of_i64(value.into()), out),
+        DataType::UInt8 => each::<UInt8Type, T>(column, exact, out),
+        DataType::UInt16 => each::<UInt16Type, T>(column, exact, out),
+        DataType::UInt32 => each::<UInt32Type, T>(column, exact, out),
         DataType::UInt64 => each::<UInt64Type, T>(column, T::of_u64, out),
-        DataType::Float16 => each::<Float16Type, T>(column, |value| T::of_f32(value.to_f32()), out),
-        DataType::Float32 => each::<Float32Type, T>(column, T::of_f32, out),
+        DataType::Float16 => each::<Float16Type, T>(column, exact, out),
+        DataType::Float32 => each::<Float32Type, T>(column, exact, out),
         DataType::Float64 => each::<Float64Type, T>(column, T::of_f64, out),
         DataType::Decimal32(_, scale) => {
             each::<Decimal32Type, T>(column, |value| decimal(f64::from(value), *scale), out);
@@ -314,7 +308,7 @@ fn fill<'a, T: SampleValue + 'a>(column: &dyn Array, out: impl Iterator<Item = &
             each::<Decimal128Type, T>(column, |value| decimal(value as f64, *scale), out);
         }
         DataType::Dictionary(..) => {
-            let (column, missing) = (column.as_any_dictionary(), T::of_f32(f32::NAN));
+            let (column, missing) = (column.as_any_dictionary(), T::of_f64(f64::NAN));
             let mut values = vec![missing; column.values().len()];
             fill(column.values().as_ref(), values.iter_mut());
             let keys = if values.is_empty() { Vec::new() } else { column.normalized_keys() };
@@ -325,6 +319,11 @@ fn fill<'a, T: SampleValue + 'a>(column: &dyn Array, out: impl Iterator<Item = &
         }
         _ => {}
     }
+}
+
+/// A number that f64 holds.
+fn exact<T: SampleValue>(value: impl Into<f64>) -> T {
+    T::of_f64(value.into())
 }
 
 /// The number of a decimal of this scale.
@@ -343,7 +342,7 @@ fn each<'a, A: ArrowPrimitiveType, T: SampleValue + 'a>(
     if values.null_count() == 0 {
         out.zip(values.values()).for_each(|(sample, value)| *sample = number(*value));
     } else {
-        let missing = T::of_f32(f32::NAN);
+        let missing = T::of_f64(f64::NAN);
         out.zip(values).for_each(|(sample, value)| *sample = value.map_or(missing, &number));
     }
 }

@@ -352,9 +352,7 @@ impl CompressedReader {
             return;
         }
         if self.lost > 0 {
-            let text =
-                format!("damaged: {} samples per channel are missing; frames with them have no peaks", self.lost);
-            self.layout.lost(text);
+            self.layout.lost(format!("damaged: {} samples per channel are missing, and are NaN", self.lost));
         } else if self.damaged > 0 {
             self.layout.lost(format!("damaged: {} packets could not be decoded and are left out", self.damaged));
         }

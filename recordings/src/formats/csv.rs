@@ -146,8 +146,7 @@ impl CsvReader {
                  leaves lines out"
             ));
         }
-        let named =
-            |columns: Vec<usize>| columns.into_iter().map(|column| table.name(column)).collect::<Vec<_>>().join(", ");
+        let named = |columns: Vec<usize>| columns.into_iter().map(|column| table.name(column)).collect::<Vec<_>>();
         let text = named((0..count).filter(|column| kinds[*column] == Some(Cell::Text)).collect());
         self.blank = (0..count).filter(|column| kinds[*column].is_none()).collect();
         // A separator at the end of lines makes no column.
@@ -156,9 +155,7 @@ impl CsvReader {
         let blank = named(self.blank.iter().copied().filter(is_column).collect());
         let index = named(index[..usize::from(has_index)].to_vec());
         for (columns, what) in [(text, "text"), (blank, "nothing"), (index, "numbers of rows")] {
-            if !columns.is_empty() {
-                self.layout.remark(format!("columns of {what} are left out: {columns}"));
-            }
+            self.layout.left_out(format!("columns of {what} are"), columns);
         }
         let Axis { channels, times } = table.axis(values, options, &mut self.layout)?;
         self.layout.channels = channels.len();
@@ -247,7 +244,7 @@ impl CsvReader {
         }
         let missing = std::mem::take(&mut self.missing);
         if missing > 0 {
-            self.layout.remark(format!("{missing} cells have no value: frames with them have no peaks"));
+            self.layout.remark(format!("{missing} cells have no value, and are NaN"));
         }
         if let Some(note) = self.times.as_mut().and_then(Times::note) {
             self.layout.remark(note);

@@ -143,7 +143,7 @@ impl EdfReader {
         layout.length = onsets.is_none().then(|| samples(held));
         if is_discontinuous {
             layout.remark(match onsets {
-                Some(_) => "its records may have gaps between them (EDF+D): frames with one have no peaks",
+                Some(_) => "its records may have gaps between them (EDF+D), whose samples are NaN",
                 None => "its records have gaps between them (EDF+D) without times, which are closed",
             });
         }
@@ -331,13 +331,8 @@ impl SignalTable {
         let is_chosen = by_label.is_some();
         let chosen = by_label.unwrap_or_else(|| (0..self.count).filter(is_signal).collect());
         let others = (0..self.count).filter(|signal| !is_chosen && !is_signal(signal));
-        let others: Vec<&str> = others.map(|signal| labels[signal].as_str()).collect();
-        if !others.is_empty() {
-            layout.remark(format!(
-                "signals of annotations, of states and without samples are left out: {}",
-                others.join(", ")
-            ));
-        }
+        let others = others.map(|signal| &labels[signal]);
+        layout.left_out("signals of annotations, of states and without samples are", others);
         let mut signals = Vec::new();
         for &signal in &chosen {
             match self.signal(signal, layout)? {

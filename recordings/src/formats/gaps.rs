@@ -66,8 +66,7 @@ pub(super) fn with_gaps<R: SampleReader + 'static>(
     let mut layout = inner.layout().clone();
     if missing > 0 {
         layout.length = layout.length.map(|length| length.saturating_add(missing));
-        let text = format!("there are gaps between its {parts}, {missing} samples, which are NaN");
-        layout.remark(format!("{text}: frames with one have no peaks"));
+        layout.remark(format!("there are gaps between its {parts}, {missing} samples, which are NaN"));
     }
     Box::new(GapReader { inner, times, layout, gaps: gaps.into(), held: Vec::new(), position: 0 })
 }

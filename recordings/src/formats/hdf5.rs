@@ -119,10 +119,7 @@ pub(super) fn open(path: &Path, format: Format, options: &ReadOptions) -> Result
     }
     let hint = if others.is_empty() { "" } else { "without --dataset, " };
     left_out.extend(others.into_iter().map(|set| set.name));
-    if !left_out.is_empty() {
-        layout
-            .remark(format!("{hint}data sets of other lengths, rates or types are left out: {}", left_out.join(", ")));
-    }
+    layout.left_out(format!("{hint}data sets of other lengths, rates or types are"), &left_out);
     let channels = sets.iter().map(|set| set.channels).fold(0, u64::saturating_add);
     if length < 2 || channels > MAX_CHANNELS {
         let beside = if left_out.is_empty() { String::new() } else { format!(" beside {}", left_out.join(", ")) };

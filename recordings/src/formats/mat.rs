@@ -63,10 +63,8 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
         let but = if all.is_empty() { String::new() } else { format!(" but {}", names(&all)) };
         return Err(problem(format!("it has no array of numbers{but}")));
     }
-    let others: Vec<&MatArray> = others.into_iter().filter(|array| !is_rate(&array.name)).collect();
-    if !others.is_empty() {
-        layout.remark(format!("arrays of other lengths or types are left out: {}", names(&others)));
-    }
+    let others = others.into_iter().map(|array| &array.name).filter(|name| !is_rate(name));
+    layout.left_out("arrays of other lengths or types are", others);
     let mut parts = Vec::new();
     for array in kept {
         if array.imaginary.is_some() && !array.is_complex() {

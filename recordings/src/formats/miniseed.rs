@@ -90,7 +90,7 @@ pub(super) fn open(path: &Path, options: &ReadOptions) -> Result<PartsReader, Re
         length = length.max(samples.max(0) as u64);
     }
     if gaps > 0 {
-        layout.remark(format!("it has {gaps} gaps, whose samples are NaN: frames with one have no peaks"));
+        layout.remark(format!("it has {gaps} gaps, whose samples are NaN"));
     }
     if overlaps > 0 {
         layout.remark(format!("samples of {overlaps} records whose times are there before are left out"));

@@ -1,6 +1,6 @@
 //! Recordings in files of every supported format, read block by block: one format per file.
 //!
-//! A format is a variant of [`Format`], a line of [`open_with`], a row of [`FORMATS`], and a file with its
+//! A format is a row of `formats!`, a line of [`open_with`], and a file with its
 //! [`SampleReader`], whose memory does not grow with the length of the recording.
 
 mod array;
@@ -81,6 +81,14 @@ impl RecordingLayout {
     /// Adds a remark.
     fn remark(&mut self, text: impl Into<String>) {
         self.notes.push(Note::Remark(text.into()));
+    }
+
+    /// Adds a remark that what has these names is left out, unless there are none.
+    fn left_out<S: AsRef<str>>(&mut self, what: impl fmt::Display, names: impl IntoIterator<Item = S>) {
+        let names: Vec<String> = names.into_iter().map(|name| name.as_ref().to_owned()).collect();
+        if !names.is_empty() {
+            self.remark(format!("{what} left out: {}", names.join(", ")));
+        }
     }
 
     /// Adds a note that samples are lost.
@@ -288,89 +296,45 @@ fn open_data(header: &Path, name: impl AsRef<Path>, format: Format) -> Result<Fi
     open_file(&data).map_err(|error| format.problem(format!("{}: {error}", data.display())))
 }
 
-/// File format of recordings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Format {
-    /// RIFF/WAVE, and its 64-bit forms RF64 and BW64.
-    Wav,
-    /// Free Lossless Audio Codec.
-    Flac,
-    /// Vorbis in an Ogg container.
-    Ogg,
-    /// MPEG audio, layer 3.
-    Mp3,
-    /// AAC, with ADTS headers.
-    Aac,
-    /// AAC or ALAC in an MPEG-4 container.
-    Mp4,
-    /// Audio Interchange File Format.
-    Aiff,
-    /// Core Audio Format.
-    Caf,
-    /// Matroska and WebM.
-    Matroska,
-    /// European Data Format.
-    Edf,
-    /// BioSemi's 24-bit form of EDF.
-    Bdf,
-    /// BrainVision recordings of EEG.
-    BrainVision,
-    /// Waveform Database records of PhysioNet.
-    Wfdb,
-    /// miniSEED, of seismic stations.
-    MiniSeed,
-    /// Technical Data Management Streaming, of LabVIEW.
-    Tdms,
-    /// Signal Metadata Format, of radio recordings.
-    SigMf,
-    /// NumPy array.
-    Npy,
-    /// Zip archive of NumPy arrays.
-    Npz,
-    /// MATLAB variables, versions 4 to 7.3.
-    Mat,
-    /// Hierarchical Data Format, version 5.
-    Hdf5,
-    /// Named tensors.
-    Safetensors,
-    /// Text with a row per sample and a column per channel.
-    Csv,
-    /// Apache Parquet, with a column per channel.
-    Parquet,
-    /// Apache Arrow (Feather version 2), with a column per channel.
-    Arrow,
+/// Declares [`Format`], and of each format its name, its extensions, and whether it holds nothing but recordings.
+macro_rules! formats {
+    ($($format:ident $name:literal $extensions:tt $is_signal:literal,)*) => {
+        /// File format of recordings.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Format {
+            $(#[doc = $name] $format,)*
+        }
+
+        const FORMATS: &[(Format, &str, &[&str], bool)] = &[$((Format::$format, $name, &$extensions, $is_signal)),*];
+    };
 }
 
-/// A format's name, its extensions, and whether it holds nothing but recordings.
-type Description = (Format, &'static str, &'static [&'static str], bool);
-
-/// Every format.
-const FORMATS: [Description; 24] = [
-    (Format::Wav, "WAV", &["wav", "wave", "rf64", "bw64"], true),
-    (Format::Flac, "FLAC", &["flac"], true),
-    (Format::Ogg, "Ogg", &["ogg", "oga", "opus"], true),
-    (Format::Mp3, "MP3", &["mp3"], true),
-    (Format::Aac, "AAC", &["aac"], true),
-    (Format::Mp4, "MPEG-4", &["m4a", "mp4"], true),
-    (Format::Aiff, "AIFF", &["aiff", "aif", "aifc"], true),
-    (Format::Caf, "CAF", &["caf"], true),
-    (Format::Matroska, "Matroska", &["mka", "mkv", "webm"], true),
-    (Format::Edf, "EDF", &["edf"], true),
-    (Format::Bdf, "BDF", &["bdf"], true),
-    (Format::BrainVision, "BrainVision", &["vhdr"], true),
-    (Format::Wfdb, "WFDB", &["hea"], true),
-    (Format::MiniSeed, "miniSEED", &["mseed", "miniseed", "msd"], true),
-    (Format::Tdms, "TDMS", &["tdms"], true),
-    (Format::SigMf, "SigMF", &["sigmf-meta"], true),
-    (Format::Npy, "NPY", &["npy"], false),
-    (Format::Npz, "NPZ", &["npz"], false),
-    (Format::Mat, "MATLAB", &["mat"], false),
-    (Format::Hdf5, "HDF5", &["h5", "hdf5"], false),
-    (Format::Safetensors, "safetensors", &["safetensors"], false),
-    (Format::Csv, "CSV", &["csv", "tsv"], false),
-    (Format::Parquet, "Parquet", &["parquet"], false),
-    (Format::Arrow, "Arrow", &["arrow", "feather"], false),
-];
+formats! {
+    Wav "WAV" ["wav", "wave", "rf64", "bw64"] true,
+    Flac "FLAC" ["flac"] true,
+    Ogg "Ogg" ["ogg", "oga", "opus"] true,
+    Mp3 "MP3" ["mp3"] true,
+    Aac "AAC" ["aac"] true,
+    Mp4 "MPEG-4" ["m4a", "mp4"] true,
+    Aiff "AIFF" ["aiff", "aif", "aifc"] true,
+    Caf "CAF" ["caf"] true,
+    Matroska "Matroska" ["mka", "mkv", "webm"] true,
+    Edf "EDF" ["edf"] true,
+    Bdf "BDF" ["bdf"] true,
+    BrainVision "BrainVision" ["vhdr"] true,
+    Wfdb "WFDB" ["hea"] true,
+    MiniSeed "miniSEED" ["mseed", "miniseed", "msd"] true,
+    Tdms "TDMS" ["tdms"] true,
+    SigMf "SigMF" ["sigmf-meta"] true,
+    Npy "NPY" ["npy"] false,
+    Npz "NPZ" ["npz"] false,
+    Mat "MATLAB" ["mat"] false,
+    Hdf5 "HDF5" ["h5", "hdf5"] false,
+    Safetensors "safetensors" ["safetensors"] false,
+    Csv "CSV" ["csv", "tsv"] false,
+    Parquet "Parquet" ["parquet"] false,
+    Arrow "Arrow" ["arrow", "feather"] false,
+}
 
 impl Format {
     /// Extensions of every format, for messages.
@@ -385,18 +349,14 @@ impl Format {
         found.map(|(format, ..)| *format)
     }
 
-    fn description(self) -> &'static Description {
-        FORMATS.iter().find(|(format, ..)| *format == self).unwrap_or(&FORMATS[0])
-    }
-
     /// Name of the format.
     pub fn name(self) -> &'static str {
-        self.description().1
+        FORMATS[self as usize].1
     }
 
     /// Whether the format holds nothing but recordings; others hold tables and arrays of any kind.
     pub fn is_signal(self) -> bool {
-        self.description().3
+        FORMATS[self as usize].3
     }
 }
 

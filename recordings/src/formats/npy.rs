@@ -173,9 +173,7 @@ impl ArrayHeader {
         };
         let parts = (0..count).map(part).collect::<Result<_, RecordingProblem>>()?;
         let mut layout = RecordingLayout { rate, is_complex: numbers.is_complex(), ..RecordingLayout::default() };
-        if !left_out.is_empty() {
-            layout.remark(format!("arrays that are no samples are left out: {}", left_out.join(", ")));
-        }
+        layout.left_out("arrays that are no samples are", left_out);
         PartsReader::new(format, parts, length, layout)
     }
 

@@ -89,10 +89,8 @@ pub(super) trait SampleValue:
 {
     /// Largest value below 1 that integers of full scale are limited to.
     const BELOW_ONE: Self;
-    fn of_i32(value: i32) -> Self;
     fn of_i64(value: i64) -> Self;
     fn of_u64(value: u64) -> Self;
-    fn of_f32(value: f32) -> Self;
     fn of_f64(value: f64) -> Self;
 }
 
@@ -100,16 +98,10 @@ macro_rules! sample_values {
     ($($float:ident)*) => {$(
         impl SampleValue for $float {
             const BELOW_ONE: Self = 1.0 - Self::EPSILON / 2.0;
-            fn of_i32(value: i32) -> Self {
-                value as Self
-            }
             fn of_i64(value: i64) -> Self {
                 value as Self
             }
             fn of_u64(value: u64) -> Self {
-                value as Self
-            }
-            fn of_f32(value: f32) -> Self {
                 value as Self
             }
             fn of_f64(value: f64) -> Self {
@@ -231,21 +223,21 @@ impl NumberFormat {
     /// Appends the numbers in `bytes` as they are.
     pub(super) fn decode<T: SampleValue>(self, bytes: &[u8], out: &mut Vec<T>) {
         match self.kind {
-            NumberKind::Signed(1) => out.extend(bytes.iter().map(|byte| T::of_i32(byte.cast_signed().into()))),
-            NumberKind::Unsigned(1) => out.extend(bytes.iter().map(|byte| T::of_i32((*byte).into()))),
-            NumberKind::Signed(2) => self.each(bytes, out, |raw| T::of_i32(i16::from_le_bytes(raw).into())),
-            NumberKind::Unsigned(2) => self.each(bytes, out, |raw| T::of_i32(u16::from_le_bytes(raw).into())),
-            NumberKind::Signed(3) => self.each(bytes, out, |raw| T::of_i32(i24(raw))),
-            NumberKind::Signed(4) => self.each(bytes, out, |raw| T::of_i32(i32::from_le_bytes(raw))),
-            NumberKind::Unsigned(4) => self.each(bytes, out, |raw| T::of_i64(u32::from_le_bytes(raw).into())),
+            NumberKind::Signed(1) => out.extend(bytes.iter().map(|byte| T::of_f64(byte.cast_signed().into()))),
+            NumberKind::Unsigned(1) => out.extend(bytes.iter().map(|byte| T::of_f64((*byte).into()))),
+            NumberKind::Signed(2) => self.each(bytes, out, |raw| T::of_f64(i16::from_le_bytes(raw).into())),
+            NumberKind::Unsigned(2) => self.each(bytes, out, |raw| T::of_f64(u16::from_le_bytes(raw).into())),
+            NumberKind::Signed(3) => self.each(bytes, out, |raw| T::of_f64(i24(raw).into())),
+            NumberKind::Signed(4) => self.each(bytes, out, |raw| T::of_f64(i32::from_le_bytes(raw).into())),
+            NumberKind::Unsigned(4) => self.each(bytes, out, |raw| T::of_f64(u32::from_le_bytes(raw).into())),
             NumberKind::Signed(_) => self.each(bytes, out, |raw| T::of_i64(i64::from_le_bytes(raw))),
             NumberKind::Unsigned(_) => self.each(bytes, out, |raw| T::of_u64(u64::from_le_bytes(raw))),
-            NumberKind::Float(2) => self.each(bytes, out, |raw| T::of_f32(f16::from_le_bytes(raw).to_f32())),
-            NumberKind::Float(4) => self.each(bytes, out, |raw| T::of_f32(f32::from_le_bytes(raw))),
+            NumberKind::Float(2) => self.each(bytes, out, |raw| T::of_f64(f16::from_le_bytes(raw).into())),
+            NumberKind::Float(4) => self.each(bytes, out, |raw| T::of_f64(f32::from_le_bytes(raw).into())),
             NumberKind::Float(_) => self.each(bytes, out, |raw| T::of_f64(f64::from_le_bytes(raw))),
-            NumberKind::Brain => self.each(bytes, out, |raw| T::of_f32(bf16::from_le_bytes(raw).to_f32())),
-            NumberKind::ALaw => out.extend(bytes.iter().map(|byte| T::of_i32(a_law(*byte)))),
-            NumberKind::MuLaw => out.extend(bytes.iter().map(|byte| T::of_i32(mu_law(*byte)))),
+            NumberKind::Brain => self.each(bytes, out, |raw| T::of_f64(bf16::from_le_bytes(raw).into())),
+            NumberKind::ALaw => out.extend(bytes.iter().map(|byte| T::of_f64(a_law(*byte).into()))),
+            NumberKind::MuLaw => out.extend(bytes.iter().map(|byte| T::of_f64(mu_law(*byte).into()))),
         }
     }
 

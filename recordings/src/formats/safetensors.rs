@@ -81,19 +81,12 @@ impl TensorFile {
 
 /// Format of numbers of a type; bools are 0 and 1.
 fn number_format(dtype: Dtype) -> Option<NumberFormat> {
+    let bytes = (dtype.bitsize() / 8) as u8;
     Some(match dtype {
-        Dtype::BOOL | Dtype::U8 => NumberFormat::unsigned(1),
-        Dtype::I8 => NumberFormat::signed(1),
-        Dtype::I16 => NumberFormat::signed(2),
-        Dtype::U16 => NumberFormat::unsigned(2),
-        Dtype::I32 => NumberFormat::signed(4),
-        Dtype::U32 => NumberFormat::unsigned(4),
-        Dtype::I64 => NumberFormat::signed(8),
-        Dtype::U64 => NumberFormat::unsigned(8),
-        Dtype::F16 => NumberFormat::float(2),
+        Dtype::BOOL | Dtype::U8 | Dtype::U16 | Dtype::U32 | Dtype::U64 => NumberFormat::unsigned(bytes),
+        Dtype::I8 | Dtype::I16 | Dtype::I32 | Dtype::I64 => NumberFormat::signed(bytes),
+        Dtype::F16 | Dtype::F32 | Dtype::F64 => NumberFormat::float(bytes),
         Dtype::BF16 => NumberFormat::BRAIN,
-        Dtype::F32 => NumberFormat::float(4),
-        Dtype::F64 => NumberFormat::float(8),
         _ => return None,
     })
 }

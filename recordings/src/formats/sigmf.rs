@@ -110,15 +110,10 @@ fn missing_between(before: &Value, after: &Value, samples: u64, rate: Option<f64
 /// Format of numbers by SigMF's name of their type, such as `ci16_le`.
 fn number_format(name: &str) -> Option<NumberFormat> {
     let (real, order) = name.split_once('_').unwrap_or((name, "le"));
-    let numbers = match real.get(1..)? {
-        "f32" => NumberFormat::float(4),
-        "f64" => NumberFormat::float(8),
-        "i32" => NumberFormat::signed(4),
-        "i16" => NumberFormat::signed(2),
-        "i8" => NumberFormat::signed(1),
-        "u32" => NumberFormat::unsigned(4),
-        "u16" => NumberFormat::unsigned(2),
-        "u8" => NumberFormat::unsigned(1),
+    let numbers = match (real.get(1..2)?, real.get(2..)?) {
+        ("f", bits @ ("32" | "64")) => NumberFormat::float(bits.parse::<u8>().ok()? / 8),
+        ("i", bits @ ("8" | "16" | "32")) => NumberFormat::signed(bits.parse::<u8>().ok()? / 8),
+        ("u", bits @ ("8" | "16" | "32")) => NumberFormat::unsigned(bits.parse::<u8>().ok()? / 8),
         _ => return None,
     };
     let numbers = matches!(order, "le" | "be").then(|| numbers.in_order(order == "be"))?;

@@ -45,9 +45,7 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
     let are_distinct = channels.iter().map(Object::name).collect::<HashSet<_>>().len() == channels.len();
     let name = |object: &Object| if are_distinct { object.name() } else { object.full_name() };
     let names = |objects: &[&Object]| objects.iter().map(|object| name(object)).collect::<Vec<_>>().join(", ");
-    if !others.is_empty() {
-        layout.remark(format!("channels of other lengths, rates, types or scales are left out: {}", names(&others)));
-    }
+    layout.left_out("channels of other lengths, rates, types or scales are", others.iter().map(|object| name(object)));
     if kept.is_empty() {
         return Err(problem(format!("it has no channel of numbers but {}", names(&others))));
     }
@@ -68,14 +66,8 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
 /// Format of numbers of a type; none of other values.
 fn number_format(kind: u32) -> Option<NumberFormat> {
     Some(match kind {
-        1 => NumberFormat::signed(1),
-        2 => NumberFormat::signed(2),
-        3 => NumberFormat::signed(4),
-        4 => NumberFormat::signed(8),
-        5 => NumberFormat::unsigned(1),
-        6 => NumberFormat::unsigned(2),
-        7 => NumberFormat::unsigned(4),
-        8 => NumberFormat::unsigned(8),
+        1..=4 => NumberFormat::signed(1 << (kind - 1)),
+        5..=8 => NumberFormat::unsigned(1 << (kind - 5)),
         9 | 0x19 => NumberFormat::float(4),
         10 | 0x1a => NumberFormat::float(8),
         _ => return None,

@@ -569,7 +569,7 @@ fn gaps_of_discontinuous_recordings_are_no_samples() {
     }
     fs::write(&path, file).unwrap();
     let whole: Vec<f32> = values(240).chunks(2).flat_map(|pair| [2.0 * pair[0], pair[1]]).collect();
-    let found = assert_noted(&path, false, "frames with one have no peaks");
+    let found = assert_noted(&path, false, "gaps between them (EDF+D), whose samples are NaN");
     assert_eq!((found.len(), &found[..160]), (2 * 200, &whole[..160]));
     assert!(found[160..320].iter().all(|sample| sample.is_nan()) && found[320..] == whole[160..]);
     for start in [0, 50, 100, 159, 170, 199, 200] {

@@ -174,9 +174,8 @@ impl Times {
     /// Note on the rows that are missing, once.
     pub(super) fn note(&mut self) -> Option<String> {
         let (missing, name) = (std::mem::take(&mut self.missing), &self.name);
-        let text =
-            format!("its times `{name}` have gaps of {missing} rows, which are NaN: frames with one have no peaks");
-        (missing > 0).then(|| format!("{text}; --rate HZ closes them"))
+        let text = format!("its times `{name}` have gaps of {missing} rows, which are NaN; --rate HZ closes them");
+        (missing > 0).then_some(text)
     }
 }
 
