@@ -19,6 +19,32 @@ pub fn fail_at_size_limit() {
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }
 
+/// Has `clean` run when the process is interrupted or terminated; then it ends by the signal. One that ignores the signal,
+/// as in the background of a script, goes on.
+pub fn clean_at_interruption(clean: fn()) {
+    #[cfg(not(unix))]
+    let _ = clean;
+    #[cfg(unix)]
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let ignored =
+            status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+        let Ok((mut received, sent)) = std::os::unix::net::UnixStream::pair() else { return };
+        let wait = move || {
+            if io::Read::read_exact(&mut received, &mut [0]).is_ok() {
+                clean();
+                let _ = signal_hook::low_level::emulate_default_handler(signal);
+            }
+        };
+        // Without a thread the signal ends the program as before.
+        if ignored.is_none_or(|ignored| ignored >> (signal - 1) & 1 == 0)
+            && std::thread::Builder::new().name("signals".into()).spawn(wait).is_ok()
+        {
+            let _ = signal_hook::low_level::pipe::register(signal, sent);
+        }
+    }
+}
+
 /// Checks that writing `output` would replace none of `inputs`.
 pub fn ensure_no_input<'a>(output: &Path, inputs: impl IntoIterator<Item = &'a Path>) -> io::Result<()> {
     // What is not there yet replaces nothing.

@@ -1,19 +1,18 @@
 //! Jobs: reading, computing and writing of all recordings, continued from a journal if there is one.
 
 use std::io;
-use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use firefly_app::progress::StepProgress;
 use firefly_app::streams::note;
-use firefly_recordings::{Framing, Sources};
+use firefly_recordings::{Framing, MOST_ROUNDING, Sources};
 use serde_json::{Value, json};
 
-use crate::journal::{Journal, JournalEntry, LockedJournal, Payload};
+use crate::journal::{Journal, JournalEntry, Payload};
 use crate::labels::LabelBook;
 use crate::model::ModelRequest;
+use crate::output_lock::OutputLock;
 use crate::pipeline::{self, Compute, OpenRecording, Start};
-use crate::power_sums::PowerSums;
 
 /// Recordings, and how they are cut into frames.
 pub struct Job<'a> {
@@ -29,35 +28,13 @@ pub struct Job<'a> {
     pub labels: LabelBook,
 }
 
-/// Journal of an output; none if there is no output, or its recordings can only be read once.
-pub fn journal_of(output: Option<&Path>, sources: &Sources) -> Result<Option<LockedJournal>> {
-    output.filter(|_| sources.can_resume()).map(LockedJournal::of).transpose()
-}
-
-/// Lock on an output of a command that begins anew when it was killed: a journal without entries.
-pub struct OutputLock(Option<Journal>);
-
-impl OutputLock {
-    pub fn of(output: &Path, command: &str) -> Result<Self> {
-        let journal = LockedJournal::of(output)?.replay(command, |_: JournalEntry<PowerSums>| Ok(false))?;
-        Ok(Self(Some(journal)))
-    }
-}
-
-impl Drop for OutputLock {
-    fn drop(&mut self) {
-        // What stays is taken over by the next command.
-        let _ = self.0.take().map(Journal::remove);
-    }
-}
-
-/// Completes an output by `commit` if something was computed, and removes its journal either way.
-pub fn complete(journal: Option<Journal>, computed: Result<()>, commit: impl FnOnce() -> io::Result<()>) -> Result<()> {
+/// Completes an output by `commit` if something was computed, and removes its lock with the journal either way.
+pub fn complete(lock: Option<OutputLock>, computed: Result<()>, commit: impl FnOnce() -> io::Result<()>) -> Result<()> {
     if computed.is_ok() {
         commit().context("writing the output")?;
     }
-    if let Some(journal) = journal {
-        journal.remove().context("removing the journal")?;
+    if let Some(lock) = lock {
+        lock.remove().context("removing the journal")?;
     }
     computed
 }
@@ -65,20 +42,21 @@ pub fn complete(journal: Option<Journal>, computed: Result<()>, commit: impl FnO
 impl<'a> Job<'a> {
     /// A job of the frames of a request, one every `step` samples; `options` are those that its values depend on.
     pub fn new(sources: &'a Sources, request: &'a ModelRequest, step: usize, options: Value, quiet: bool) -> Self {
-        let (is_centred, keeps_digits) = (request.is_centred, request.exact_segments().is_ok());
-        let framing = Framing { is_centred, keeps_digits, ..Framing::new(request.frame, step) };
+        let most_rounding = if request.exact_segments().is_ok() { MOST_ROUNDING } else { f64::INFINITY };
+        let framing = Framing { is_centred: request.is_centred, most_rounding, ..Framing::new(request.frame, step) };
         Self { sources, request, framing, options, quiet, labels: LabelBook::default() }
     }
 
-    /// Computes all blocks and hands them to `take`: first those of the journal, until `take` returns false for one
-    /// that it can't continue from, then those that are computed: each by the next of `computations`, one per device,
-    /// which take the blocks in turn. The error is the first one of a computation, `take` or the journal.
+    /// Computes all blocks and hands them to `take`: first those of the journal of a locked output, until `take` returns
+    /// false for one that it can't continue from, then those that are computed: each by the next of `computations`, one
+    /// per device, which take the blocks in turn. Recordings that can only be read once have no journal. The error is the
+    /// first one of a computation, `take` or the journal.
     pub fn run<T: Payload + Send>(
         &self,
-        journal: Option<LockedJournal>,
+        journaled: Option<&OutputLock>,
         computations: Vec<impl Compute<T>>,
         mut take: impl FnMut(JournalEntry<T>) -> Result<bool>,
-    ) -> Result<Option<Journal>> {
+    ) -> Result<()> {
         let (mut start, mut frames) = ((0, None), 0);
         let replay = |entry| {
             let Some((position, count)) = self.behind(&entry) else { return Ok(false) };
@@ -88,7 +66,8 @@ impl<'a> Job<'a> {
             }
             Ok(taken)
         };
-        let mut journal = journal.map(|journal| journal.replay(&self.statement(), replay)).transpose()?;
+        let journaled = journaled.filter(|_| self.sources.can_resume());
+        let mut journal = journaled.map(|lock| Journal::replay(lock, &self.statement(), replay)).transpose()?;
         if start != (0, None) && !self.quiet {
             note(format_args!("continuing after {} recordings, {frames} frames", start.0));
         }
@@ -103,7 +82,7 @@ impl<'a> Job<'a> {
             Ok(())
         });
         progress.finish();
-        outcome.map(|()| journal)
+        outcome
     }
 
     /// The statement of the job, on one line: what the bytes of its output follow from.
@@ -114,7 +93,7 @@ impl<'a> Job<'a> {
             "frame": self.framing.length,
             "step": self.framing.step,
             "centred": self.framing.is_centred,
-            "digits": self.framing.keeps_digits,
+            "digits": self.framing.most_rounding,
             "reading": self.sources.options,
             "raw": self.sources.raw().map(|(numbers, channels)| format!("{numbers}, {channels} channels")),
             "part": self.sources.part.map(|part| part.to_string()),

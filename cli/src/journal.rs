@@ -6,20 +6,18 @@
 //! that the output has the bytes of an uninterrupted run. A journal of another job is replaced; any other file is
 //! refused.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use crc32fast::Hasher;
-use firefly_app::files::{open_own, output_path};
 use firefly_recordings::Block;
 
+use crate::output_lock::{HEADER, OutputLock};
 use crate::pipeline::OpenRecording;
 
 /// Largest entry that is read: a block's values are smaller than its samples, or one spectrum per channel.
 const MAX_ENTRY_BYTES: usize = 1 << 30;
-const HEADER: &str = "firefly journal ";
 
 /// Values that a journal holds.
 pub trait Payload: Sized {
@@ -38,50 +36,28 @@ pub enum JournalEntry<T> {
     End(OpenRecording, Option<String>),
 }
 
-/// Journal file of an output, locked against a second command with the same output.
-pub struct LockedJournal {
-    path: PathBuf,
-    file: File,
-}
-
-/// Journal of a job.
-pub struct Journal {
-    path: PathBuf,
-    out: BufWriter<File>,
+/// Journal of a job, in the file of the lock on its output.
+pub struct Journal<'a> {
+    out: BufWriter<&'a File>,
     /// Checksum of the payloads so far.
     checksum: Hasher,
 }
 
-impl LockedJournal {
-    /// The journal file of an output; made if there is none. An error if the file can't be written, or another process
-    /// has it.
-    pub fn of(output: &Path) -> Result<Self> {
-        // Beside the file itself, so that two links to one output have one lock.
-        let mut name = output_path(output)?.into_os_string();
-        name.push(".journal");
-        let path = PathBuf::from(name);
-        let file = lock(&path).with_context(|| format!("journal {}", path.display()))?;
-        Ok(Self { path, file })
-    }
-
-    /// Hands the entries of the same job to `replay`, in order, until it returns false for one that it can't continue
-    /// from; that one, those behind it, and entries of another job are dropped.
+impl<'a> Journal<'a> {
+    /// The journal of a job. Hands the entries of the same job to `replay`, in order, until it returns false for one that
+    /// it can't continue from; that one, those behind it, and entries of another job are dropped.
     pub fn replay<T: Payload>(
-        mut self,
+        lock: &'a OutputLock,
         job: &str,
         mut replay: impl FnMut(JournalEntry<T>) -> Result<bool>,
-    ) -> Result<Journal> {
+    ) -> Result<Self> {
+        lock.keep_journal();
         let statement = format!("{HEADER}{job}\n");
-        let mut input = BufReader::with_capacity(1 << 16, &self.file);
+        let mut file = lock.file();
+        file.rewind()?;
+        let mut input = BufReader::with_capacity(1 << 16, file);
         let mut line = Vec::new();
         input.by_ref().take(statement.len() as u64).read_until(b'\n', &mut line)?;
-        // A command may have been killed while it wrote the header.
-        let header = &line[..line.len().min(HEADER.len())];
-        ensure!(
-            HEADER.as_bytes().starts_with(header),
-            "{} is no journal of firefly: move it, or choose another output",
-            self.path.display()
-        );
         let (mut length, mut checksum) = (0, Hasher::new());
         if line == statement.as_bytes() {
             length = line.len() as u64;
@@ -93,22 +69,20 @@ impl LockedJournal {
             }
         }
         // What follows the last whole entry was being written when the command was killed.
-        let continued = || -> io::Result<BufWriter<File>> {
-            self.file.set_len(length)?;
-            self.file.seek(SeekFrom::End(0))?;
-            let mut out = BufWriter::new(self.file);
+        let mut continued = || -> io::Result<BufWriter<&'a File>> {
+            file.set_len(length)?;
+            file.seek(SeekFrom::End(0))?;
+            let mut out = BufWriter::new(file);
             if length == 0 {
                 out.write_all(statement.as_bytes())?;
                 out.flush()?;
             }
             Ok(out)
         };
-        let out = continued().with_context(|| format!("writing the journal {}", self.path.display()))?;
-        Ok(Journal { path: self.path, out, checksum })
+        let out = continued().with_context(|| format!("writing the journal {}", lock.journal().display()))?;
+        Ok(Self { out, checksum })
     }
-}
 
-impl Journal {
     /// Appends an entry.
     pub fn append<T: Payload>(&mut self, entry: &JournalEntry<T>) -> io::Result<()> {
         let mut payload = Vec::new();
@@ -119,45 +93,6 @@ impl Journal {
         self.out.write_all(&payload)?;
         self.out.flush()
     }
-
-    /// Removes the journal of a finished job.
-    pub fn remove(self) -> io::Result<()> {
-        fs::remove_file(&self.path)
-    }
-}
-
-/// Opens and locks a journal. If the command that held the lock before removed the file, it is opened anew: a lock on a
-/// removed file does not keep out a command that creates it again.
-fn lock(path: &Path) -> Result<File> {
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        fs::create_dir_all(folder)?;
-    }
-    loop {
-        let file = open_own(path)?;
-        match file.try_lock() {
-            Ok(()) if has_name(&file, path) => return Ok(file),
-            Ok(()) => {}
-            Err(fs::TryLockError::WouldBlock) => bail!("another process writes this output"),
-            Err(fs::TryLockError::Error(error)) => return Err(error.into()),
-        }
-    }
-}
-
-/// Whether an open file is the one at a path.
-#[cfg(unix)]
-fn has_name(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
-    match (file.metadata(), fs::metadata(path)) {
-        (Ok(open), Ok(named)) => identity(open) == identity(named),
-        _ => false,
-    }
-}
-
-/// Whether an open file is the one at a path: elsewhere an open file can't be removed.
-#[cfg(not(unix))]
-fn has_name(_: &File, _: &Path) -> bool {
-    true
 }
 
 fn encode<T: Payload>(entry: &JournalEntry<T>, bytes: &mut Vec<u8>) {
@@ -233,6 +168,9 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
 
+    use std::fs;
+    use std::path::Path;
+
     use super::*;
     use crate::peak_values::PeakValues;
 
@@ -260,14 +198,17 @@ mod tests {
         ]
     }
 
-    /// Opens a journal, and returns what it replays.
-    fn reopened(output: &Path, job: &str) -> (Journal, Vec<JournalEntry<Vec<u8>>>) {
+    /// Opens a journal and appends entries, and returns what it replays.
+    fn reopened(output: &Path, job: &str, appended: &[JournalEntry<Vec<u8>>]) -> Vec<JournalEntry<Vec<u8>>> {
         let mut found = Vec::new();
-        let journal = LockedJournal::of(output).unwrap().replay(job, |entry| {
+        let lock = OutputLock::of(output).unwrap();
+        let mut journal = Journal::replay(&lock, job, |entry| {
             found.push(entry);
             Ok(true)
         });
-        (journal.unwrap(), found)
+        let journal = journal.as_mut().unwrap();
+        appended.iter().for_each(|entry| journal.append(entry).unwrap());
+        found
     }
 
     #[test]
@@ -275,36 +216,31 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("x.csv");
         let path = folder.path().join("x.csv.journal");
-        let (mut journal, found) = reopened(&output, "{}");
-        assert!(found.is_empty());
-        entries().iter().for_each(|entry| journal.append(entry).unwrap());
-        drop(journal);
+        assert!(reopened(&output, "{}", &entries()).is_empty());
         let whole = fs::read(&path).unwrap();
         for cut in 0..=whole.len() {
             fs::write(&path, &whole[..cut]).unwrap();
-            let (mut journal, found) = reopened(&output, "{}");
+            let found = reopened(&output, "{}", &[]);
             assert_eq!(found, entries()[..found.len()]);
-            entries()[found.len()..].iter().for_each(|entry| journal.append(entry).unwrap());
-            drop(journal);
+            assert_eq!(reopened(&output, "{}", &entries()[found.len()..]), found);
             assert_eq!(fs::read(&path).unwrap(), whole, "cut at {cut}");
         }
         let mut damaged = whole.clone();
         damaged[40] ^= 1;
         fs::write(&path, damaged).unwrap();
-        assert!(reopened(&output, "{}").1.is_empty());
+        assert!(reopened(&output, "{}", &[]).is_empty());
     }
 
     #[test]
     fn a_journal_of_another_job_is_replaced_and_one_in_use_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("x.csv");
-        let (mut journal, _) = reopened(&output, "a");
-        journal.append(&entries()[0]).unwrap();
-        assert!(LockedJournal::of(&output).is_err());
-        drop(journal);
-        let (journal, found) = reopened(&output, "b");
-        assert!(found.is_empty());
-        journal.remove().unwrap();
+        reopened(&output, "a", &entries()[..1]);
+        let lock = OutputLock::of(&output).unwrap();
+        assert!(OutputLock::of(&output).is_err());
+        drop(lock);
+        assert!(reopened(&output, "b", &[]).is_empty());
+        OutputLock::of(&output).unwrap().remove().unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
@@ -313,19 +249,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("x.csv");
         let path = folder.path().join("x.csv.journal");
-        let (mut journal, _) = reopened(&output, "{}");
+        reopened(&output, "{}", &[]);
         let mut ends = vec![fs::read(&path).unwrap().len()];
-        for entry in &entries() {
-            journal.append(entry).unwrap();
+        for entry in entries() {
+            reopened(&output, "{}", &[entry]);
             ends.push(fs::read(&path).unwrap().len());
         }
-        drop(journal);
         let bytes = fs::read(&path).unwrap();
         let of = |entry: usize| &bytes[ends[entry]..ends[entry + 1]];
         for (order, kept) in [(&[0, 0, 1, 2, 3][..], 1), (&[1, 2, 3], 0), (&[0, 2, 1, 3], 1), (&[0, 1, 3], 2)] {
             let entries_in_order = order.iter().flat_map(|entry| of(*entry));
             fs::write(&path, bytes[..ends[0]].iter().chain(entries_in_order).copied().collect::<Vec<_>>()).unwrap();
-            assert_eq!(reopened(&output, "{}").1, entries()[..kept], "{order:?}");
+            assert_eq!(reopened(&output, "{}", &[]), entries()[..kept], "{order:?}");
         }
     }
 
@@ -335,10 +270,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (output, precious) = (folder.path().join("x.csv"), folder.path().join("precious"));
         let path = folder.path().join("x.csv.journal");
-        let refusal = || match LockedJournal::of(&output) {
-            Ok(journal) => journal.replay("{}", |_: JournalEntry<Vec<u8>>| Ok(true)).err().unwrap(),
-            Err(error) => error,
-        };
+        let refusal = || OutputLock::of(&output).err().unwrap();
         fs::write(&path, "my notes").unwrap();
         assert!(refusal().to_string().contains("is no journal"));
         assert_eq!(fs::read(&path).unwrap(), b"my notes");
@@ -353,16 +285,15 @@ mod tests {
     fn an_entry_that_is_refused_is_dropped_with_those_behind_it() {
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("x.csv");
-        let (mut journal, _) = reopened(&output, "a");
-        entries().iter().for_each(|entry| journal.append(entry).unwrap());
-        drop(journal);
-        let mut count = 0;
-        let journal = LockedJournal::of(&output).unwrap().replay("a", |_: JournalEntry<Vec<u8>>| {
+        reopened(&output, "a", &entries());
+        let (mut count, lock) = (0, OutputLock::of(&output).unwrap());
+        let journal = Journal::replay(&lock, "a", |_: JournalEntry<Vec<u8>>| {
             count += 1;
             Ok(count < 2)
         });
         drop(journal.unwrap());
-        assert_eq!(reopened(&output, "a").1, entries()[..1]);
+        drop(lock);
+        assert_eq!(reopened(&output, "a", &[]), entries()[..1]);
     }
 
     proptest! {
@@ -373,16 +304,14 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let output = folder.path().join("x.csv");
             let path = folder.path().join("x.csv.journal");
-            let (mut journal, _) = reopened(&output, "{}");
-            entries().iter().for_each(|entry| journal.append(entry).unwrap());
-            drop(journal);
+            reopened(&output, "{}", &entries());
             let mut bytes = fs::read(&path).unwrap();
             for (place, byte) in damages {
                 let place = HEADER.len() + place.index(bytes.len() - HEADER.len());
                 bytes[place] = byte;
             }
             fs::write(&path, bytes).unwrap();
-            let (_, found) = reopened(&output, "{}");
+            let found = reopened(&output, "{}", &[]);
             prop_assert_eq!(&found[..], &entries()[..found.len()]);
         }
 
@@ -403,16 +332,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_lock_on_a_file_that_was_removed_is_not_taken() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("x.csv.journal");
-        let removed = File::create(&path).unwrap();
-        fs::remove_file(&path).unwrap();
-        assert!(!has_name(&removed, &path));
-        assert!(has_name(&lock(&path).unwrap(), &path));
     }
 }

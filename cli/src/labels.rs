@@ -8,13 +8,18 @@ use serde::{Serialize, Serializer};
 
 use crate::pipeline::OpenRecording;
 
-/// Label and unit of a channel; empty where the recording has none, which is null in JSON.
+/// Label and unit of a channel, empty where the recording has none, which is null in JSON; and its number.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct ChannelLabel {
     #[serde(rename = "label", serialize_with = "null_if_empty")]
     pub title: Arc<str>,
     #[serde(serialize_with = "null_if_empty")]
     pub unit: Arc<str>,
+    /// Number of the channel in the recording, whichever are read, and whether it is the only one there.
+    #[serde(skip)]
+    pub number: usize,
+    #[serde(skip)]
+    pub is_only: bool,
 }
 
 fn null_if_empty<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
@@ -22,18 +27,18 @@ fn null_if_empty<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::E
 }
 
 impl ChannelLabel {
-    /// Name of a channel of a recording: its label, or its number where it has none, if there are several.
-    pub fn name(&self, channel: usize, channels: usize) -> String {
-        match (&*self.title, channels) {
-            ("", 1) => String::new(),
-            ("", _) => format!("channel {channel}"),
-            (title, _) => title.to_owned(),
+    /// Name of the channel: its label, or its number where it has none, if the recording has several.
+    pub fn name(&self) -> String {
+        match &*self.title {
+            "" if self.is_only => String::new(),
+            "" => format!("channel {}", self.number),
+            title => title.to_owned(),
         }
     }
 
     /// Name of a recording, with that of the channel if it has one.
-    pub fn full_name(&self, recording: &str, channel: usize, channels: usize) -> String {
-        match self.name(channel, channels) {
+    pub fn full_name(&self, recording: &str) -> String {
+        match self.name() {
             name if name.is_empty() => recording.to_owned(),
             name => format!("{recording}, {name}"),
         }
@@ -43,9 +48,13 @@ impl ChannelLabel {
     pub fn all_of(layout: &RecordingLayout) -> Arc<[Self]> {
         let channels = layout.channels / if layout.is_complex { 2 } else { 1 };
         let text = |texts: &[String], channel: usize| texts.get(channel).map_or("", String::as_str).into();
-        (0..channels)
-            .map(|channel| Self { title: text(&layout.titles, channel), unit: text(&layout.units, channel) })
-            .collect()
+        let label = |channel| Self {
+            title: text(&layout.titles, channel),
+            unit: text(&layout.units, channel),
+            number: layout.numbers.get(channel).copied().unwrap_or(channel),
+            is_only: channels == 1 && layout.numbers.is_empty(),
+        };
+        (0..channels).map(label).collect()
     }
 }
 
@@ -71,7 +80,7 @@ impl LabelBook {
             Some(ChannelLabel::all_of(sources.reader(file).ok()?.layout()))
         };
         let labels = found.or_else(reopened).filter(|labels| labels.len() == recording.channels);
-        labels.unwrap_or_else(|| vec![ChannelLabel::default(); recording.channels].into())
+        labels.unwrap_or_else(|| ChannelLabel::all_of(&RecordingLayout::of(recording.channels)))
     }
 }
 
@@ -94,9 +103,12 @@ mod tests {
             assert_eq!(texts, [("left", "V"), ("right", "")]);
         }
         let other = OpenRecording { channels: 3, ..recording };
-        assert_eq!(book.take(&sources, other)[..], vec![ChannelLabel::default(); 3]);
-        let names = [("", 1), ("", 2), ("left", 1)]
-            .map(|(title, channels)| ChannelLabel { title: title.into(), ..ChannelLabel::default() }.name(1, channels));
+        let unknown = book.take(&sources, other);
+        assert!(unknown.iter().all(|label| label.title.is_empty() && label.unit.is_empty()));
+        assert_eq!(unknown.iter().map(|label| label.number).collect::<Vec<_>>(), [0, 1, 2]);
+        let names = [("", true), ("", false), ("left", true)].map(|(title, is_only)| {
+            ChannelLabel { title: title.into(), number: 1, is_only, ..Default::default() }.name()
+        });
         assert_eq!(names, ["", "channel 1", "left"]);
     }
 }

@@ -14,6 +14,7 @@ mod lines;
 mod local_maxima;
 mod model;
 mod options;
+mod output_lock;
 mod peak_values;
 mod pipeline;
 mod plot;

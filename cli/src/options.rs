@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
-use clap::value_parser;
+use clap::{Arg, value_parser};
 use firefly_app::files::ensure_no_input;
 use firefly_models::{Detrend, Scaling, WelchPeaksConfig, Window, WindowSymmetry};
 use firefly_ops::options::Average;
@@ -33,8 +33,7 @@ pub struct InputOptions {
     /// Channels of samples with --format, interleaved, 1 to 65536 [default: 1]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=65_536))]
     pub channels: Option<u32>,
-    /// Channel to read, by label or by number from 0; may be repeated. Results number those that are read, from 0
-    /// [default: all]
+    /// Channel to read, by label or by number from 0, which results have, too; may be repeated [default: all]
     #[arg(long, value_name = "NAME")]
     pub channel: Vec<String>,
     /// Data set of an HDF5 or MATLAB 7.3 file to read, by its path in the file [default: the longest]
@@ -76,7 +75,7 @@ impl InputOptions {
     }
 
     /// Finds the recordings, or a shard of them. An error if there is none, or one of `outputs` would replace one.
-    pub fn sources<const N: usize>(&self, shard: Option<Shard>, outputs: [Option<&PathBuf>; N]) -> Result<Sources> {
+    pub fn sources<const N: usize>(&self, shard: Option<Shard>, outputs: [Option<&Path>; N]) -> Result<Sources> {
         ensure!(
             self.channels.is_none() || self.format.is_some(),
             "--channels is for samples with --format; --channel chooses among the channels of a recording"
@@ -203,6 +202,18 @@ impl fmt::Display for EstimateOptions {
     }
 }
 
+/// Help of the options of estimates that are means, of real samples, whose default is to subtract the mean.
+pub fn of_real_samples(argument: Arg) -> Arg {
+    match argument.get_id().as_str() {
+        "average" | "iq" | "centre" => argument.hide(true),
+        "detrend" => argument.help(
+            "What is subtracted from each segment: none, constant (its mean) or linear (its straight line) [default: \
+             constant]",
+        ),
+        _ => argument,
+    }
+}
+
 /// Scaling of power without a sample rate, which each recording has its own of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ScalingName {
@@ -243,8 +254,7 @@ impl FromStr for ScalingName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let found = [Self::Power, Self::Spectrum, Self::Density].into_iter().find(|name| name.to_string() == text);
-        found.ok_or_else(|| unknown("scaling", text, &["power", "spectrum", "density"]))
+        named("scaling", text, &[("power", Self::Power), ("spectrum", Self::Spectrum), ("density", Self::Density)])
     }
 }
 
@@ -259,20 +269,12 @@ impl fmt::Display for ScalingName {
 }
 
 fn detrend(text: &str) -> Result<Detrend, String> {
-    match text {
-        "none" => Ok(Detrend::None),
-        "constant" => Ok(Detrend::Constant),
-        "linear" => Ok(Detrend::Linear),
-        _ => Err(unknown("detrending", text, &["none", "constant", "linear"])),
-    }
+    let names = [("none", Detrend::None), ("constant", Detrend::Constant), ("linear", Detrend::Linear)];
+    named("detrending", text, &names)
 }
 
 fn average(text: &str) -> Result<Average, String> {
-    match text {
-        "mean" => Ok(Average::Mean),
-        "median" => Ok(Average::Median),
-        _ => Err(unknown("average", text, &["mean", "median"])),
-    }
+    named("average", text, &[("mean", Average::Mean), ("median", Average::Median)])
 }
 
 fn rate(text: &str) -> Result<f64, String> {
@@ -291,12 +293,16 @@ fn centre(text: &str) -> Result<f64, String> {
 }
 
 fn units(text: &str) -> Result<f64, String> {
-    unit_of(text).ok_or_else(|| unknown("unit of times", text, &["s", "ms", "us", "ns", "min", "h"]))
+    let units = ["s", "ms", "us", "ns", "min", "h"];
+    unit_of(text).map_or_else(|| named("unit of times", text, &units.map(|unit| (unit, 1.0))), Ok)
 }
 
-fn unknown(kind: &str, text: &str, names: &[&str]) -> String {
-    let hint = firefly_app::suggest::hint(text, names.iter().copied());
-    format!("unknown {kind} `{text}`{hint}; accepted: {}", names.join(", "))
+/// The value of a name.
+fn named<T: Copy>(kind: &str, text: &str, values: &[(&str, T)]) -> Result<T, String> {
+    let names = || values.iter().map(|(name, _)| *name);
+    let hint = firefly_app::suggest::hint(text, names());
+    let unknown = || format!("unknown {kind} `{text}`{hint}; accepted: {}", names().collect::<Vec<_>>().join(", "));
+    values.iter().find(|(name, _)| *name == text).map(|(_, value)| *value).ok_or_else(unknown)
 }
 
 /// The format that a path's extension, in upper or lower case, names among `formats`; `kind` and `accepted` describe

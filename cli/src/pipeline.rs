@@ -91,7 +91,7 @@ pub fn run<T: Send>(
     start: Start,
     progress: &StepProgress,
     computations: Vec<impl Compute<T>>,
-    mut write: impl FnMut(JournalEntry<T>) -> Result<()>,
+    write: impl FnMut(JournalEntry<T>) -> Result<()>,
 ) -> Result<()> {
     thread::scope(|scope| {
         let (mut frames, mut computed, mut computing) = (Vec::new(), Vec::new(), Vec::new());
@@ -106,9 +106,9 @@ pub fn run<T: Send>(
             frames.push(to_device);
             computed.push(to_write);
         }
-        let reading = move || guarded(move || read(job, start, progress, &mut Turns::of(frames)));
+        let reading = move || guarded(move || read(job, start, progress, &frames));
         let reader = thread::Builder::new().name("read".into()).spawn_scoped(scope, reading).context(STARTING)?;
-        let written = Turns::of(computed).receive_all(&mut write);
+        let written = write_all(computed, write);
         // A thread whose receiver is gone ends; its own error comes first.
         let mut computed = Ok(());
         for thread in computing {
@@ -119,36 +119,22 @@ pub fn run<T: Send>(
     })
 }
 
-/// Ends of the channels to the devices, or from them, and whose turn it is.
-struct Turns<E> {
-    ends: Vec<E>,
-    next: usize,
+/// Blocks in an entry: the turn of the next device comes with each.
+fn blocks_in<T>(entry: &JournalEntry<T>) -> usize {
+    usize::from(matches!(entry, JournalEntry::Block(..)))
 }
 
-impl<E> Turns<E> {
-    fn of(ends: Vec<E>) -> Self {
-        Self { ends, next: 0 }
+/// Takes all entries from the devices; ends early when the device whose turn it is has failed.
+fn write_all<T>(
+    computed: Vec<Receiver<JournalEntry<T>>>,
+    mut write: impl FnMut(JournalEntry<T>) -> Result<()>,
+) -> Result<()> {
+    let mut turn = 0;
+    while let Ok(entry) = computed[turn % computed.len()].recv() {
+        turn += blocks_in(&entry);
+        write(entry)?;
     }
-
-    /// The end that an entry takes: the next, whose turn is over with a block.
-    fn of_entry<T>(&mut self, entry: &JournalEntry<T>) -> &E {
-        let end = &self.ends[self.next];
-        if matches!(entry, JournalEntry::Block(..)) {
-            self.next = (self.next + 1) % self.ends.len();
-        }
-        end
-    }
-}
-
-impl<T> Turns<Receiver<JournalEntry<T>>> {
-    /// Takes all entries; ends early when the device whose turn it is has failed.
-    fn receive_all(mut self, write: &mut impl FnMut(JournalEntry<T>) -> Result<()>) -> Result<()> {
-        while let Ok(entry) = self.ends[self.next].recv() {
-            self.of_entry(&entry);
-            write(entry)?;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// Reads all recordings; ends early when a receiver is closed.
@@ -156,9 +142,15 @@ fn read(
     job: &Job<'_>,
     (first, mut frame): Start,
     progress: &StepProgress,
-    out: &mut Turns<SyncSender<JournalEntry<FrameSamples>>>,
+    out: &[SyncSender<JournalEntry<FrameSamples>>],
 ) {
     let sources = job.sources;
+    let mut turn = 0;
+    let mut send = |entry| {
+        let end = &out[turn % out.len()];
+        turn += blocks_in(&entry);
+        end.send(entry).is_ok()
+    };
     let mut remarks = Remarks { is_quiet: job.quiet, ..Remarks::default() };
     let mut bytes: u64 = sources.list[..first.min(sources.list.len())].iter().map(|source| source.bytes).sum();
     for (index, source) in sources.list.iter().enumerate().skip(first) {
@@ -173,7 +165,7 @@ fn read(
             let layout = reader.layout();
             job.labels.keep(index, layout);
             let centre = layout.is_complex.then_some(layout.centre);
-            let mut reader = FrameReader::new(reader, job.framing, sources.part, frame.take(), out.ends.len())?;
+            let mut reader = FrameReader::new(reader, job.framing, sources.part, frame.take(), out.len())?;
             if source.path.is_none() {
                 reader.limit_blocks((rate * STREAM_SECONDS) as u64);
             }
@@ -188,8 +180,7 @@ fn read(
                 let Some(frames) = frames? else { break };
                 let share = reader.share_read().unwrap_or(0.0);
                 progress.set_position(bytes + (share * source.bytes as f64) as u64);
-                let entry = JournalEntry::Block(recording, frames);
-                if out.of_entry(&entry).send(entry).is_err() {
+                if !send(JournalEntry::Block(recording, frames)) {
                     return Ok(false);
                 }
             }
@@ -202,8 +193,7 @@ fn read(
             Ok(false) => return,
             Err(error) => Some(format!("{error:#}")),
         };
-        let entry = JournalEntry::End(recording, failure);
-        if out.of_entry(&entry).send(entry).is_err() {
+        if !send(JournalEntry::End(recording, failure)) {
             return;
         }
         bytes += source.bytes;

@@ -33,7 +33,7 @@ const MARKS: &str = "123456789abcdefghijklmnopqrstuvwxyz";
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChannelReport {
     pub recording: String,
-    /// Number of the channel, from 0.
+    /// Number of the channel in the recording, from 0.
     pub channel: usize,
     #[serde(flatten)]
     pub label: ChannelLabel,
@@ -91,12 +91,12 @@ impl Summary {
         Self { n_fft, scaling, frames, is_whole, reports: Vec::new(), channels: 0, rows: 0 }
     }
 
-    /// Adds a channel: its number and label, its frames, its mean power per bin, and its lines.
+    /// Adds a channel: its label, its frames, its mean power per bin, and its lines.
     pub fn add(
         &mut self,
         recording: OpenRecording,
         name: &str,
-        (channel, label): (usize, &ChannelLabel),
+        label: &ChannelLabel,
         frames: u64,
         means: &[f64],
         lines: Vec<SpectralLine>,
@@ -111,7 +111,7 @@ impl Summary {
         let bin_hz = recording.rate / self.n_fft as f64;
         self.reports.push(ChannelReport {
             recording: name.to_owned(),
-            channel,
+            channel: label.number,
             label: label.clone(),
             rate_hz: recording.rate,
             frames,
@@ -120,7 +120,7 @@ impl Summary {
             columns: pooled(&by_frequency, MAX_COLUMNS),
             ends: [first_hz, first_hz + by_frequency.len().saturating_sub(1) as f64 * bin_hz],
             centre: recording.centre.unwrap_or(0.0),
-            title: label.full_name(name, channel, recording.channels),
+            title: label.full_name(name),
             spectrum: self.is_whole.then_some(SpectrumReport { first_hz, bin_hz, power: by_frequency }),
         });
     }
@@ -298,7 +298,7 @@ mod tests {
         let mut summary = Summary::new(126, ScalingName::Power, "segments", false);
         let recording = OpenRecording { source: 0, channels: 1, rate: 126.0, centre: None };
         let lines = vec![line(0.0, 1.0, None), line(63.0, 1e-3, None), line(2.0, 1e-2, None)];
-        summary.add(recording, "x", (0, &ChannelLabel::default()), 3, &power, lines);
+        summary.add(recording, "x", &ChannelLabel::default(), 3, &power, lines);
         let drawn = drawing(&summary.reports[0], 32);
         let rows: Vec<&str> = drawn.lines().collect();
         assert_eq!(rows[1], format!("13{}2", " ".repeat(29)));
@@ -310,18 +310,19 @@ mod tests {
 
     #[test]
     fn summaries_of_few_and_many_channels_at_three_widths() {
-        let label = ChannelLabel { title: "drive end".into(), unit: "V".into() };
+        let label = ChannelLabel { title: "drive end".into(), unit: "V".into(), ..ChannelLabel::default() };
+        let other = ChannelLabel { number: 1, ..ChannelLabel::default() };
         let recording = |channels, rate| OpenRecording { source: 0, channels, rate, centre: None };
         let mut means = vec![1e-6; 33];
         (means[3], means[7]) = (0.5, 1e-4);
         let mut few = Summary::new(64, ScalingName::Spectrum, "frames", false);
         let lines = vec![line(562.5, 0.5, Some(1.0)), line(1312.5, 1e-4, Some(0.125))];
-        few.add(recording(2, 12_000.0), "bearing/a.wav", (0, &label), 8, &means, lines.clone());
-        few.add(recording(2, 12_000.0), "bearing/a.wav", (1, &ChannelLabel::default()), 8, &[0.0; 33], Vec::new());
+        few.add(recording(2, 12_000.0), "bearing/a.wav", &label, 8, &means, lines.clone());
+        few.add(recording(2, 12_000.0), "bearing/a.wav", &other, 8, &[0.0; 33], Vec::new());
         let mut many = Summary::new(64, ScalingName::Power, "frames", false);
         for index in 0..26 {
             let name = format!("a/folder/with a/very long/name, and {index}/größe.flac");
-            many.add(recording(1, 44_100.0), &name, (0, &ChannelLabel::default()), 1, &means, lines.clone());
+            many.add(recording(1, 44_100.0), &name, &ChannelLabel::default(), 1, &means, lines.clone());
         }
         assert_eq!((few.rows, many.rows, many.channels), (16, 26, 26));
         let text = |summary: &Summary, width, is_drawn| {

@@ -1,12 +1,13 @@
 //! Tracks of the peaks of spectra: linking them, and their table.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use firefly_ops::tracks::{PeakTracker, Track, TrackOptions};
 use firefly_ops::{LocalMaximaOptions, local_maxima};
 
+use crate::output_lock::OutputLock;
 use crate::table::{ColumnValues, TableColumn, TableFormat};
 
 #[derive(Debug, Clone, clap::Args)]
@@ -40,7 +41,7 @@ impl TrackArgs {
     /// and end of a spectrum, `hertz` is the frequency of a place among the bins.
     pub fn write(
         &self,
-        path: &Path,
+        lock: &OutputLock,
         tracker: PeakTracker,
         seconds: impl Fn(usize) -> [f64; 2],
         hertz: impl Fn(f64) -> f64,
@@ -63,7 +64,8 @@ impl TrackArgs {
             column("power_db", &|track| 10.0 * track.max_power().log10()),
             TableColumn { name: "peaks", values: ColumnValues::Int64(peaks) },
         ];
-        let mut table = TableFormat::of(path)?.create(path, 0, false)?;
+        let path = lock.output();
+        let mut table = TableFormat::of(path)?.create(lock, 0)?;
         table.write(&columns)?;
         table.finish()?;
         let (count, least) = (tracks.len(), self.track_spectra);

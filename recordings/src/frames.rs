@@ -16,8 +16,8 @@ const READ_SAMPLES: usize = 1 << 14;
 const COPIES: u64 = 2;
 /// Blocks in memory at most per device: waiting, being computed, and results that wait.
 const COPIES_PER_DEVICE: u64 = 6;
-/// Power of what rounding to f32 changes, relative to that of the variation of a frame, above which it counts.
-const MOST_ROUNDING: f64 = 1e-8;
+/// Power of what rounding to f32 changes, relative to that of the variation of a frame, above which it counts: −80 dB.
+pub const MOST_ROUNDING: f64 = 1e-8;
 /// Largest magnitudes of frames whose power f64 holds.
 const WIDE: std::ops::RangeInclusive<f64> = 1e-140..=1e140;
 /// Memory that a command takes beside its blocks.
@@ -42,7 +42,7 @@ pub struct FrameSamples {
     /// All of them.
     pub rounded: Vec<f32>,
     /// Frames of one channel, or of both parts of a complex one, that rounding to f32 changes too much, by their place
-    /// among `[count, channels]`; none unless [`Framing::keeps_digits`].
+    /// among `[count, channels]`: see [`Framing::most_rounding`].
     pub wide_rows: Vec<usize>,
     /// Samples of those.
     pub wide: Vec<f64>,
@@ -51,7 +51,7 @@ pub struct FrameSamples {
 /// Division of a recording into frames: `length` samples each, one every `step` samples from its start.
 ///
 /// Samples at the end that do not fill a frame are left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Framing {
     /// Samples of a frame.
     pub length: usize,
@@ -60,15 +60,15 @@ pub struct Framing {
     /// Whether the mean of every frame of a channel is subtracted before its samples are rounded to f32, of recordings
     /// with more digits. An estimate that subtracts the mean of each segment is the same for it.
     pub is_centred: bool,
-    /// Whether frames that rounding to f32 changes by more than −80 dB of their variation are given in f64 too. Without,
-    /// there is a note about them.
-    pub keeps_digits: bool,
+    /// Power of what rounding to f32 changes, relative to that of the variation of a frame, above which it is given in f64
+    /// too. If infinite, there is a note about frames beyond [`MOST_ROUNDING`].
+    pub most_rounding: f64,
 }
 
 impl Framing {
     /// Frames of so many samples, one every `step` samples, as they are.
     pub const fn new(length: usize, step: usize) -> Self {
-        Self { length, step, is_centred: false, keeps_digits: false }
+        Self { length, step, is_centred: false, most_rounding: f64::INFINITY }
     }
 
     /// Number of whole frames of so many samples.
@@ -178,7 +178,7 @@ impl FrameReader {
         let samples = BLOCK_SAMPLES / channels;
         let block = (samples / framing.length).min(samples.saturating_sub(framing.length) / framing.step + 1).max(1);
         // Samples in f64 besides take three times the memory.
-        let frames = if layout.is_wide && framing.keeps_digits { 3 * block } else { block };
+        let frames = if layout.is_wide && framing.most_rounding.is_finite() { 3 * block } else { block };
         ensure_memory(framing, channels, frames, devices)?;
         let gap = next * framing.step as u64;
         let held = if layout.is_wide { Held::Wide(Vec::new()) } else { Held::Narrow(Vec::new()) };
@@ -334,8 +334,8 @@ impl FrameReader {
     fn needs_digits(&mut self, frame: &mut [f64]) -> bool {
         let largest = largest_magnitude(frame);
         let rounding = rounded(frame, self.framing.is_centred);
-        if self.framing.keeps_digits && WIDE.contains(&largest) {
-            return rounding > MOST_ROUNDING;
+        if self.framing.most_rounding.is_finite() && WIDE.contains(&largest) {
+            return rounding > self.framing.most_rounding;
         }
         if largest > 0.0 && largest as f32 == 0.0 {
             self.vanished = true;
@@ -534,7 +534,7 @@ mod tests {
             let samples = (0..400).flat_map(|index| (0..4).map(move |channel| sample(index, channel)));
             let bytes: Vec<u8> = samples.flat_map(f64::to_le_bytes).collect();
             let reader = RawReader::new(std::io::Cursor::new(bytes), format.parse().unwrap(), channels, 1.0);
-            let framing = Framing { keeps_digits: true, is_centred, ..Framing::new(100, 100) };
+            let framing = Framing { most_rounding: MOST_ROUNDING, is_centred, ..Framing::new(100, 100) };
             let mut reader = FrameReader::new(Box::new(reader), framing, None, None, 1).unwrap();
             let block = reader.next_block().unwrap().unwrap();
             assert_eq!((block.count, block.values.rounded.len(), reader.take_notes()), (4, 1600, vec![]));

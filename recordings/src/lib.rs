@@ -30,7 +30,7 @@ pub use formats::{
     Array, Format, Note, NumberFormat, RawReader, ReadOptions, RecordingLayout, SampleReader, UnknownNumberFormat,
     npy_header, open, open_with, unit_of,
 };
-pub use frames::{Block, FrameReader, FrameSamples, Framing};
+pub use frames::{Block, FrameReader, FrameSamples, Framing, MOST_ROUNDING};
 pub use memory::{SampleMemory, available_memory};
 pub use recording::{Recording, channel_titles, read_recording, read_recording_within, read_rows, read_table};
 pub use samples::Samples;

@@ -159,10 +159,10 @@ impl Sources {
             (Some(path), None) => formats::open_with(path, &self.options),
             (Some(path), Some((numbers, channels))) => {
                 let reader = RawReader::new(fs::File::open(path)?, numbers, channels, raw_rate);
-                formats::choose(Box::new(reader.of_length(source.bytes)), &self.options)
+                formats::choose(Box::new(reader.of_length(source.bytes)), &self.options, &[])
             }
             (None, Some((numbers, channels))) => {
-                formats::choose(Box::new(RawReader::new(stdin(), numbers, channels, raw_rate)), &self.options)
+                formats::choose(Box::new(RawReader::new(stdin(), numbers, channels, raw_rate)), &self.options, &[])
             }
             (None, None) => Err(RecordingProblem::UnknownFormat),
         }

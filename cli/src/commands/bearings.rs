@@ -42,7 +42,9 @@ pub const TITLES: [&str; 6] = ["line", "expected, Hz", "found, Hz", "height, dB"
 #[derive(Debug, Clone, clap::Args)]
 #[command(
     after_help = NOTES,
-    mut_arg("n_fft", |n_fft| n_fft.help("Samples per segment, to 16777216 [default: 8192]"))
+    mut_arg("n_fft", |n_fft| n_fft.help("Samples per segment, to 16777216 [default: 8192]")),
+    mut_arg("window", |window| window.hide(true)),
+    mut_arg("multitaper", |multitaper| multitaper.hide(true)),
 )]
 pub struct BearingsArgs {
     /// Turns of the shaft per second, in all recordings

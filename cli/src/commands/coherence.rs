@@ -1,7 +1,6 @@
 //! `firefly coherence`: coherence, cross spectra and transfer functions of pairs of channels, by Welch's method.
 
 use std::ops::Range;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -10,36 +9,35 @@ use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use clap::value_parser;
 use firefly_app::number::significant;
 use firefly_app::page::html_table::{HtmlRow, HtmlTable};
-use firefly_app::streams::{note, printable};
+use firefly_app::streams::printable;
 use firefly_app::table::{Align, TextTable};
 use firefly_models::{Detrend, WindowSymmetry};
 use firefly_ops::cross_spectra::csd_matrix;
 use firefly_recordings::FrameSamples;
-use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::outcome::{CommandOutcome, formats, print, print_json, table_of};
+use super::outcome::{CommandOutcome, OutputOptions, Report};
 use super::spectrum::ensure_mean;
 use crate::device::{DeviceOptions, names_of};
-use crate::job::{Job, OutputLock, complete};
+use crate::job::{Job, complete};
 use crate::journal::JournalEntry;
 use crate::labels::ChannelLabel;
 use crate::model::ModelRequest;
-use crate::options::{EstimateOptions, InputOptions};
+use crate::options::{EstimateOptions, InputOptions, of_real_samples};
 use crate::peak_values::read_power;
 use crate::pipeline::OpenRecording;
-use crate::plot::{Curve, Curves, PlotFigure, PlotPage};
+use crate::plot::{Curve, Curves, PlotFigure};
 use crate::power_sums::{BlockSums, PowerSums, RecordingSums};
 use crate::row_scales::{RowScales, RowValues};
 use crate::search::FrequencyBand;
 use crate::segments::FrameSegments;
 use crate::summary;
-use crate::table::{ColumnValues, TableColumn, TableWriter};
+use crate::table::{ColumnValues, OutputTable, TableColumn};
 
 const NOTES: &str = "\
 Of each pair x → y of channels, in the order in which they are read: Pxy is the mean of conj(X) Y over all whole segments
-in which every channel is finite. Columns of the output: file, first and second (channels x and y, from 0), bin,
-frequency_hz, coherence (|Pxy|² / (Pxx Pyy), from 0 to 1), cross_power (|Pxy|, in the product of both units by the
+in which every channel is finite. Columns of the output: file, first and second (numbers of x and y in the
+recording, from 0), bin, frequency_hz, coherence (|Pxy|² / (Pxx Pyy), from 0 to 1), cross_power (|Pxy|, in the product of both units by the
 scaling), phase_deg (of y against x), h1_gain and h2_gain (|Pxy / Pxx| and |Pyy / Pyx|, in the unit of y over that of x;
 phase_deg is the phase of both), first_label, second_label, first_unit and second_unit.
 
@@ -49,14 +47,20 @@ highest of all that are searched. With few segments and an overlap above one hal
 
 Example:
   firefly coherence recordings/a.wav --n-fft 512 --plot coherence.html --out coherence.csv";
+const OUT: &str = "Write the spectra of these pairs to this file: .parquet, .csv, .jsonl or .npy. A command that is killed \
+                   begins anew";
 const MAX_CURVES: usize = 32;
 /// Values of the cross spectra of all pairs, which a few blocks hold in memory.
 const MAX_VALUES: usize = 1 << 24;
-/// Greatest power over the least of a channel's bins before the least may be rounding of f32.
-const MAX_RANGE: f64 = 1e11;
+/// Greatest power over the least of a channel's bins of which f32 keeps two digits of the least.
+const MAX_RANGE: f64 = 1e9;
 
 #[derive(Debug, Clone, clap::Args)]
-#[command(after_help = NOTES, mut_arg("detrend", |detrend| detrend.help(DETREND)))]
+#[command(
+    after_help = NOTES,
+    mut_args(of_real_samples),
+    mut_arg("out", |out| out.help(OUT).long_help(OUT)),
+)]
 pub struct CoherenceArgs {
     #[command(flatten)]
     input: InputOptions,
@@ -71,23 +75,13 @@ pub struct CoherenceArgs {
     top: u32,
     #[command(flatten)]
     device: DeviceOptions,
-    /// Write the spectra of these pairs to this file: .parquet, .csv, .jsonl or .npy. A command that is killed begins anew
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
-    /// Draw coherence, phase and gain of these pairs into this file: .svg, .png or .html
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
-    /// Print the pairs as one JSON document
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputOptions,
 }
-
-const DETREND: &str =
-    "What is subtracted from each segment: none, constant (its mean) or linear (its straight line) [default: constant]";
 
 pub fn run(mut arguments: CoherenceArgs) -> Result<ExitCode> {
     arguments.estimate.detrend.get_or_insert(Detrend::Constant);
-    let CoherenceArgs { input, estimate, band, out, plot, .. } = &arguments;
+    let CoherenceArgs { input, estimate, band, output, .. } = &arguments;
     ensure_mean(estimate)?;
     let channels = &input.channel;
     let twice = channels.iter().enumerate().find(|(place, channel)| channels[..*place].contains(channel));
@@ -97,17 +91,18 @@ pub fn run(mut arguments: CoherenceArgs) -> Result<ExitCode> {
         twice.map_or("", |(_, name)| name.as_str())
     );
     let devices = arguments.device.open()?;
-    let (format, plot_format) = formats(out.as_ref(), plot.as_ref())?;
+    let outputs = output.checked()?;
     let request = ModelRequest::power(estimate, 1)?;
-    let sources = input.sources(None, [out.as_ref(), plot.as_ref()])?;
+    let sources = outputs.sources(input, None)?;
     let options = json!({ "coherence": estimate.to_string(), "device": names_of(&devices, ",") });
-    let job = Job::new(&sources, &request, estimate.hop(), options, input.quiet);
-    let lock = out.as_deref().map(|path| OutputLock::of(path, "coherence")).transpose()?;
+    let mut job = Job::new(&sources, &request, estimate.hop(), options, input.quiet);
+    job.framing.most_rounding = 0.0;
+    let (lock, table) = outputs.open(&sources)?;
     let mut results = Results {
         arguments: &arguments,
         job: &job,
         sums: BlockSums::default(),
-        table: table_of(out.as_ref(), format, &sources, lock.is_some())?,
+        table,
         text: String::new(),
         rows: Vec::new(),
         reports: Vec::new(),
@@ -115,8 +110,9 @@ pub fn run(mut arguments: CoherenceArgs) -> Result<ExitCode> {
         outcome: CommandOutcome::default(),
     };
     let computations = devices.iter().map(|device| {
+        let arguments = &arguments;
         move |recording: OpenRecording, samples| match ensure_pairs(recording, estimate) {
-            Ok(()) => device.run(|device| cross_sums(device, recording, estimate, samples)),
+            Ok(()) => device.run(|device| cross_sums(device, recording, arguments, samples)),
             Err(_) => Ok(PowerSums::none(1, 0)),
         }
     });
@@ -125,39 +121,31 @@ pub fn run(mut arguments: CoherenceArgs) -> Result<ExitCode> {
     let Results { table, text, rows, reports, curves, outcome, .. } = results;
     let computed =
         outcome.ensure_not_empty(reports.len() as u64, &format!("{} samples of a segment", estimate.n_fft()));
-    complete(None, computed, || table.map_or(Ok(()), |table| table.finish()))?;
-    drop(lock);
+    complete(lock, computed, || table.map_or(Ok(()), |table| table.finish()))?;
     let described = format!("{estimate}, band {band} Hz");
-    if let (Some(path), Some(format)) = (plot, plot_format) {
-        let facts = [("estimate", described.clone()), ("pairs", format!("{} of {}", curves[0].len(), rows.len()))];
-        let columns = ["pair"].into_iter().chain(CELLS).map(str::to_owned).collect();
-        let lines = Some(HtmlTable { caption: "Pairs".to_owned(), columns, rows });
-        let kinds = [
-            ("coherence", "coherence", Some(0.0..1.05)),
-            ("phase of the second channel against the first", "phase, °", Some(-180.0..180.0)),
-            ("gain of the transfer function H1", "gain |H1|, dB", None),
-        ];
-        let figures = kinds.into_iter().zip(&curves).map(|((title, label, range), curves)| {
-            PlotFigure::Curves(Curves { title: title.to_owned(), label: label.to_owned(), curves, range })
-        });
-        let figures: Vec<_> = figures.collect();
-        format.write(path, &PlotPage { title: input.title(), facts: &facts, lines }, &figures).context("--plot")?;
-    }
-    if arguments.json {
-        print_json(&CoherenceReport {
-            command: "coherence",
-            estimate: described,
-            n_fft: estimate.n_fft(),
-            hop: estimate.hop(),
-            device: names_of(&devices, ","),
-            recordings: reports,
-            outcome: &outcome,
-        })?;
-    } else {
-        let device = arguments.device.explained(&devices);
-        print(&format!("estimate: {described}\ndevice: {device}\n{text}{}", outcome.text()))?;
-    }
-    Ok(outcome.status())
+    let facts = [("estimate", described.clone()), ("pairs", format!("{} of {}", curves[0].len(), rows.len()))];
+    let columns = ["pair"].into_iter().chain(CELLS).map(str::to_owned).collect();
+    let kinds = [
+        ("coherence", "coherence", Some(0.0..1.05)),
+        ("phase of the second channel against the first", "phase, °", Some(-180.0..180.0)),
+        ("gain of the transfer function H1", "gain |H1|, dB", None),
+    ];
+    let figures = kinds.into_iter().zip(&curves).map(|((title, label, range), curves)| {
+        PlotFigure::Curves(Curves { title: title.to_owned(), label: label.to_owned(), curves, range })
+    });
+    let figures: Vec<_> = figures.collect();
+    outputs.draw(input.title(), &facts, HtmlTable { caption: "Pairs".to_owned(), columns, rows }, &figures)?;
+    let report = Report {
+        command: "coherence",
+        estimate: &described,
+        n_fft: estimate.n_fft(),
+        device: names_of(&devices, ","),
+        more: json!({ "hop": estimate.hop(), "recordings": reports }),
+        channels: None,
+        outcome: &outcome,
+    };
+    let device = arguments.device.explained(&devices);
+    outputs.print(&report, &format!("estimate: {described}\ndevice: {device}\n{text}{}", outcome.text()))
 }
 
 /// Checks that a recording has pairs of channels, whose cross spectra fit into memory.
@@ -179,37 +167,46 @@ fn pairs(channels: usize) -> impl Iterator<Item = (usize, usize)> {
 }
 
 /// Sums over the segments of a block in which every channel is finite: of each of the [`pairs`] the real parts of the
-/// cross spectrum, and the imaginary ones. In f64, on the CPU, where samples have more digits or leave the range of f32.
+/// cross spectrum, and the imaginary ones. In f64, on the CPU, where samples have more digits or leave the range of f32,
+/// or bins are so weak that f32 would round them.
 fn cross_sums(
     device: &Device,
     recording: OpenRecording,
-    estimate: &EstimateOptions,
+    CoherenceArgs { estimate, band, .. }: &CoherenceArgs,
     samples: FrameSamples,
 ) -> Result<PowerSums> {
     let FrameSamples { rounded, wide_rows, wide } = samples;
-    let (n_fft, channels, cpu) = (estimate.n_fft(), recording.channels, Device::flex());
+    let (n_fft, channels) = (estimate.n_fft(), recording.channels);
     let is_narrow = wide_rows.is_empty() && RowScales::of(&mut rounded.clone(), n_fft).is_empty();
     let mut samples: Vec<f64> = rounded.into_iter().map(f64::from).collect();
     samples.replace_rows(&wide_rows, &wide);
     let mut segments: Vec<&[f64]> = samples.chunks(channels * n_fft).collect();
     segments.retain(|segment| segment.iter().all(|sample| sample.is_finite()));
-    let count = segments.len();
+    let (count, bins) = (segments.len(), n_fft / 2 + 1);
     if count == 0 {
-        return Ok(PowerSums::none(1, pairs(channels).count() * 2 * (n_fft / 2 + 1)));
+        return Ok(PowerSums::none(1, pairs(channels).count() * 2 * bins));
     }
     let channel = |channel: usize| segments.iter().flat_map(move |segment| &segment[channel * n_fft..][..n_fft]);
-    let signal = TensorData::new((0..channels).flat_map(channel).copied().collect(), [channels, count * n_fft]);
-    let (device, dtype) = if is_narrow { (device, DType::F32) } else { (&cpu, DType::F64) };
-    let signal = Tensor::<2>::from_data(signal, (device, dtype));
-    let window = estimate.window().tensor(n_fft, WindowSymmetry::Periodic, dtype.into(), device);
+    let signal: Vec<f64> = (0..channels).flat_map(channel).copied().collect();
     // The segments, one behind the other.
     let options = estimate.config(FrameSegments::adjacent(count), 1, recording.rate).options().with_hop(n_fft);
     let places: Vec<i64> = pairs(channels).map(|(first, second)| (first * channels + second) as i64).collect();
-    let places = Tensor::<1, Int>::from_data(&places[..], device);
-    let means = csd_matrix::<2, 3>(signal, window, &options)?;
-    let part = |part: Tensor<3>| part.reshape([channels * channels, options.bins()]).select(0, places.clone());
-    let means = read_power(Tensor::cat(vec![part(means.re), part(means.im)], 1), &RowScales::default())?;
-    Ok(PowerSums { counts: vec![count as u64], sums: means.into_iter().map(|mean| mean * count as f64).collect() })
+    let sums = |device: &Device, dtype: DType| {
+        let signal = TensorData::new(signal.clone(), [channels, count * n_fft]);
+        let window = estimate.window().tensor(n_fft, WindowSymmetry::Periodic, dtype.into(), device);
+        let means = csd_matrix::<2, 3>(Tensor::<2>::from_data(signal, (device, dtype)), window, &options)?;
+        let places = Tensor::<1, Int>::from_data(&places[..], device);
+        let part = |part: Tensor<3>| part.reshape([channels * channels, bins]).select(0, places.clone());
+        let means = read_power(Tensor::cat(vec![part(means.re), part(means.im)], 1), &RowScales::default())?;
+        let sums = means.into_iter().map(|mean| mean * count as f64).collect();
+        Ok(PowerSums { counts: vec![count as u64], sums })
+    };
+    let searched = band.interior_bins(recording, n_fft).unwrap_or(1..bins);
+    let is_exact = |sums: &PowerSums| CrossSpectra::new(channels, bins, sums).range(&searched) <= MAX_RANGE;
+    match is_narrow.then(|| sums(device, DType::F32)).transpose()?.filter(is_exact) {
+        Some(sums) => Ok(sums),
+        None => sums(&Device::flex(), DType::F64),
+    }
 }
 
 /// Segments without overlap whose mean has as many degrees of freedom as that of `segments` segments: half of equation
@@ -232,18 +229,6 @@ fn threshold(independent_segments: f64, bins: usize) -> f64 {
     1.0 - beyond.powf(1.0 / (independent_segments - 1.0))
 }
 
-#[derive(Serialize)]
-struct CoherenceReport<'a> {
-    command: &'static str,
-    estimate: String,
-    n_fft: usize,
-    hop: usize,
-    device: String,
-    recordings: Vec<Value>,
-    #[serde(flatten)]
-    outcome: &'a CommandOutcome,
-}
-
 /// Columns of values per bin.
 const COLUMNS: [&str; 5] = ["coherence", "cross_power", "phase_deg", "h1_gain", "h2_gain"];
 /// Columns of a pair's values in the text and on a page.
@@ -263,6 +248,15 @@ impl<'a> CrossSpectra<'a> {
         let sums: Vec<_> = pairs(channels).zip(sums.chunks(2 * bins)).collect();
         let power = sums.iter().filter(|((x, y), _)| x == y).map(|(_, sums)| &sums[..bins]).collect();
         Self { bins, segments: counts[0], sums, power }
+    }
+
+    /// Greatest ratio of the power of two of some bins of one channel, of those that have any.
+    fn range(&self, bins: &Range<usize>) -> f64 {
+        let range = |power: &&[f64]| {
+            let values = || power[bins.clone()].iter().copied().filter(|power| *power > 0.0);
+            values().fold(0.0, f64::max) / values().fold(f64::INFINITY, f64::min)
+        };
+        self.power.iter().map(range).fold(0.0, f64::max)
     }
 
     /// Values of the [`COLUMNS`] at a bin of a pair at a place; NaN without power.
@@ -298,7 +292,7 @@ struct Results<'a> {
     arguments: &'a CoherenceArgs,
     job: &'a Job<'a>,
     sums: BlockSums,
-    table: Option<Box<dyn TableWriter>>,
+    table: Option<OutputTable>,
     /// Recordings and their pairs as text, as rows of a page, and for JSON.
     text: String,
     rows: Vec<HtmlRow>,
@@ -339,19 +333,13 @@ impl Results<'_> {
         let (n_fft, rate) = (estimate.n_fft(), recording.rate);
         let spectra = CrossSpectra::new(recording.channels, recording.bins(n_fft), sums);
         let labels = self.job.labels.take(self.job.sources, *recording);
-        let values =
-            || spectra.power.iter().flat_map(|power| &power[searched.clone()]).copied().filter(|sum| *sum > 0.0);
-        if values().fold(0.0, f64::max) > MAX_RANGE * values().fold(f64::INFINITY, f64::min) {
-            note(format_args!(
-                "{name}: bins 110 dB below the strongest may be rounding of 32 bits, and so their coherence"
-            ));
-        }
         let ranked = spectra.ranked(searched);
         let mut table = TextTable::default().column("pair", Align::Left).columns(CELLS, Align::Right);
         let mut found = Vec::new();
         for (bin, place) in ranked.iter().take(*top as usize).copied() {
             let (x, y) = spectra.sums[place].0;
-            let [first, second] = [x, y].map(|channel| labels[channel].name(channel, recording.channels));
+            let pair = [&labels[x], &labels[y]];
+            let [first, second] = pair.map(ChannelLabel::name);
             let (title, hertz) = (format!("{first} → {second}"), recording.hertz(bin, 0.0, n_fft));
             let [coherence, _, phase_deg, h1_gain, h2_gain] = spectra.values(place, bin);
             let cells = [
@@ -363,7 +351,7 @@ impl Results<'_> {
             ];
             table.row([title.clone()].into_iter().chain(cells.clone()));
             found.push(json!({
-                "first": x, "second": y, "labels": [&labels[x], &labels[y]], "frequency_hz": hertz,
+                "first": pair[0].number, "second": pair[1].number, "labels": pair, "frequency_hz": hertz,
                 "coherence": coherence, "phase_deg": phase_deg, "h1_gain": h1_gain, "h2_gain": h2_gain,
             }));
             let columns = COLUMNS.map(|_| Vec::with_capacity(spectra.bins));
@@ -381,7 +369,7 @@ impl Results<'_> {
             }
             self.rows.push(HtmlRow::new(&title, cells.into()));
             if let Some(table) = &mut self.table {
-                let rows = pair_rows(*recording, name, (x, y), &labels, columns, n_fft);
+                let rows = pair_rows(*recording, name, pair, columns, n_fft);
                 table.write(&rows).context("writing the output")?;
             }
         }
@@ -415,14 +403,13 @@ impl Results<'_> {
 fn pair_rows(
     recording: OpenRecording,
     file: &Arc<str>,
-    (x, y): (usize, usize),
-    labels: &[ChannelLabel],
+    pair: [&ChannelLabel; 2],
     values: [Vec<f64>; 5],
     n_fft: usize,
 ) -> Vec<TableColumn> {
     let bins = values[0].len();
     let hertz = |bin| recording.hertz(bin, 0.0, n_fft);
-    let [first, second] = [x, y].map(|channel| ColumnValues::Int32(vec![channel as i32; bins]));
+    let [first, second] = pair.map(|label| ColumnValues::Int32(vec![label.number as i32; bins]));
     let text = |text: &Arc<str>| ColumnValues::text(text, bins);
     let columns = [
         ("file", text(file)),
@@ -432,10 +419,10 @@ fn pair_rows(
         ("frequency_hz", ColumnValues::Double((0..bins).map(hertz).collect())),
     ];
     let labels = [
-        ("first_label", text(&labels[x].title)),
-        ("second_label", text(&labels[y].title)),
-        ("first_unit", text(&labels[x].unit)),
-        ("second_unit", text(&labels[y].unit)),
+        ("first_label", text(&pair[0].title)),
+        ("second_label", text(&pair[1].title)),
+        ("first_unit", text(&pair[0].unit)),
+        ("second_unit", text(&pair[1].unit)),
     ];
     let values = COLUMNS.into_iter().zip(values.map(ColumnValues::Double));
     columns.into_iter().chain(values).chain(labels).map(|(name, values)| TableColumn { name, values }).collect()

@@ -9,6 +9,7 @@ use firefly_ops::fft::{ifft, rfft};
 
 use super::bearings::Bearing;
 use super::spectrum::{self, SpectrumArgs};
+use crate::options::of_real_samples;
 use crate::pipeline::OpenRecording;
 use crate::search::FrequencyBand;
 
@@ -24,7 +25,11 @@ Example:
 pub const MARGINS: usize = 2;
 
 #[derive(Debug, Clone, clap::Args)]
-#[command(after_help = NOTES, mut_arg("n_fft", |n_fft| n_fft.help("Samples per segment, to 16777216 [default: 4096]")))]
+#[command(
+    after_help = NOTES,
+    mut_args(of_real_samples),
+    mut_arg("n_fft", |n_fft| n_fft.help("Samples per segment, to 16777216 [default: 4096]"))
+)]
 pub struct EnvelopeArgs {
     /// Band that is passed, in hertz, both ends included: 500..5000, 50.. or ..5000; without DC and half the rate
     #[arg(long, value_name = "LOW..HIGH")]

@@ -1,45 +1,120 @@
 //! Output files and outcome of a command over recordings.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use firefly_app::files::{ensure_writable, is_same_output};
+use firefly_app::page::html_table::HtmlTable;
 use firefly_app::streams::{StandardOutput, note};
-use firefly_recordings::Sources;
+use firefly_recordings::{Shard, Sources};
 use serde::Serialize;
+use serde_json::Value;
 
+use crate::options::InputOptions;
+use crate::output_lock::OutputLock;
 use crate::pipeline::OpenRecording;
-use crate::plot::PlotFormat;
-use crate::table::{TableFormat, TableWriter};
+use crate::plot::{PlotFigure, PlotFormat, PlotPage};
+use crate::summary::ChannelReport;
+use crate::table::{OutputTable, TableFormat};
 
-/// The formats of the files of `--out` and `--plot`, after the check that both can be written. An error for an
-/// extension that names no format, a file that can't be written, and one file for both.
-pub fn formats(out: Option<&PathBuf>, plot: Option<&PathBuf>) -> Result<(Option<TableFormat>, Option<PlotFormat>)> {
-    let table = out.map(|path| TableFormat::of(path)).transpose().context("--out")?;
-    let drawing = plot.map(|path| PlotFormat::of(path)).transpose().context("--plot")?;
-    for path in [out, plot].into_iter().flatten() {
-        ensure_writable(path).with_context(|| path.display().to_string())?;
-    }
-    if let (Some(out), Some(plot)) = (out, plot)
-        && is_same_output(out, plot)?
-    {
-        bail!("--plot {} is the file of --out {}", plot.display(), out.display());
-    }
-    Ok((table, drawing))
+/// Where the results of a command go.
+#[derive(Debug, Clone, clap::Args)]
+pub struct OutputOptions {
+    /// Write the results as a table to this file: .parquet, .csv, .jsonl or .npy.
+    ///
+    /// Until it is complete, FILE.journal has what was computed: the same command, started again, continues from it and
+    /// writes the bytes of an uninterrupted one.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Draw the results into this file: .svg, .png or .html
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    /// Print the results as one JSON document
+    #[arg(long)]
+    pub json: bool,
 }
 
-/// Table of the file of `--out`; `locked` as of [`TableFormat::create`].
-pub fn table_of(
-    out: Option<&PathBuf>,
-    format: Option<TableFormat>,
-    sources: &Sources,
-    locked: bool,
-) -> Result<Option<Box<dyn TableWriter>>> {
-    let (Some(path), Some(format)) = (out, format) else { return Ok(None) };
-    let table = format.create(path, sources.longest_name(), locked);
-    table.with_context(|| format!("--out {}", path.display())).map(Some)
+/// Outputs whose formats are known, and which can be written.
+pub struct Outputs<'a> {
+    pub table: Option<(&'a Path, TableFormat)>,
+    pub plot: Option<(&'a Path, PlotFormat)>,
+    pub json: bool,
+}
+
+impl OutputOptions {
+    /// Checks that the outputs can be written. An error for an extension that names no format, a file that can't be
+    /// written, and one file for both.
+    pub fn checked(&self) -> Result<Outputs<'_>> {
+        let [out, plot] = [&self.out, &self.plot].map(Option::as_deref);
+        let table = out.map(|path| TableFormat::of(path).map(|format| (path, format))).transpose().context("--out")?;
+        let drawing = plot.map(|path| PlotFormat::of(path).map(|format| (path, format))).transpose();
+        let drawing = drawing.context("--plot")?;
+        for path in [out, plot].into_iter().flatten() {
+            ensure_writable(path).with_context(|| path.display().to_string())?;
+        }
+        if let (Some(out), Some(plot)) = (out, plot)
+            && is_same_output(out, plot)?
+        {
+            bail!("--plot {} is the file of --out {}", plot.display(), out.display());
+        }
+        Ok(Outputs { table, plot: drawing, json: self.json })
+    }
+}
+
+impl Outputs<'_> {
+    /// The recordings, or a shard of them, none of which an output replaces.
+    pub fn sources(&self, input: &InputOptions, shard: Option<Shard>) -> Result<Sources> {
+        input.sources(shard, [self.table.map(|(path, _)| path), self.plot.map(|(path, _)| path)])
+    }
+
+    /// The lock on the output and its table, if there is one.
+    pub fn open(&self, sources: &Sources) -> Result<(Option<OutputLock>, Option<OutputTable>)> {
+        let Some((path, format)) = self.table else { return Ok((None, None)) };
+        let lock = OutputLock::of(path)?;
+        let table =
+            format.create(&lock, sources.longest_name()).with_context(|| format!("--out {}", path.display()))?;
+        Ok((Some(lock), Some(table)))
+    }
+
+    /// Draws the figures below the title, facts and lines of a page, if there is a drawing.
+    pub fn draw(
+        &self,
+        title: String,
+        facts: &[(&str, String)],
+        lines: HtmlTable,
+        figures: &[PlotFigure<'_>],
+    ) -> Result<()> {
+        let Some((path, format)) = self.plot else { return Ok(()) };
+        format.write(path, &PlotPage { title, facts, lines: Some(lines) }, figures).context("--plot")
+    }
+
+    /// Prints the results, as text unless JSON is wanted.
+    pub fn print(&self, report: &Report<'_>, text: &str) -> Result<ExitCode> {
+        if self.json {
+            print_json(report)?
+        } else {
+            print(text)?
+        }
+        Ok(report.outcome.status())
+    }
+}
+
+/// Results of a command as a JSON document.
+#[derive(Serialize)]
+pub struct Report<'a> {
+    pub command: &'static str,
+    pub estimate: &'a str,
+    pub n_fft: usize,
+    pub device: String,
+    /// What other commands do not have.
+    #[serde(flatten)]
+    pub more: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channels: Option<&'a [ChannelReport]>,
+    #[serde(flatten)]
+    pub outcome: &'a CommandOutcome,
 }
 
 /// Recordings that failed, and those that are shorter than a frame.

@@ -5,10 +5,9 @@ mod live;
 mod results;
 mod significance;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::value_parser;
 use firefly_recordings::{FrameSamples, Shard};
 use serde_json::json;
@@ -17,19 +16,19 @@ use self::drawing::Drawing;
 use self::live::LiveLines;
 use self::results::Results;
 use self::significance::Significance;
-use super::outcome::{formats, print, print_json, table_of};
+use super::outcome::OutputOptions;
 use crate::device::{DeviceOptions, OpenDevice, names_of};
-use crate::job::{Job, complete, journal_of};
+use crate::job::{Job, complete};
 use crate::model::{DeviceModel, ModelOptions, ModelRequest};
 use crate::options::{EstimateOptions, InputOptions};
 use crate::pipeline::OpenRecording;
-use crate::plot::PlotPage;
 use crate::search::SearchOptions;
 
+const PLOT: &str = "Draw the peaks over time and frequency into this file: .svg, .png or .html; up to 12 channels";
 const EXAMPLES: &str = "\
 Frames follow each other from the start of a recording, one every --step samples; samples at its end that do not fill a
 frame are left out. Rows of the output are in the order of recording, frame, channel and rank. Its columns: file,
-channel (from 0), frame (from 0), time_s (of the frame's start), rank (1 is the strongest), bin, frequency_hz, power (in
+channel (its number in the recording, from 0), frame (from 0), time_s (of the frame's start), rank (1 is the strongest), bin, frequency_hz, power (in
 the unit of the scaling), power_db (10 log10 of it), and label and unit of the channel, empty where the file has none.
 
 A peak is one of the strongest bins; a frame with too few finite bins ends in bin -1. With --local-maxima it is a bin
@@ -47,7 +46,7 @@ Examples:
   firefly peaks recording.wav --local-maxima --prominence 10dB --distance 100Hz --out lines.csv";
 
 #[derive(Debug, Clone, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("plot", |plot| plot.help(PLOT)))]
 pub struct PeaksArgs {
     #[command(flatten)]
     input: InputOptions,
@@ -70,40 +69,30 @@ pub struct PeaksArgs {
     shard: Option<Shard>,
     #[command(flatten)]
     device: DeviceOptions,
-    /// Write the peaks to this file: .parquet, .csv, .jsonl or .npy.
-    ///
-    /// Until it is complete, FILE.journal has what was computed: the same command, started again, continues from it and
-    /// writes the bytes of an uninterrupted one.
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
-    /// Draw the peaks over time and frequency into this file: .svg, .png or .html; up to 12 channels
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
-    /// Print the lines of every channel as one JSON document
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputOptions,
 }
 
 pub fn run(arguments: &PeaksArgs) -> Result<ExitCode> {
-    let PeaksArgs { model, estimate, search, significance, out, plot, .. } = arguments;
+    let PeaksArgs { input, model, estimate, search, significance, output, .. } = arguments;
     let devices = arguments.device.open()?;
     // The weights of a run's model are read onto each device.
     let request_of = |device: &OpenDevice| ModelRequest::new(model, estimate, search, &device.device);
     let mut requests = devices.iter().map(request_of).collect::<Result<Vec<_>>>()?;
     requests.iter_mut().for_each(|request| request.may_be_fewer |= significance.is_some());
     let request = &requests[0];
-    let (format, plot_format) = formats(out.as_ref(), plot.as_ref())?;
-    let sources = arguments.input.sources(arguments.shard, [out.as_ref(), plot.as_ref()])?;
+    let outputs = output.checked()?;
+    let sources = outputs.sources(input, arguments.shard)?;
     let step = arguments.step.map_or(request.frame, |step| step as usize);
     let options = json!({ "peaks": request, "device": names_of(&devices, ","), "significance": significance });
-    let job = Job::new(&sources, request, step, options, arguments.input.quiet);
-    let mut results = Results::new(request, &job, arguments.json);
-    results.drawing = plot.as_ref().map(|_| Drawing::new(request));
-    if !sources.can_resume() && out.is_none() && !arguments.json {
+    let job = Job::new(&sources, request, step, options, input.quiet);
+    let (lock, table) = outputs.open(&sources)?;
+    let mut results = Results::new(request, &job, outputs.json);
+    results.table = table;
+    results.drawing = outputs.plot.map(|_| Drawing::new(request));
+    if !sources.can_resume() && lock.is_none() && !outputs.json {
         results.live = Some(LiveLines::new(request, job.framing));
     }
-    let journal = journal_of(out.as_deref(), &sources)?;
-    results.table = table_of(out.as_ref(), format, &sources, journal.is_some())?;
     let computations = devices.iter().zip(&requests).map(|(device, request)| {
         let mut model = DeviceModel::new(request);
         let mut test = significance.map(|_| Significance::new(arguments, request, None)).transpose()?;
@@ -114,25 +103,18 @@ pub fn run(arguments: &PeaksArgs) -> Result<ExitCode> {
             test.kept(recording, samples, &peaks)
         })
     });
-    let journal = job.run(journal, computations.collect::<Result<_>>()?, |entry| results.take(entry).map(|()| true))?;
+    job.run(lock.as_ref(), computations.collect::<Result<_>>()?, |entry| results.take(entry).map(|()| true))?;
     let frame = format!("{} samples of a frame of {}", request.frame, request.name);
     let computed = results.outcome.ensure_not_empty(results.summary.rows, &frame);
     let table = results.table.take();
-    complete(journal, computed, || table.map_or(Ok(()), |table| table.finish()))?;
-    if let (Some(path), Some(format)) = (plot, plot_format) {
-        let figures = results.drawing.as_ref().map_or_else(Vec::new, Drawing::figures);
-        let facts = [
-            ("model", request.name.clone()),
-            ("estimate", request.estimate.clone()),
-            ("channels", format!("{} of {}", figures.len().saturating_sub(1), results.summary.channels)),
-        ];
-        let lines = Some(results.summary.html_table());
-        let page = PlotPage { title: arguments.input.title(), facts: &facts, lines };
-        format.write(path, &page, &figures).context("--plot")?;
-    }
-    match arguments.json {
-        true => print_json(&results.json(&names_of(&devices, ",")))?,
-        false => print(&results.text(&arguments.device.explained(&devices), out.as_deref()))?,
-    }
-    Ok(results.outcome.status())
+    complete(lock, computed, || table.map_or(Ok(()), |table| table.finish()))?;
+    let figures = results.drawing.as_ref().map_or_else(Vec::new, Drawing::figures);
+    let facts = [
+        ("model", request.name.clone()),
+        ("estimate", request.estimate.clone()),
+        ("channels", format!("{} of {}", figures.len().saturating_sub(1), results.summary.channels)),
+    ];
+    outputs.draw(input.title(), &facts, results.summary.html_table(), &figures)?;
+    let text = results.text(&arguments.device.explained(&devices), outputs.table.map(|(path, _)| path));
+    outputs.print(&results.report(names_of(&devices, ",")), &text)
 }

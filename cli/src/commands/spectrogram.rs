@@ -15,11 +15,12 @@ use serde_json::json;
 use self::matrix::{NpyMatrix, checksum, ensure_npy};
 use super::outcome::{CommandOutcome, print};
 use crate::device::{DeviceOptions, names_of};
-use crate::job::{Job, OutputLock, complete, journal_of};
+use crate::job::{Job, complete};
 use crate::journal::{JournalEntry, Payload};
 use crate::labels::ChannelLabel;
 use crate::model::{DeviceModel, ModelRequest};
 use crate::options::{EstimateOptions, InputOptions};
+use crate::output_lock::OutputLock;
 use crate::pipeline::OpenRecording;
 use crate::plot::{Picture, PlotFigure, PlotFormat, PlotPage, SpectrogramPlot};
 use crate::tracks::{TrackArgs, add_peaks};
@@ -82,9 +83,8 @@ pub fn run(arguments: &SpectrogramArgs) -> Result<ExitCode> {
     if let (Some(out), Some(path)) = (out, &tracks.tracks_out) {
         ensure!(!is_same_output(out, path)?, "--tracks-out {} is the file of --out", path.display());
     }
-    let _lock = tracks.tracks_out.as_deref().map(|path| OutputLock::of(path, "tracks")).transpose()?;
     let request = ModelRequest::power(estimate, *segments)?;
-    let mut sources = input.sources(None, [out, plot, &tracks.tracks_out].map(Option::as_ref))?;
+    let mut sources = input.sources(None, [out, plot, &tracks.tracks_out].map(Option::as_deref))?;
     let [source] = &sources.list[..] else {
         bail!("{} has {} recordings; a spectrogram shows one", input.input.display(), sources.list.len());
     };
@@ -99,15 +99,15 @@ pub fn run(arguments: &SpectrogramArgs) -> Result<ExitCode> {
     }
     let [channel] = &sources.options.channels[..] else { bail!("a spectrogram shows one --channel") };
     let channel = channel.clone();
+    let [lock, tracks_lock] = [out, &tracks.tracks_out].map(|path| path.as_deref().map(OutputLock::of).transpose());
+    let (lock, tracks_lock) = (lock?, tracks_lock?);
     let step = segments.saturating_mul(estimate.hop());
     let options = json!({ "spectrogram": request.estimate, "device": names_of(&devices, ",") });
     let job = Job::new(&sources, &request, step, options, input.quiet);
     let bins = if layout.is_complex { estimate.n_fft() } else { estimate.n_fft() / 2 + 1 };
-    let journal = journal_of(out.as_deref(), &sources)?;
-    let create = |path: &PathBuf| NpyMatrix::create(path, bins, journal.is_some());
     let mut spectrogram = Spectrogram {
         bins,
-        matrix: out.as_ref().map(create).transpose().context("--out")?,
+        matrix: lock.as_ref().map(|lock| NpyMatrix::create(lock, bins)).transpose().context("--out")?,
         picture: Picture::new(bins),
         tracker,
         tracks: tracks.tracks,
@@ -128,14 +128,14 @@ pub fn run(arguments: &SpectrogramArgs) -> Result<ExitCode> {
             Ok(PowerRows::Computed(power.into_iter().map(|power| power as f32).collect()))
         }
     });
-    let journal = job.run(journal, computations.collect(), |entry| spectrogram.take(entry))?;
+    job.run(lock.as_ref(), computations.collect(), |entry| spectrogram.take(entry))?;
     let Spectrogram { matrix, picture, tracker, spectra, recording, failure, .. } = spectrogram;
     let mut outcome = CommandOutcome::default();
     if let Some(failure) = failure {
         outcome.failed(&source.name, &failure);
     }
     let computed = outcome.ensure_not_empty(spectra, &format!("{} samples of a spectrum", job.framing.length));
-    complete(journal, computed, || matrix.map_or(Ok(()), NpyMatrix::finish))?;
+    complete(lock, computed, || matrix.map_or(Ok(()), NpyMatrix::finish))?;
     let recording = recording.context("it has no spectrum")?;
     let rate = recording.rate;
     let seconds = ((spectra - 1) * job.framing.step as u64 + job.framing.length as u64) as f64 / rate;
@@ -144,10 +144,11 @@ pub fn run(arguments: &SpectrogramArgs) -> Result<ExitCode> {
     let facts = format!("{spectra} spectra over {seconds:.3} s at {rate} Hz, channel {channel}");
     let (first_hertz, hertz_per_bin) = (recording.first_hertz(estimate.n_fft()), rate / estimate.n_fft() as f64);
     let mut found = String::new();
-    if let (Some(path), Some(tracker)) = (&tracks.tracks_out, tracker) {
+    if let (Some(lock), Some(tracker)) = (tracks_lock, tracker) {
         let seconds = |spectrum| [0, job.framing.length].map(|end| (spectrum * job.framing.step + end) as f64 / rate);
         let hertz = |place: f64| first_hertz + place * hertz_per_bin;
-        found = tracks.write(path, tracker, seconds, hertz).with_context(|| path.display().to_string())?;
+        found = tracks.write(&lock, tracker, seconds, hertz).with_context(|| lock.output().display().to_string())?;
+        lock.remove().context("removing the journal")?;
     }
     if let (Some(path), Some(format)) = (plot, plot_format) {
         let names = [("estimate", request.estimate.clone()), ("recording", facts.clone())];

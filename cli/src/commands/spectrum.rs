@@ -1,6 +1,5 @@
 //! `firefly spectrum`: the averaged power spectrum of each channel, by Welch's method.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -11,32 +10,31 @@ use firefly_ops::multitaper::{MultitaperOptions, multitaper_psd};
 use firefly_ops::options::Average;
 use firefly_ops::welch_psd;
 use firefly_recordings::FrameSamples;
-use serde::Serialize;
 use serde_json::json;
 
 use super::bearings::{Bearing, BearingReport, TITLES};
 use super::envelope::{MARGINS, envelope};
-use super::outcome::{CommandOutcome, formats, print, print_json, table_of};
+use super::outcome::{CommandOutcome, OutputOptions, Report};
 use crate::device::{DeviceOptions, names_of};
-use crate::job::{Job, complete, journal_of};
+use crate::job::{Job, complete};
 use crate::journal::JournalEntry;
 use crate::lines::SpectralLine;
 use crate::model::{DeviceModel, ModelRequest};
 use crate::options::{EstimateOptions, InputOptions, ScalingName};
 use crate::peak_values::read_power;
 use crate::pipeline::OpenRecording;
-use crate::plot::{Curve, Curves, PlotFigure, PlotPage};
+use crate::plot::{Curve, Curves, PlotFigure};
 use crate::power_sums::{BlockSums, PowerSums, RecordingSums};
 use crate::row_scales::of_frames;
 use crate::search::FrequencyBand;
 use crate::segments::FrameSegments;
-use crate::summary::{ChannelReport, Summary};
-use crate::table::{ColumnValues, TableColumn, TableWriter};
+use crate::summary::Summary;
+use crate::table::{ColumnValues, OutputTable, TableColumn};
 
 const NOTES: &str = "\
 Power is averaged over all whole segments of a recording; samples at its end that do not fill a segment are left out.
-Columns of the output: file, channel (from 0), bin, frequency_hz, power (in the unit of the scaling), power_db
-(10 log10 of it), and label and unit of the channel, empty where the file has none.
+Columns of the output: file, channel (its number in the recording, from 0), bin, frequency_hz, power (in the unit of the
+scaling), power_db (10 log10 of it), and label and unit of the channel, empty where the file has none.
 
 Example:
   firefly spectrum recording.wav --n-fft 1024 --scaling density --plot spectrum.svg";
@@ -44,7 +42,7 @@ const MAX_CURVES: usize = 32;
 const MAX_LINES: usize = 8;
 
 #[derive(Debug, Clone, clap::Args)]
-#[command(after_help = NOTES)]
+#[command(after_help = NOTES, mut_arg("average", |average| average.hide(true)))]
 pub struct SpectrumArgs {
     #[command(flatten)]
     input: InputOptions,
@@ -57,18 +55,8 @@ pub struct SpectrumArgs {
     /// --detrend constant unless something else is said [default without =NW: 4]
     #[arg(long, value_name = "NW", num_args = 0..=1, require_equals = true, default_missing_value = "4")]
     pub(super) multitaper: Option<f64>,
-    /// Write the spectra to this file: .parquet, .csv, .jsonl or .npy.
-    ///
-    /// Until it is complete, FILE.journal has what was computed: the same command, started again, continues from it and
-    /// writes the bytes of an uninterrupted one.
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
-    /// Draw the spectra into this file: .svg, .png or .html
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
-    /// Print the spectra and the lines of every channel as one JSON document
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputOptions,
 }
 
 /// Checks that an estimate of a whole recording is a mean.
@@ -85,7 +73,7 @@ pub fn run(mut arguments: SpectrumArgs, band: Option<FrequencyBand>, bearing: Op
         None => arguments.estimate.window().to_string(),
     };
     let arguments = &arguments;
-    let SpectrumArgs { input, estimate, out, plot, .. } = arguments;
+    let SpectrumArgs { input, estimate, output, .. } = arguments;
     ensure_mean(estimate)?;
     let (command, of_band) = match (band, bearing) {
         (Some(band), None) => ("envelope", format!(", envelope of {band} Hz")),
@@ -94,16 +82,15 @@ pub fn run(mut arguments: SpectrumArgs, band: Option<FrequencyBand>, bearing: Op
     };
     let described = estimate.described(&tapers) + &of_band;
     let devices = arguments.device.open()?;
-    let (format, plot_format) = formats(out.as_ref(), plot.as_ref())?;
+    let outputs = output.checked()?;
     let request = ModelRequest::power(estimate, 1)?;
-    let sources = input.sources(None, [out.as_ref(), plot.as_ref()])?;
+    let sources = outputs.sources(input, None)?;
     let options = json!({ "spectrum": described, "device": names_of(&devices, ",") });
     let mut job = Job::new(&sources, &request, estimate.hop(), options, input.quiet);
     if band.is_some() {
         job.framing.length *= MARGINS;
     }
-    let journal = journal_of(out.as_deref(), &sources)?;
-    let table = table_of(out.as_ref(), format, &sources, journal.is_some())?;
+    let (lock, table) = outputs.open(&sources)?;
     let mut spectra = Spectra {
         estimate,
         bearing,
@@ -112,7 +99,7 @@ pub fn run(mut arguments: SpectrumArgs, band: Option<FrequencyBand>, bearing: Op
         sums: BlockSums::default(),
         left_out: 0,
         table,
-        summary: Summary::new(estimate.n_fft(), estimate.scaling(), "segments", arguments.json),
+        summary: Summary::new(estimate.n_fft(), estimate.scaling(), "segments", outputs.json),
         curves: Vec::new(),
         unit: "".into(),
         outcome: CommandOutcome::default(),
@@ -133,51 +120,36 @@ pub fn run(mut arguments: SpectrumArgs, band: Option<FrequencyBand>, bearing: Op
             Ok(sums)
         }
     });
-    let journal = job.run(journal, computations.collect(), |entry| spectra.take(entry))?;
-    let unit = format!("{} samples of a segment", job.framing.length);
-    let computed = spectra.outcome.ensure_not_empty(spectra.summary.rows, &unit);
-    let table = spectra.table.take();
-    complete(journal, computed, || table.map_or(Ok(()), |table| table.finish()))?;
-    if let (Some(path), Some(format)) = (plot, plot_format) {
-        let facts = [("estimate", described.clone()), ("spectra", spectra.summary.channels.to_string())];
-        let curves = Curves {
-            title: described.clone(),
-            label: estimate.scaling().label(&spectra.unit),
-            curves: &spectra.curves,
-            range: None,
-        };
-        let mut lines = spectra.summary.html_table();
-        if bearing.is_some() {
-            (lines.columns, lines.rows) = (TITLES.map(str::to_owned).to_vec(), spectra.bearings.rows);
-        }
-        let page = PlotPage { title: input.title(), facts: &facts, lines: Some(lines) };
-        format.write(path, &page, &[PlotFigure::Curves(curves)]).context("--plot")?;
+    job.run(lock.as_ref(), computations.collect(), |entry| spectra.take(entry))?;
+    let Spectra { bearings, left_out, table, summary, curves, unit, outcome, .. } = spectra;
+    let computed = outcome.ensure_not_empty(summary.rows, &format!("{} samples of a segment", job.framing.length));
+    complete(lock, computed, || table.map_or(Ok(()), |table| table.finish()))?;
+    let facts = [("estimate", described.clone()), ("spectra", summary.channels.to_string())];
+    let (title, label) = (described.clone(), estimate.scaling().label(&unit));
+    let figure = PlotFigure::Curves(Curves { title, label, curves: &curves, range: None });
+    let mut lines = summary.html_table();
+    if bearing.is_some() {
+        (lines.columns, lines.rows) = (TITLES.map(str::to_owned).to_vec(), bearings.rows);
     }
-    if arguments.json {
-        print_json(&SpectraReport {
-            command,
-            estimate: described,
-            scaling: estimate.scaling().to_string(),
-            n_fft: estimate.n_fft(),
-            hop: estimate.hop(),
-            device: names_of(&devices, ","),
-            channels: &spectra.summary.reports,
-            segments_left_out: spectra.left_out,
-            outcome: &spectra.outcome,
-        })?;
-        return Ok(spectra.outcome.status());
-    }
+    outputs.draw(input.title(), &facts, lines, &[figure])?;
+    let found = if bearing.is_some() { bearings.text } else { summary.text() };
     let device = arguments.device.explained(&devices);
-    let summary = if bearing.is_some() { spectra.bearings.text } else { spectra.summary.text() };
-    let outcome = spectra.outcome.text();
-    let left_out = match spectra.left_out {
-        0 => String::new(),
-        count => {
-            format!("\nsegments with samples that are not finite, left out: {count} of {}\n", spectra.summary.rows)
-        }
+    let mut text = format!("estimate: {described}\ndevice: {device}\n\n{found}");
+    if left_out > 0 {
+        text += &format!("\nsegments with samples that are not finite, left out: {left_out} of {}\n", summary.rows);
+    }
+    let report = Report {
+        command,
+        estimate: &described,
+        n_fft: estimate.n_fft(),
+        device: names_of(&devices, ","),
+        more: json!({
+            "scaling": estimate.scaling().to_string(), "hop": estimate.hop(), "segments_left_out": left_out,
+        }),
+        channels: Some(&summary.reports),
+        outcome: &outcome,
     };
-    print(&format!("estimate: {described}\ndevice: {device}\n\n{summary}{left_out}{outcome}"))?;
-    Ok(spectra.outcome.status())
+    outputs.print(&report, &(text + &outcome.text()))
 }
 
 /// Sets the defaults of a multitaper estimate, and describes its tapers. An error for a window, a scaling that it does
@@ -235,20 +207,6 @@ fn segment_power(
     })
 }
 
-#[derive(Serialize)]
-struct SpectraReport<'a> {
-    command: &'static str,
-    estimate: String,
-    scaling: String,
-    n_fft: usize,
-    hop: usize,
-    device: String,
-    channels: &'a [ChannelReport],
-    segments_left_out: u64,
-    #[serde(flatten)]
-    outcome: &'a CommandOutcome,
-}
-
 /// Results of the spectra: output file, drawing and summary.
 struct Spectra<'a> {
     estimate: &'a EstimateOptions,
@@ -258,7 +216,7 @@ struct Spectra<'a> {
     sums: BlockSums,
     /// Segments of all channels without finite power.
     left_out: u64,
-    table: Option<Box<dyn TableWriter>>,
+    table: Option<OutputTable>,
     summary: Summary,
     curves: Vec<Curve>,
     /// Unit of all curves; empty where they differ.
@@ -282,14 +240,14 @@ impl Spectra<'_> {
         let means = sums.chunks(bins).zip(&counts).flat_map(|(sums, count)| sums.iter().map(|sum| sum / *count as f64));
         let means: Vec<f64> = means.collect();
         let labels = self.job.labels.take(self.job.sources, recording);
-        for (channel, (power, label)) in means.chunks(bins).zip(labels.iter()).enumerate() {
+        for (count, (power, label)) in counts.iter().zip(means.chunks(bins).zip(labels.iter())) {
             let lines = SpectralLine::of_spectrum(recording, power, n_fft, MAX_LINES);
             let mut marks: Vec<f64> = lines.iter().map(|line| line.frequency_hz).collect();
-            let title = label.full_name(&name, channel, recording.channels);
+            let title = label.full_name(&name);
             let found = self.bearing.map(|test| test.measure(recording, power)).transpose()?;
             let bearing = found.map(|found| {
                 marks = found.iter().map(|line| line.expected_hz).collect();
-                let heading = format!("{title}: {} Hz, {} segments", recording.rate, counts[channel]);
+                let heading = format!("{title}: {} Hz, {count} segments", recording.rate);
                 self.bearings.add(&heading, &found)
             });
             let power = power.to_vec();
@@ -300,7 +258,7 @@ impl Spectra<'_> {
                 };
                 self.curves.push(Curve { marks, ..Curve::new(title, recording, n_fft, &power, &[]) });
             }
-            self.summary.add(recording, &name, (channel, label), segments, &power, lines);
+            self.summary.add(recording, &name, label, segments, &power, lines);
             if let Some(report) = self.summary.reports.last_mut() {
                 report.bearing = bearing;
             }
@@ -309,7 +267,7 @@ impl Spectra<'_> {
                 let decibels = power.iter().map(|power| 10.0 * power.log10()).collect();
                 let rows = [
                     column("file", ColumnValues::text(&name, bins)),
-                    column("channel", ColumnValues::Int32(vec![channel as i32; bins])),
+                    column("channel", ColumnValues::Int32(vec![label.number as i32; bins])),
                     column("bin", ColumnValues::Int32((0..bins as i32).collect())),
                     column(
                         "frequency_hz",

@@ -13,6 +13,7 @@ use anyhow::Result;
 use firefly_app::files::AtomicFile;
 
 use crate::options::format_of;
+use crate::output_lock::OutputLock;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableColumn {
@@ -86,6 +87,9 @@ pub fn commit(out: BufWriter<AtomicFile>) -> io::Result<()> {
     out.into_inner().map_err(io::IntoInnerError::into_error)?.commit()
 }
 
+/// Table of an output.
+pub type OutputTable = Box<dyn TableWriter>;
+
 pub trait TableWriter {
     /// Writes rows: columns of one length, the same ones each time.
     fn write(&mut self, rows: &[TableColumn]) -> io::Result<()>;
@@ -109,10 +113,10 @@ impl TableFormat {
         format_of(path, "tables", "parquet, csv, jsonl and npy", &formats)
     }
 
-    /// A writer to a file. `texts` is the length of the longest text of its first column in bytes; `locked`: whether the caller holds a
-    /// lock on the output, so that the file that a killed command leaves behind can be replaced.
-    pub fn create(self, path: &Path, texts: usize, locked: bool) -> io::Result<Box<dyn TableWriter>> {
-        let file = if locked { AtomicFile::create_locked(path)? } else { AtomicFile::create(path)? };
+    /// A writer to the output of a lock, in place of the unfinished file that a killed command leaves behind. `texts` is the
+    /// length of the longest text of its first column in bytes.
+    pub fn create(self, lock: &OutputLock, texts: usize) -> io::Result<OutputTable> {
+        let file = AtomicFile::create_locked(lock.output())?;
         let buffered = |file: AtomicFile| BufWriter::with_capacity(1 << 16, file);
         Ok(match self {
             Self::Parquet => Box::new(parquet::ParquetTable::new(file)),

@@ -30,7 +30,7 @@ fn csv(path: &Path, channels: &[Vec<f64>], change: impl Fn(f64) -> f64) -> PathB
     let cell = |sample: f64| if sample.is_nan() { String::new() } else { change(sample).to_string() };
     let row = |at: usize| channels.iter().map(|samples| cell(samples[at])).collect::<Vec<_>>().join(",");
     let rows: Vec<String> = (0..channels[0].len()).map(row).collect();
-    fs::write(path, "x,y,z\n".to_owned() + &rows.join("\n")).unwrap();
+    fs::write(path, ["x", "y", "z"][..channels.len()].join(",") + "\n" + &rows.join("\n")).unwrap();
     path.to_owned()
 }
 
@@ -127,6 +127,41 @@ fn digits_and_range_of_samples_are_kept() {
     // A Hann window has the offset in two bins.
     for row in &found("offset.csv", "none", |sample| sample + 1e7)[2..] {
         check(row, &spectra, if number(row, "bin") == 16.0 { 1.0 } else { 2.0 }, 1e-4);
+    }
+}
+
+#[test]
+fn bins_far_below_a_strong_line_keep_their_coherence() {
+    let folder = tempfile::tempdir().unwrap();
+    // A line in bin 4 of 32, 120 dB above noise that is half common.
+    let mut signal = channels(3000);
+    let noise = signal[2].clone();
+    for (at, sample) in noise.iter().enumerate() {
+        let line = (TAU * 4.0 * at as f64 / 32.0).sin();
+        (signal[0][at], signal[1][at]) = (line + 1e-6 * sample, 2.0 * line + 1e-6 * (sample + noise[(at + 7) % 3000]));
+    }
+    let out = folder.path().join("out.csv");
+    let found = |input: &Path| {
+        success(&["coherence", text(input), "--rate", "8000", "--n-fft", "32", "--top", "1", "--out", text(&out)]);
+        rows(&out)
+    };
+    // With all digits, and as rounded to f32, which is then what the samples are.
+    let wide = found(&csv(&folder.path().join("x.csv"), &signal[..2], |sample| sample));
+    let rounded: [Vec<f64>; 3] =
+        signal.clone().map(|samples| samples.iter().map(|sample| f64::from(*sample as f32)).collect());
+    let narrow = found(&stereo(&folder.path().join("x.wav"), &rounded));
+    for (rows, signal) in [(wide, signal), (narrow, rounded)] {
+        let spectra = signal.map(|samples| spectra(&samples, 32, 16));
+        for row in rows.iter().filter(|row| number(row, "bin") > 6.0) {
+            let bin = number(row, "bin") as usize;
+            let ((re, im), (x, _), (y, _)) = (
+                cross(&spectra[0], &spectra[1], bin),
+                cross(&spectra[0], &spectra[0], bin),
+                cross(&spectra[1], &spectra[1], bin),
+            );
+            let coherence = number(row, "coherence");
+            assert!((coherence - (re * re + im * im) / (x * y)).abs() < 1e-6, "{row:?}");
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use firefly_reference::welch::{PowerScaling, WelchDefinition, welch_psd};
 use firefly_reference::window::{Symmetry, WindowShape, window};
+use serde_json::Value;
 
 use crate::common::{errors, number, rows, run, samples, success, text, wav};
 
@@ -338,4 +339,43 @@ fn a_recording_is_described() {
     assert!(errors(&output).contains("truncated"), "{}", errors(&output));
     fs::write(&path, "no sound").unwrap();
     assert_eq!(run(&["info", text(&path)]).status.code(), Some(2));
+}
+
+#[test]
+fn results_have_the_numbers_of_the_channels_in_the_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = wav(&folder.path().join("x.wav"), 4, &samples(4 * 8000));
+    let (out, page) = (folder.path().join("out.csv"), folder.path().join("out.html"));
+    let numbers = |input: &Path, command: &[&str], columns: &[&str]| {
+        success(&[command, &[text(input), "--n-fft", "64", "--rate", "8000", "--out", text(&out)]].concat());
+        let mut found: Vec<Vec<String>> =
+            rows(&out).iter().map(|row| columns.iter().map(|column| row[*column].clone()).collect()).collect();
+        found.sort();
+        found.dedup();
+        found.concat()
+    };
+    for command in [&["peaks"][..], &["spectrum"], &["envelope", "--band", "500..1500"]] {
+        let chosen = [command, &["--channel", "2", "--channel", "1"]].concat();
+        assert_eq!(numbers(&input, &chosen, &["channel"]), ["1", "2"], "{command:?}");
+        let one = [command, &[text(&input), "--n-fft", "64", "--channel", "2"]].concat();
+        let report = success(&[&one[..], &["--json", "--plot", text(&page)]].concat());
+        let report: Value = serde_json::from_str(&report).unwrap();
+        assert_eq!(report["channels"][0]["channel"], 2, "{command:?}");
+        assert!(fs::read_to_string(&page).unwrap().contains("channel 2"), "{command:?}");
+        assert!(success(&one).contains("x.wav, channel 2: 8000 Hz"), "{command:?}");
+    }
+    let pair = ["coherence", "--channel", "3", "--channel", "1"];
+    assert_eq!(numbers(&input, &pair, &["first", "second"]), ["3", "1"]);
+    let report = success(&[&pair[..], &[text(&input), "--json"]].concat());
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let found = &report["recordings"][0]["pairs"][0];
+    assert_eq!([&found["first"], &found["second"]].map(Value::as_u64), [Some(3), Some(1)]);
+    assert!(success(&[&pair[..], &[text(&input)]].concat()).contains("channel 3 → channel 1"));
+    // By name: a column of times that is read as a channel does not renumber the others.
+    let table = folder.path().join("x.csv");
+    let line = |index: u32| format!("{},{},{}\n", f64::from(index) / 100.0, tone(index), -tone(index));
+    fs::write(&table, "time,a,b\n".to_owned() + &(0..600).map(line).collect::<String>()).unwrap();
+    assert_eq!(numbers(&table, &["peaks", "--channel", "b"], &["channel", "label"]), ["1", "b"]);
+    let both = ["peaks", "--channel", "time", "--channel", "b"];
+    assert_eq!(numbers(&table, &both, &["channel", "label"]), ["1", "b", "2", "time"]);
 }

@@ -1,9 +1,9 @@
 //! Commands that are killed and started again: their outputs have the bytes of an uninterrupted command.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -160,4 +160,73 @@ fn a_journal_of_other_options_is_not_continued() {
     assert!(was_killed_at(&by_default, &out, (1, 0)), "it ended before its journal was seen");
     let given = run(&[&by_default[..], &["-k", "16"]].concat());
     assert!(given.status.success() && !errors(&given).contains("continuing"), "{}", errors(&given));
+}
+
+/// Interrupts a command, and returns its messages.
+#[cfg(unix)]
+fn interrupted(child: Child) -> String {
+    use std::os::unix::process::ExitStatusExt;
+    // A shell in the background has its children ignore SIGINT, which stays ignored; SIGTERM is handled in the same way.
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.signal(), Some(15), "{}", errors(&output));
+    errors(&output)
+}
+
+fn wait_for(found: impl Fn() -> bool) {
+    for _ in 0..6000 {
+        if found() {
+            return;
+        }
+        sleep(Duration::from_millis(10));
+    }
+    panic!("nothing in a minute");
+}
+
+#[test]
+#[cfg(unix)]
+fn an_output_of_a_stream_is_locked_and_leaves_nothing_when_interrupted() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, other) = (folder.path().join("x.csv"), wav(&folder.path().join("other.wav"), 1, &samples(4000)));
+    let arguments = ["peaks", "-", "--rate", "8000", "--format", "f32", "--out", text(&out)];
+    let mut command = firefly(&arguments);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(&samples(8000).iter().flat_map(|sample| sample.to_le_bytes()).collect::<Vec<_>>()).unwrap();
+    let partial = folder.path().join(".x.csv.partial");
+    wait_for(|| partial.exists() && journal_of(&out).exists());
+    for command in ["peaks", "spectrum"] {
+        let second = run(&[command, text(&other), "--out", text(&out)]);
+        assert_eq!(second.status.code(), Some(2));
+        assert!(errors(&second).contains("another process writes this output"), "{}", errors(&second));
+    }
+    let messages = interrupted(child);
+    drop(input);
+    assert!(!messages.contains("is kept"), "{messages}");
+    assert!(left_behind(folder.path()).is_empty() && !out.exists(), "{:?}", left_behind(folder.path()));
+}
+
+#[test]
+#[cfg(unix)]
+fn an_interrupted_command_keeps_what_it_continues_from_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = wav(&folder.path().join("x.wav"), 1, &samples(1 << 21));
+    let [rows, array] = ["x.csv", "x.npy"].map(|name| folder.path().join(name));
+    let commands: [(&[&str], &Path, &[&str]); 2] = [
+        (&["peaks", text(&input), "--step", "8"], &rows, &["x.csv.journal"]),
+        (&["spectrogram", text(&input), "--hop", "8", "--n-fft", "128"], &array, &[".x.npy.partial", "x.npy.journal"]),
+    ];
+    for (arguments, out, kept) in commands {
+        let arguments = [arguments, &["--out", text(out)]].concat();
+        let child = firefly(&arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        wait_for(|| recordings_in(&journal_of(out)).len() > 2);
+        let messages = interrupted(child);
+        assert!(messages.contains(&format!("{} is kept", journal_of(out).display())), "{messages}");
+        let mut left = left_behind(folder.path());
+        left.sort();
+        assert_eq!(left, *kept);
+        let last = run(&arguments);
+        assert!(last.status.success() && errors(&last).contains("continuing after"), "{}", errors(&last));
+        assert!(left_behind(folder.path()).is_empty());
+    }
 }

@@ -13,13 +13,14 @@ struct ChosenReader {
 }
 
 /// The recording that the options choose from another: its channels, its rate, whether it is complex, and its centre
-/// frequency.
+/// frequency. `listed` are the titles of the channels that are read without a choice, by which they are numbered.
 ///
 /// # Errors
 /// For a channel that is not there, for channels that are not pairs, and for the centre frequency of real samples.
 pub(crate) fn choose(
     inner: Box<dyn SampleReader>,
     options: &ReadOptions,
+    listed: &[String],
 ) -> Result<Box<dyn SampleReader>, RecordingProblem> {
     let mut layout = inner.layout().clone();
     let known = layout.notes.len();
@@ -38,6 +39,13 @@ pub(crate) fn choose(
     let mut channels = chosen.collect::<Result<Vec<_>, _>>()?;
     if channels.is_empty() {
         channels = (0..layout.channels / parts).collect();
+    } else {
+        let is_listed = layout.titles.is_empty() || layout.titles == listed;
+        let number = |channel: &usize| match listed.iter().position(|title| *title == layout.titles[*channel]) {
+            Some(number) => number,
+            None => listed.len() + channel,
+        };
+        layout.numbers = channels.iter().map(|channel| if is_listed { *channel } else { number(channel) }).collect();
     }
     let pick = |texts: &[String]| channels.iter().filter_map(|channel| texts.get(*channel).cloned()).collect();
     (layout.titles, layout.units) = (pick(&layout.titles), pick(&layout.units));

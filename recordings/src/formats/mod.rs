@@ -58,6 +58,9 @@ pub struct RecordingLayout {
     pub rate: Option<f64>,
     /// Samples per channel, if the file says.
     pub length: Option<u64>,
+    /// Numbers of the channels among those that are read unless some are chosen; empty if none are. Channels that only a
+    /// choice reads have greater numbers than those. A complex channel has one.
+    pub numbers: Vec<usize>,
     /// Labels of the channels, if the file has them; else empty.
     pub titles: Vec<String>,
     /// Units of the channels, if the file has them; else empty.
@@ -74,7 +77,7 @@ pub struct RecordingLayout {
 
 impl RecordingLayout {
     /// A layout of so many channels, of which nothing else is known.
-    pub(crate) fn of(channels: usize) -> Self {
+    pub fn of(channels: usize) -> Self {
         Self { channels, ..Self::default() }
     }
 
@@ -235,7 +238,17 @@ pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Box<dyn SampleRea
         Format::SigMf => sigmf::open(path, options)?,
         _ => Box::new(compressed::CompressedReader::open(path, format)?),
     };
-    choose(reader, options)
+    // These formats have other channels where some are named.
+    let by_name =
+        matches!(format, Format::Edf | Format::Bdf | Format::MiniSeed | Format::Csv | Format::Parquet | Format::Arrow);
+    let titles = &reader.layout().titles;
+    let is_named = options.channels.iter().any(|name| titles.contains(name));
+    let all = ReadOptions { channels: Vec::new(), ..options.clone() };
+    let listed = match (by_name || is_hdf5) && is_named {
+        true => open_with(path, &all).map_or_else(|_| titles.clone(), |reader| reader.layout().titles.clone()),
+        false => titles.clone(),
+    };
+    choose(reader, options, &listed)
 }
 
 /// Checks that a format, or samples without a header, are those that the options are for.

@@ -46,7 +46,7 @@ impl<'a> Drawing<'a> {
         &mut self,
         recording: OpenRecording,
         name: &str,
-        (channel, label): (usize, &ChannelLabel),
+        label: &ChannelLabel,
         (framing, frames): (Framing, u64),
         (means, lines): (&[f64], &[SpectralLine]),
     ) {
@@ -55,7 +55,7 @@ impl<'a> Drawing<'a> {
         }
         let picture = self.pictures.remove(0);
         let seconds = (frames.saturating_sub(1) * framing.step as u64 + framing.length as u64) as f64 / recording.rate;
-        let title = label.full_name(name, channel, recording.channels);
+        let title = label.full_name(name);
         let curve = Curve::new(title.clone(), recording, self.request.n_fft, means, lines);
         let Curve { first_hertz, hertz_per_bin, .. } = curve;
         self.curves.push(curve);

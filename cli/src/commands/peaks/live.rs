@@ -7,7 +7,8 @@ use firefly_app::streams::StandardOutput;
 use firefly_app::table::TableLayout;
 use firefly_recordings::{Block, Framing};
 
-use crate::lines::PeakSums;
+use crate::labels::ChannelLabel;
+use crate::lines::{PeakSums, SpectralLine};
 use crate::model::ModelRequest;
 use crate::peak_values::PeakValues;
 use crate::pipeline::OpenRecording;
@@ -34,7 +35,13 @@ impl<'a> LiveLines<'a> {
 
     /// Adds the peaks of a block, `k` per frame, and prints the lines of an interval that is over. Ends the program with
     /// success where standard output is closed: a stream may have no end.
-    pub fn add(&mut self, recording: OpenRecording, k: usize, block: &Block<PeakValues>) -> Result<()> {
+    pub fn add(
+        &mut self,
+        recording: OpenRecording,
+        labels: &[ChannelLabel],
+        k: usize,
+        block: &Block<PeakValues>,
+    ) -> Result<()> {
         self.sums.add(recording, recording.bins(self.request.n_fft), k, &block.values);
         let seconds = |frames: u64| (frames * self.framing.step as u64) as f64 / recording.rate;
         if seconds(self.sums.frames) < INTERVAL {
@@ -43,8 +50,9 @@ impl<'a> LiveLines<'a> {
         let sums = std::mem::take(&mut self.sums);
         let end = seconds(block.first + block.count as u64);
         let mut text = String::new();
-        for channel in 0..recording.channels.min(MAX_CHANNELS) {
-            text += &self.row(end, channel, &sums, recording);
+        for (channel, label) in labels.iter().enumerate().take(MAX_CHANNELS) {
+            let lines = sums.lines(recording, channel, self.request.n_fft, self.request.k);
+            text += &self.row(end, label, &lines, recording);
         }
         self.out.write_all(text.as_bytes())?;
         self.out.flush()?;
@@ -55,14 +63,11 @@ impl<'a> LiveLines<'a> {
     }
 
     /// Time, channel, and as many lines as fit into the width.
-    fn row(&self, end: f64, channel: usize, sums: &PeakSums, recording: OpenRecording) -> String {
-        let mut row = format!("{end:>9.1} s");
-        if recording.channels > 1 {
-            row += &format!("  channel {channel}");
-        }
+    fn row(&self, end: f64, label: &ChannelLabel, lines: &[SpectralLine], recording: OpenRecording) -> String {
+        let name = label.name();
+        let mut row = format!("{end:>9.1} s{}{name}", if name.is_empty() { "" } else { "  " });
         let unit = self.request.scaling().decibels("");
-        let lines = sums.lines(recording, channel, self.request.n_fft, self.request.k);
-        for line in &lines {
+        for line in lines {
             let hertz = significant(line.frequency_hz, recording.centre.unwrap_or(0.0));
             let text = format!("  {hertz} Hz {:.1} {unit}", line.power_db);
             if row.chars().count() + text.chars().count() > self.width {

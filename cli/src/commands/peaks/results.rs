@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use firefly_recordings::Block;
-use serde::Serialize;
+use serde_json::json;
 
 use super::drawing::Drawing;
 use super::live::LiveLines;
-use crate::commands::outcome::CommandOutcome;
+use crate::commands::outcome::{CommandOutcome, Report};
 use crate::job::Job;
 use crate::journal::JournalEntry;
 use crate::labels::ChannelLabel;
@@ -18,8 +18,8 @@ use crate::lines::PeakSums;
 use crate::model::ModelRequest;
 use crate::peak_values::{MaximumValues, PeakValues};
 use crate::pipeline::OpenRecording;
-use crate::summary::{ChannelReport, Summary};
-use crate::table::{ColumnValues, TableColumn, TableWriter};
+use crate::summary::Summary;
+use crate::table::{ColumnValues, OutputTable, TableColumn};
 
 pub struct Results<'a> {
     request: &'a ModelRequest,
@@ -31,7 +31,7 @@ pub struct Results<'a> {
     /// Frames of all channels that have no peaks.
     without_peaks: u64,
     /// Table of the peaks, and its rows.
-    pub table: Option<Box<dyn TableWriter>>,
+    pub table: Option<OutputTable>,
     rows: u64,
     pub summary: Summary,
     pub drawing: Option<Drawing<'a>>,
@@ -74,13 +74,13 @@ impl<'a> Results<'a> {
     fn add(&mut self, recording: OpenRecording, block: Block<PeakValues>) -> Result<()> {
         let (n_fft, k) = (self.request.n_fft, self.request.peaks_per_frame(recording)?);
         self.sums.add(recording, recording.bins(n_fft), k, &block.values);
+        let labels = self.labels.get_or_insert_with(|| self.job.labels.take(self.job.sources, recording));
         if let Some(live) = &mut self.live {
-            live.add(recording, k, &block)?;
+            live.add(recording, labels, k, &block)?;
         }
         if let Some(drawing) = &mut self.drawing {
             drawing.add(recording, k, &block);
         }
-        let labels = self.labels.get_or_insert_with(|| self.job.labels.take(self.job.sources, recording));
         if let Some(table) = &mut self.table {
             let name = self.names[recording.source].clone();
             let rows = peak_rows((n_fft, k), self.job.framing.step, name, recording, labels, block);
@@ -99,9 +99,9 @@ impl<'a> Results<'a> {
         for (channel, label) in labels.iter().flat_map(|labels| labels.iter()).enumerate() {
             let (lines, means) = (sums.lines(recording, channel, n_fft, k), sums.means(channel));
             if let Some(drawing) = &mut self.drawing {
-                drawing.end_channel(recording, name, (channel, label), (self.job.framing, frames), (&means, &lines));
+                drawing.end_channel(recording, name, label, (self.job.framing, frames), (&means, &lines));
             }
-            self.summary.add(recording, name, (channel, label), frames, &means, lines);
+            self.summary.add(recording, name, label, frames, &means, lines);
         }
         match failure {
             Some(failure) => self.outcome.failed(name, &failure),
@@ -137,39 +137,21 @@ impl<'a> Results<'a> {
         text
     }
 
-    pub fn json(&self, device: &str) -> impl Serialize {
-        PeaksReport {
+    pub fn report(&self, device: String) -> Report<'_> {
+        let (request, framing) = (self.request, self.job.framing);
+        Report {
             command: "peaks",
-            model: &self.request.name,
-            estimate: &self.request.estimate,
-            scaling: self.request.scaling().to_string(),
-            n_fft: self.request.n_fft,
-            frame_samples: self.job.framing.length,
-            step_samples: self.job.framing.step,
-            k: self.request.k,
-            device: device.to_owned(),
-            channels: &self.summary.reports,
-            frames_without_peaks: self.without_peaks,
+            estimate: &request.estimate,
+            n_fft: request.n_fft,
+            device,
+            more: json!({
+                "model": request.name, "scaling": request.scaling().to_string(), "frame_samples": framing.length,
+                "step_samples": framing.step, "k": request.k, "frames_without_peaks": self.without_peaks,
+            }),
+            channels: Some(&self.summary.reports),
             outcome: &self.outcome,
         }
     }
-}
-
-#[derive(Serialize)]
-struct PeaksReport<'a> {
-    command: &'static str,
-    model: &'a str,
-    estimate: &'a str,
-    scaling: String,
-    n_fft: usize,
-    frame_samples: usize,
-    step_samples: usize,
-    k: usize,
-    device: String,
-    channels: &'a [ChannelReport],
-    frames_without_peaks: u64,
-    #[serde(flatten)]
-    outcome: &'a CommandOutcome,
 }
 
 /// Rows of the table of a block of frames, one every `step` samples: one per peak, `k` per frame. A frame with too few
@@ -195,14 +177,14 @@ fn peak_rows(
     let (mut frames, mut times) = (Vec::with_capacity(total), Vec::with_capacity(total));
     let (mut frame, mut channel) = (first, 0);
     for &count in &counts {
-        channels.extend(repeat_n(channel, count));
+        channels.extend(repeat_n(labels[channel].number as i32, count));
         ranks.extend(1..=count as i32);
         frames.extend(repeat_n(frame as i64, count));
         times.extend(repeat_n((frame * step as u64) as f64 / recording.rate, count));
-        add_run(&mut titles, &labels[channel as usize].title, count);
-        add_run(&mut units, &labels[channel as usize].unit, count);
+        add_run(&mut titles, &labels[channel].title, count);
+        add_run(&mut units, &labels[channel].unit, count);
         channel += 1;
-        if channel as usize == recording.channels {
+        if channel == recording.channels {
             (channel, frame) = (0, frame + 1);
         }
     }

@@ -7,6 +7,7 @@ use anyhow::{Result, ensure};
 use firefly_app::files::AtomicFile;
 use firefly_recordings::npy_header;
 
+use crate::output_lock::OutputLock;
 use crate::table::commit;
 
 /// Bytes of the header, which is as long however many rows there are.
@@ -26,10 +27,10 @@ pub struct NpyMatrix {
 }
 
 impl NpyMatrix {
-    /// The array at a path; with `locked`, which a lock on the output allows, behind the rows that are
-    /// [read](Self::read) first.
-    pub fn create(path: &Path, columns: usize, locked: bool) -> io::Result<Self> {
-        let file = if locked { AtomicFile::continue_locked(path)? } else { AtomicFile::create(path)? };
+    /// The array of a locked output, behind the rows that are [read](Self::read) first.
+    pub fn create(lock: &OutputLock, columns: usize) -> io::Result<Self> {
+        let file = AtomicFile::continue_locked(lock.output())?;
+        lock.keep_output();
         let mut matrix = Self { out: BufWriter::with_capacity(1 << 16, file), columns, rows: 0 };
         // The number of rows is known last.
         matrix.out.write_all(&matrix.header())?;
