@@ -32,6 +32,13 @@ const LOBE: usize = 2;
 const RESOLVED: f64 = 3.0;
 /// Bins of noise on either side of a line; half of them are the fewest above it.
 const NEIGHBOURS: usize = 32;
+/// Changes of the speed that are tried where lines are not at the expected rates, and their step and slip; and the change
+/// from which on lines that are within the slip are noted.
+const SPEEDS: Range<i32> = -30..31;
+const SPEED_STEP: f64 = 1e-3;
+const MIN_CHANGE: f64 = 5e-3;
+/// Multiples of FTF, of those that are no multiples of BPFO, that stand out where its lines may be those of the cage.
+const MIN_CAGE: usize = 3;
 /// Rates, and parts whose faults have lines at them.
 const RATES: [&str; 5] = ["shaft", "BPFO", "BPFI", "BSF", "FTF"];
 const PARTS: [&str; 5] =
@@ -130,6 +137,7 @@ pub struct BearingLine {
 }
 
 /// A bearing on a shaft, and how its lines are measured.
+#[derive(Clone, Copy)]
 pub struct Bearing {
     /// Turns of the shaft per second, and the rates per turn.
     shaft: f64,
@@ -184,52 +192,119 @@ impl Bearing {
 
     /// The multiples of rates and the first sidebands of BPFI in the power of an envelope.
     pub fn measure(&self, recording: OpenRecording, power: &[f64]) -> Result<Vec<BearingLine>> {
-        let ((lines, end), bin_hz) = (self.lines(recording)?, recording.rate / self.n_fft as f64);
-        let measured = |line: &BearingLine| {
-            let bins = self.bins(line.expected_hz / bin_hz);
-            let (low, high) = (bins.start.saturating_sub(LOBE), bins.end + LOBE);
-            let mut beside = power[low.saturating_sub(NEIGHBOURS).max(LOBE).min(low)..low].to_vec();
-            beside.extend(&power[high..end.min(high + NEIGHBOURS)]);
-            beside.sort_by(f64::total_cmp);
-            let is_free = |bin: &usize| {
-                let turns = *bin as f64 * bin_hz / self.shaft;
-                line.key.0 == 0 || (turns - turns.round()).abs() * self.shaft >= LOBE as f64 * bin_hz
-            };
-            let is_maximum = |bin: &usize| power[*bin] > power[bin - 1] && power[*bin] >= power[bin + 1];
-            let maxima = bins.filter(is_free).filter(is_maximum);
-            let highest = maxima.max_by(|a, b| power[*a].total_cmp(&power[*b]));
-            let [frequency_hz, height_db] = highest.map_or([f64::NAN; 2], |bin| {
-                // The vertex of the parabola through the logarithms of power.
-                let [left, top, right] = [bin - 1, bin, bin + 1].map(|bin| power[bin].max(f64::MIN_POSITIVE).ln());
-                let place = bin as f64 + 0.5 * (left - right) / (left - 2.0 * top + right);
-                [place * bin_hz, 10.0 * (power[bin] / beside[beside.len() / 2]).log10()]
-            });
-            let apart = |line: &BearingLine| (line.expected_hz - frequency_hz).abs();
-            let nearest = lines.iter().min_by(|a, b| apart(a).total_cmp(&apart(b)));
-            let nearer = nearest.filter(|nearest| apart(nearest) < apart(line));
-            let stands_out = height_db > self.threshold && nearer.is_none();
-            let nearer_to = nearer.map_or_else(String::new, |other| other.line.clone());
-            BearingLine { frequency_hz, height_db, stands_out, nearer_to, ..line.clone() }
-        };
+        let (lines, end) = self.lines(recording)?;
         let is_listed = |line: &&BearingLine| line.key.2 == 0 || line.key.1 == 1 && line.key.2.abs() == 1;
-        Ok(lines.iter().filter(is_listed).map(measured).collect())
+        let listed = lines.iter().filter(is_listed);
+        Ok(listed.map(|line| self.measured(line, &lines, recording.rate, &power[..end])).collect())
     }
+
+    /// A line in the power of an envelope, of which another of `lines` may be nearer to what is found.
+    fn measured(&self, line: &BearingLine, lines: &[BearingLine], rate: f64, power: &[f64]) -> BearingLine {
+        let (end, bin_hz) = (power.len(), rate / self.n_fft as f64);
+        let bins = self.bins(line.expected_hz / bin_hz);
+        let (low, high) = (bins.start.saturating_sub(LOBE), bins.end + LOBE);
+        let mut beside = power[low.saturating_sub(NEIGHBOURS).max(LOBE).min(low)..low].to_vec();
+        beside.extend(&power[high..end.min(high + NEIGHBOURS)]);
+        beside.sort_by(f64::total_cmp);
+        let is_free = |bin: &usize| {
+            let turns = *bin as f64 * bin_hz / self.shaft;
+            line.key.0 == 0 || (turns - turns.round()).abs() * self.shaft >= LOBE as f64 * bin_hz
+        };
+        let is_maximum = |bin: &usize| power[*bin] > power[bin - 1] && power[*bin] >= power[bin + 1];
+        let maxima = bins.filter(is_free).filter(is_maximum);
+        let highest = maxima.max_by(|a, b| power[*a].total_cmp(&power[*b]));
+        let [frequency_hz, height_db] = highest.map_or([f64::NAN; 2], |bin| {
+            // The vertex of the parabola through the logarithms of power.
+            let [left, top, right] = [bin - 1, bin, bin + 1].map(|bin| power[bin].max(f64::MIN_POSITIVE).ln());
+            let place = bin as f64 + 0.5 * (left - right) / (left - 2.0 * top + right);
+            [place * bin_hz, 10.0 * (power[bin] / beside[beside.len() / 2]).log10()]
+        });
+        let apart = |line: &BearingLine| (line.expected_hz - frequency_hz).abs();
+        let nearest = lines.iter().min_by(|a, b| apart(a).total_cmp(&apart(b)));
+        let nearer = nearest.filter(|nearest| apart(nearest) < apart(line));
+        let stands_out = height_db > self.threshold && nearer.is_none();
+        let nearer_to = nearer.map_or_else(String::new, |other| other.line.clone());
+        BearingLine { frequency_hz, height_db, stands_out, nearer_to, ..line.clone() }
+    }
+
+    /// Remarks on measured lines that another speed or another part would explain.
+    pub fn notes(&self, recording: OpenRecording, power: &[f64], found: &[BearingLine]) -> Result<Vec<String>> {
+        let at = |change: f64| Self { shaft: self.shaft * (1.0 + change), ..*self };
+        let described = |change: f64| {
+            let shaft = at(change).shaft;
+            format!("a shaft at {shaft:.2} Hz ({:.0} rpm, {:+.1} %)", 60.0 * shaft, 100.0 * change)
+        };
+        let changes = SPEEDS.map(|step| f64::from(step) * SPEED_STEP).filter(|change| change.abs() >= MIN_CHANGE);
+        let measured = |change| {
+            let lines = Self { slip: 0.5 * SPEED_STEP, ..at(change) }.measure(recording, power);
+            Some((change, lines.ok()?))
+        };
+        let tried: Vec<_> = changes.filter_map(measured).collect();
+        let is_consistent = |rate, lines: &[BearingLine]| verdict(rate, lines)[0] == "consistent";
+        let mut notes = Vec::new();
+        // The lines of the cage are too low to tell such speeds apart.
+        for (rate, name) in RATES.into_iter().enumerate().take(RATES.len() - 1).skip(1) {
+            if is_consistent(rate, found) {
+                let ratios = outstanding(rate, found).map(|line| line.frequency_hz / line.expected_hz - 1.0);
+                let change = ratios.sum::<f64>() / outstanding(rate, found).count() as f64;
+                if change.abs() >= MIN_CHANGE {
+                    let shaft = described(change);
+                    notes.push(format!("lines of {name} are beside the expected ones: slip, or {shaft}"));
+                }
+                continue;
+            }
+            let height = |lines: &[BearingLine]| outstanding(rate, lines).map(|line| line.height_db).sum::<f64>();
+            let fits = tried.iter().filter(|(_, lines)| is_consistent(rate, lines));
+            if let Some((change, lines)) = fits.max_by(|a, b| height(&a.1).total_cmp(&height(&b.1))) {
+                let (count, shaft) = (outstanding(rate, lines).count(), described(*change));
+                notes.push(format!("{count} lines of {name} would stand out with {shaft}: is the speed right?"));
+            }
+        }
+        if is_consistent(1, found) {
+            let (lines, end) = self.lines(recording)?;
+            let (balls, bin_hz) = ((self.rates[1] / self.rates[4]).round() as u32, recording.rate / self.n_fft as f64);
+            let multiple = |order: u32| BearingLine {
+                expected_hz: f64::from(order) * self.rates[4] * self.shaft,
+                key: (4, order, 0),
+                ..BearingLine::default()
+            };
+            let is_searched = |line: &BearingLine| {
+                let bins = self.bins(line.expected_hz / bin_hz);
+                line.expected_hz >= RESOLVED * bin_hz && bins.end + LOBE + NEIGHBOURS / 2 <= end
+            };
+            let others = (1..2 * balls).filter(|order| *order != balls).map(multiple).filter(is_searched);
+            let cage: Vec<_> = others.map(|line| self.measured(&line, &lines, recording.rate, &power[..end])).collect();
+            let (count, all) = (outstanding(4, &cage).count(), cage.len());
+            if count >= MIN_CAGE {
+                notes.push(format!(
+                    "{count} of {all} multiples of FTF beside BPFO, which is {balls} times FTF, stand out: its lines may be \
+                     those of the cage"
+                ));
+            }
+        }
+        Ok(notes)
+    }
+}
+
+/// Multiples of a rate that stand out.
+fn outstanding(rate: usize, lines: &[BearingLine]) -> impl Iterator<Item = &BearingLine> {
+    lines.iter().filter(move |line| line.key.0 == rate && line.key.2 == 0 && line.stands_out)
 }
 
 /// Verdict on the lines of a rate, as a word and a sentence. Consistent with a fault are the first line, of BSF the second
 /// too, and at least half of all.
 fn verdict(rate: usize, lines: &[BearingLine]) -> [String; 2] {
-    let own: Vec<_> = lines.iter().filter(|line| line.key.0 == rate && line.key.2 == 0).collect();
-    let found: Vec<_> = own.iter().filter(|line| line.stands_out).collect();
+    let own = lines.iter().filter(|line| line.key.0 == rate && line.key.2 == 0).count();
+    let found: Vec<_> = outstanding(rate, lines).collect();
     let has_first = found.iter().any(|line| line.key.1 == 1 || RATES[rate] == "BSF" && line.key.1 == 2);
     let (word, phrase) = match found.len() {
         0 if lines.iter().all(|line| line.frequency_hz.is_nan()) => ("unknown", "no power, nothing known about"),
         0 => ("none", "no sign of"),
-        count if has_first && 2 * count >= own.len() => ("consistent", "consistent with"),
+        count if has_first && 2 * count >= own => ("consistent", "consistent with"),
         _ => ("inconclusive", "inconclusive about"),
     };
     let (name, part, count) = (RATES[rate], PARTS[rate], found.len());
-    [word.to_owned(), format!("{name}: {count} of {} lines stand out: {phrase} a fault of the {part}", own.len())]
+    [word.to_owned(), format!("{name}: {count} of {own} lines stand out: {phrase} a fault of the {part}")]
 }
 
 /// Lines and verdicts of all channels, as text and as rows of a page.
@@ -240,8 +315,8 @@ pub struct BearingReport {
 }
 
 impl BearingReport {
-    /// Adds the lines of a channel with a title, and returns them for JSON.
-    pub fn add(&mut self, title: &str, lines: &[BearingLine]) -> Value {
+    /// Adds the lines of a channel with a title, and notes on them, and returns them for JSON.
+    pub fn add(&mut self, title: &str, lines: &[BearingLine], notes: &[String]) -> Value {
         let mut table = TextTable::default().columns(TITLES, Align::Right);
         for line in lines {
             let mut cells = [line.expected_hz, line.frequency_hz].map(|value| significant(value, 5)).to_vec();
@@ -257,7 +332,8 @@ impl BearingReport {
             json!({ "rate": RATES[rate], "verdict": word, "text": text })
         });
         let verdicts: Vec<Value> = verdicts.collect();
-        json!({ "lines": lines, "verdicts": verdicts })
+        notes.iter().for_each(|note| self.text += &format!("note: {note}\n"));
+        json!({ "lines": lines, "verdicts": verdicts, "notes": notes })
     }
 }
 
@@ -336,6 +412,32 @@ mod tests {
         // A third sideband of BPFI, at 71.2 Hz, is none of the spin, 69.5 Hz.
         let spin = of(&spectrum(&[(70.3, 1000.0), (71.8, 900.0)]), "1× BSF");
         assert!(!spin.stands_out && spin.nearer_to == "1× BPFI -3× shaft", "{spin:?}");
+    }
+
+    #[test]
+    fn a_wrong_speed_and_a_cage_are_noted() {
+        let hertz_per_bin = 6000.0 / 4096.0;
+        let [outer, cage] = [1, 4].map(|rate| rates(9, 0.3126, 1.537, 0.0).unwrap()[rate] * 29.5);
+        let notes = |lines: &[f64]| {
+            let mut power = vec![1.0; 2049];
+            for hertz in lines {
+                power[(hertz / hertz_per_bin).round() as usize] = 1000.0;
+            }
+            let found = test(10.0).measure(RECORDING, &power).unwrap();
+            (verdict(1, &found)[0].clone(), test(10.0).notes(RECORDING, &power, &found).unwrap())
+        };
+        let multiples = |hertz: f64, orders: &[f64]| orders.iter().map(|order| order * hertz).collect::<Vec<_>>();
+        let (word, none) = notes(&multiples(outer, &[1.0, 2.0, 3.0]));
+        assert!(word == "consistent" && none.is_empty(), "{word} {none:?}");
+        // Within the slip, and beyond it.
+        let (word, slip) = notes(&multiples(1.01 * outer, &[1.0, 2.0, 3.0]));
+        assert!(word == "consistent" && slip.len() == 1 && slip[0].contains("slip, or a shaft at 29.8"), "{slip:?}");
+        let (word, speed) = notes(&multiples(1.028 * outer, &[1.0, 2.0, 3.0]));
+        let wanted = |note: &String| note.contains("lines of BPFO would stand out with a shaft at 30.3");
+        assert!(word != "consistent" && speed.iter().any(wanted), "{word} {speed:?}");
+        // The ninth multiple of the cage's rate is BPFO.
+        let (word, all) = notes(&multiples(cage, &[4.0, 7.0, 8.0, 9.0, 11.0, 13.0, 18.0, 27.0]));
+        assert!(word == "consistent" && all.iter().any(|note| note.contains("multiples of FTF")), "{word} {all:?}");
     }
 
     #[test]

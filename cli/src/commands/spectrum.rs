@@ -244,11 +244,15 @@ impl Spectra<'_> {
             let lines = SpectralLine::of_spectrum(recording, power, n_fft, MAX_LINES);
             let mut marks: Vec<f64> = lines.iter().map(|line| line.frequency_hz).collect();
             let title = label.full_name(&name);
-            let found = self.bearing.map(|test| test.measure(recording, power)).transpose()?;
-            let bearing = found.map(|found| {
+            let found = self.bearing.map(|test| {
+                let found = test.measure(recording, power)?;
+                let notes = test.notes(recording, power, &found)?;
+                anyhow::Ok((found, notes))
+            });
+            let bearing = found.transpose()?.map(|(found, notes)| {
                 marks = found.iter().map(|line| line.expected_hz).collect();
                 let heading = format!("{title}: {} Hz, {count} segments", recording.rate);
-                self.bearings.add(&heading, &found)
+                self.bearings.add(&heading, &found, &notes)
             });
             let power = power.to_vec();
             if self.curves.len() < MAX_CURVES {
