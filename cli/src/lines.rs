@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::peak_values::PeakValues;
+use crate::peak_values::{OFFSET, POWER, PeakValues};
 use crate::pipeline::OpenRecording;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -39,7 +39,7 @@ struct BinSums {
 impl PeakSums {
     /// Adds the peaks of frames, `[frames, channels, k]`.
     pub fn add(&mut self, recording: OpenRecording, bins: usize, k: usize, values: &PeakValues) {
-        let offsets = if values.maxima.is_some() { bins } else { 0 };
+        let offsets = if values.are_maxima() { bins } else { 0 };
         let none = || BinSums { power: vec![0.0; bins], frames: vec![0; bins], offset: vec![0.0; offsets] };
         self.channels.resize_with(recording.channels, none);
         for (row, positions) in values.bins.chunks(k).enumerate() {
@@ -47,10 +47,10 @@ impl PeakSums {
             let sums = &mut self.channels[row % recording.channels];
             for (place, bin) in positions.iter().enumerate().filter(|(_, bin)| **bin >= 0) {
                 let (place, bin) = (row * k + place, *bin as usize);
-                sums.power[bin] += values.power[place];
+                sums.power[bin] += values.columns[POWER][place];
                 sums.frames[bin] += 1;
-                if let Some(maxima) = &values.maxima {
-                    sums.offset[bin] += f64::from(maxima.offset[place]);
+                if let Some(offset) = values.columns.get(OFFSET) {
+                    sums.offset[bin] += offset[place];
                 }
             }
         }
@@ -125,7 +125,6 @@ pub fn maxima<'a>(order: &'a [usize], power: &'a [f64]) -> impl Iterator<Item = 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::peak_values::MaximumValues;
 
     const RECORDING: OpenRecording = OpenRecording { source: 0, channels: 1, rate: 800.0, centre: None };
 
@@ -139,27 +138,21 @@ mod tests {
     #[test]
     fn lines_are_ordered_by_the_frames_that_have_them_and_shoulders_are_none() {
         // A tone at bin 1 with shoulders in every frame, and a stronger one at bin 4 in every second.
-        let frame = |last: (i32, f64)| PeakValues {
-            bins: vec![last.0, 1, 0, 2],
-            power: vec![last.1, 4.0, 1.0, 1.0],
-            maxima: None,
-        };
+        let frame =
+            |last: (i32, f64)| PeakValues { bins: vec![last.0, 1, 0, 2], columns: vec![vec![last.1, 4.0, 1.0, 1.0]] };
         let found = lines(&[frame((4, 9.0)), frame((-1, f64::NAN))], RECORDING, 4);
         assert_eq!(found, [(100.0, 4.0, 1.0), (400.0, 9.0, 0.5)]);
         let mut sums = PeakSums::default();
         sums.add(RECORDING, 5, 4, &frame((4, 9.0)));
-        sums.add(RECORDING, 5, 4, &PeakValues { bins: vec![-1; 4], power: vec![f64::NAN; 4], maxima: None });
+        sums.add(RECORDING, 5, 4, &PeakValues::none(4, 1));
         assert_eq!((sums.frames, sums.without_peaks, sums.means(0)[1]), (2, 1, 2.0));
         assert!(PeakSums::default().lines(RECORDING, 0, 8, 4).is_empty());
     }
 
     #[test]
     fn a_local_maximum_between_two_bins_is_one_line() {
-        let frame = |bin: i32, offset: f32| PeakValues {
-            bins: vec![bin],
-            power: vec![2.0],
-            maxima: Some(MaximumValues { prominence: vec![1.0], offset: vec![offset], lines: Vec::new() }),
-        };
+        let frame =
+            |bin: i32, offset: f64| PeakValues { bins: vec![bin], columns: [2.0, 1.0, offset].map(|x| vec![x]).into() };
         let found = lines(&[frame(2, 0.5), frame(3, -0.5), frame(2, 0.5)], RECORDING, 1);
         assert_eq!(found, [(250.0, 2.0, 1.0)]);
     }
@@ -168,7 +161,7 @@ mod tests {
     fn lines_of_complex_samples_are_signed() {
         let complex = OpenRecording { centre: Some(1e4), ..RECORDING };
         // Bin 7 is one below the centre: its shoulders are bins 6 and 0.
-        let values = PeakValues { bins: vec![7, 0, 6], power: vec![4.0, 1.0, 1.0], maxima: None };
+        let values = PeakValues { bins: vec![7, 0, 6], columns: vec![vec![4.0, 1.0, 1.0]] };
         assert_eq!(lines(&[values], complex, 3), [(9900.0, 4.0, 1.0)]);
         let power = [1.0, 0.5, 0.1, 0.1, 0.2, 0.1, 1.0, 4.0];
         let found = SpectralLine::of_spectrum(complex, &power, 8, 2);

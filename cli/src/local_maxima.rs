@@ -9,7 +9,7 @@ use firefly_ops::options::Interpolation;
 use firefly_ops::{Band, LocalMaximaOptions, local_maxima};
 use serde::Serialize;
 
-use crate::peak_values::{LeastPower, MaximumValues, PeakValues, read, read_power};
+use crate::peak_values::{LeastPower, PeakValues, read, read_power};
 use crate::row_scales::RowScales;
 
 /// Greatest prominence in decibels that a difference of two powers in single precision shows to a quarter of a decibel.
@@ -102,15 +102,9 @@ impl LocalMaximaSearch {
         let reads_all = band.is_some() || least != LeastPower::default();
         let searched = if reads_all { (bins.saturating_sub(1) / 2).max(1) } else { k };
         let found = local_maxima(power, &options, searched)?;
-        let values = PeakValues {
-            bins: read(found.bins)?,
-            power: read_power(found.power, scales)?,
-            maxima: Some(MaximumValues {
-                prominence: read_power(found.prominence, scales)?,
-                offset: read(found.offset)?,
-                lines: Vec::new(),
-            }),
-        };
+        let columns =
+            vec![read_power(found.power, scales)?, read_power(found.prominence, scales)?, read(found.offset)?];
+        let values = PeakValues { bins: read(found.bins)?, columns };
         Ok(if reads_all { values.strongest_of(searched, band, least, k) } else { values })
     }
 }

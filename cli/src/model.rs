@@ -297,7 +297,7 @@ impl ModelRequest {
             (re, Some(im)) => welch_peaks_complex(ComplexTensor::new(re, im), window, &options, k)?,
             (signal, None) => welch_peaks(signal, window, &options, k)?,
         };
-        Ok(PeakValues { bins: read(bins)?, power: read_power(power, scales)?, maxima: None })
+        Ok(PeakValues { bins: read(bins)?, columns: vec![read_power(power, scales)?] })
     }
 
     /// The model for recordings of the sample rate of one.
@@ -422,7 +422,7 @@ impl<'a> DeviceModel<'a> {
                 return search.find(model.power(frames)?, scales, band, request.k, hertz_per_bin);
             }
             let Peaks { bins, power } = model.peaks(frames)?;
-            Ok(PeakValues { bins: read(bins)?, power: read_power(power, scales)?, maxima: None })
+            Ok(PeakValues { bins: read(bins)?, columns: vec![read_power(power, scales)?] })
         })
     }
 

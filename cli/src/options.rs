@@ -278,18 +278,13 @@ fn average(text: &str) -> Result<Average, String> {
 }
 
 fn rate(text: &str) -> Result<f64, String> {
-    let [least, most] = RATES;
-    match text.parse() {
-        Ok(rate) if (least..=most).contains(&rate) => Ok(rate),
-        _ => Err(format!("`{text}` is not a sample rate: a number from 0.000001 to 1e12")),
-    }
+    let rate = text.parse().ok().filter(|rate| (RATES[0]..=RATES[1]).contains(rate));
+    rate.ok_or_else(|| format!("`{text}` is not a sample rate: a number from 0.000001 to 1e12"))
 }
 
 fn centre(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(centre) if (0.0..=RATES[1]).contains(&centre) => Ok(centre),
-        _ => Err(format!("`{text}` is not a centre frequency: a number from 0 to 1e12")),
-    }
+    let centre = text.parse().ok().filter(|centre| (0.0..=RATES[1]).contains(centre));
+    centre.ok_or_else(|| format!("`{text}` is not a centre frequency: a number from 0 to 1e12"))
 }
 
 fn units(text: &str) -> Result<f64, String> {

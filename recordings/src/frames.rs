@@ -86,39 +86,25 @@ enum Held {
     Wide(Vec<f64>),
 }
 
+/// The value of an expression of the samples that are held, whatever their digits.
+macro_rules! of_held {
+    ($held:expr, $samples:ident => $value:expr) => {
+        match $held {
+            Held::Narrow($samples) => $value,
+            Held::Wide($samples) => $value,
+        }
+    };
+}
+
 impl Held {
     fn len(&self) -> usize {
-        match self {
-            Self::Narrow(samples) => samples.len(),
-            Self::Wide(samples) => samples.len(),
-        }
-    }
-
-    fn reserve(&mut self, more: usize) {
-        match self {
-            Self::Narrow(samples) => samples.reserve(more),
-            Self::Wide(samples) => samples.reserve(more),
-        }
+        of_held!(self, samples => samples.len())
     }
 
     fn read(&mut self, reader: &mut dyn SampleReader, count: usize) -> Result<usize, RecordingProblem> {
         match self {
             Self::Narrow(samples) => reader.read(samples, count),
             Self::Wide(samples) => reader.read_wide(samples, count),
-        }
-    }
-
-    fn truncate(&mut self, count: usize) {
-        match self {
-            Self::Narrow(samples) => samples.truncate(count),
-            Self::Wide(samples) => samples.truncate(count),
-        }
-    }
-
-    fn drop_first(&mut self, count: usize) {
-        match self {
-            Self::Narrow(samples) => drop(samples.drain(..count)),
-            Self::Wide(samples) => drop(samples.drain(..count)),
         }
     }
 }
@@ -270,7 +256,8 @@ impl FrameReader {
         }
         let samples = (wanted - 1) * self.framing.step + self.framing.length;
         let most = (READ_SAMPLES / self.channels).max(1);
-        self.held.reserve((samples * self.channels).saturating_sub(self.held.len()));
+        let more = (samples * self.channels).saturating_sub(self.held.len());
+        of_held!(&mut self.held, held => held.reserve(more));
         while self.held.len() < samples * self.channels {
             let missing = samples - self.held.len() / self.channels;
             let before = self.held.len();
@@ -279,7 +266,7 @@ impl FrameReader {
                 Ok(_) => {}
                 Err(problem) => {
                     // A reader may leave samples of some channels only.
-                    self.held.truncate(before);
+                    of_held!(&mut self.held, held => held.truncate(before));
                     self.failed = Some(problem);
                     break;
                 }
@@ -325,7 +312,8 @@ impl FrameReader {
             }
         }
         self.gap = (used / channels).saturating_sub(self.held.len() / channels) as u64;
-        self.held.drop_first(used.min(self.held.len()));
+        let dropped = used.min(self.held.len());
+        of_held!(&mut self.held, held => drop(held.drain(..dropped)));
         taken
     }
 

@@ -27,8 +27,8 @@ mod source;
 pub use error::{RecordingError, RecordingProblem};
 pub use folder::{distinct_names, find_recordings, stem};
 pub use formats::{
-    Array, Format, Note, NumberFormat, RawReader, ReadOptions, RecordingLayout, SampleReader, UnknownNumberFormat,
-    npy_header, open, open_with, unit_of,
+    Array, Format, Note, NumberFormat, RawReader, ReadOptions, RecordingLayout, SampleReader, npy_header, open,
+    open_with, unit_of,
 };
 pub use frames::{Block, FrameReader, FrameSamples, Framing, MOST_ROUNDING};
 pub use memory::{SampleMemory, available_memory};

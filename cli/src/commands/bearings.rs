@@ -241,6 +241,7 @@ impl Bearing {
         };
         let tried: Vec<_> = changes.filter_map(measured).collect();
         let is_consistent = |rate, lines: &[BearingLine]| verdict(rate, lines)[0] == "consistent";
+        let is_right = (1..RATES.len()).any(|rate| is_consistent(rate, found));
         let mut notes = Vec::new();
         // The lines of the cage are too low to tell such speeds apart.
         for (rate, name) in RATES.into_iter().enumerate().take(RATES.len() - 1).skip(1) {
@@ -254,7 +255,7 @@ impl Bearing {
                 continue;
             }
             let height = |lines: &[BearingLine]| outstanding(rate, lines).map(|line| line.height_db).sum::<f64>();
-            let fits = tried.iter().filter(|(_, lines)| is_consistent(rate, lines));
+            let fits = tried.iter().filter(|(_, lines)| !is_right && is_consistent(rate, lines));
             if let Some((change, lines)) = fits.max_by(|a, b| height(&a.1).total_cmp(&height(&b.1))) {
                 let (count, shaft) = (outstanding(rate, lines).count(), described(*change));
                 notes.push(format!("{count} lines of {name} would stand out with {shaft}: is the speed right?"));

@@ -91,13 +91,12 @@ pub fn run(mut arguments: CoherenceArgs) -> Result<ExitCode> {
         twice.map_or("", |(_, name)| name.as_str())
     );
     let devices = arguments.device.open()?;
-    let outputs = output.checked()?;
     let request = ModelRequest::power(estimate, 1)?;
-    let sources = outputs.sources(input, None)?;
+    let sources = output.sources(input, None)?;
     let options = json!({ "coherence": estimate.to_string(), "device": names_of(&devices, ",") });
     let mut job = Job::new(&sources, &request, estimate.hop(), options, input.quiet);
     job.framing.most_rounding = 0.0;
-    let (lock, table) = outputs.open(&sources)?;
+    let (lock, table) = output.open(&sources)?;
     let mut results = Results {
         arguments: &arguments,
         job: &job,
@@ -134,7 +133,7 @@ pub fn run(mut arguments: CoherenceArgs) -> Result<ExitCode> {
         PlotFigure::Curves(Curves { title: title.to_owned(), label: label.to_owned(), curves, range })
     });
     let figures: Vec<_> = figures.collect();
-    outputs.draw(input.title(), &facts, HtmlTable { caption: "Pairs".to_owned(), columns, rows }, &figures)?;
+    output.draw(input.title(), &facts, HtmlTable { caption: "Pairs".to_owned(), columns, rows }, &figures)?;
     let report = Report {
         command: "coherence",
         estimate: &described,
@@ -145,7 +144,7 @@ pub fn run(mut arguments: CoherenceArgs) -> Result<ExitCode> {
         outcome: &outcome,
     };
     let device = arguments.device.explained(&devices);
-    outputs.print(&report, &format!("estimate: {described}\ndevice: {device}\n{text}{}", outcome.text()))
+    output.print(&report, &format!("estimate: {described}\ndevice: {device}\n{text}{}", outcome.text()))
 }
 
 /// Checks that a recording has pairs of channels, whose cross spectra fit into memory.

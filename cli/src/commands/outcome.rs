@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use firefly_app::files::{ensure_writable, is_same_output};
 use firefly_app::page::html_table::HtmlTable;
 use firefly_app::streams::{StandardOutput, note};
@@ -27,54 +27,45 @@ pub struct OutputOptions {
     /// Until it is complete, FILE.journal has what was computed: the same command, started again, continues from it and
     /// writes the bytes of an uninterrupted one.
     #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    pub out: Option<PathBuf>,
     /// Draw the results into this file: .svg, .png or .html
     #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
+    pub plot: Option<PathBuf>,
     /// Print the results as one JSON document
     #[arg(long)]
     pub json: bool,
 }
 
-/// Outputs whose formats are known, and which can be written.
-pub struct Outputs<'a> {
-    pub table: Option<(&'a Path, TableFormat)>,
-    pub plot: Option<(&'a Path, PlotFormat)>,
-    pub json: bool,
+/// Checks that outputs, by their options, can be written, each to a file of its own.
+pub fn ensure_outputs(outputs: &[(&str, Option<&Path>)]) -> Result<()> {
+    let given: Vec<_> = outputs.iter().filter_map(|(option, path)| Some((option, (*path)?))).collect();
+    for (place, (option, path)) in given.iter().enumerate() {
+        ensure_writable(path).with_context(|| path.display().to_string())?;
+        for (other, other_path) in &given[..place] {
+            let is_same = is_same_output(path, other_path)?;
+            ensure!(!is_same, "{option} {} is the file of {other} {}", path.display(), other_path.display());
+        }
+    }
+    Ok(())
 }
 
 impl OutputOptions {
-    /// Checks that the outputs can be written. An error for an extension that names no format, a file that can't be
-    /// written, and one file for both.
-    pub fn checked(&self) -> Result<Outputs<'_>> {
-        let [out, plot] = [&self.out, &self.plot].map(Option::as_deref);
-        let table = out.map(|path| TableFormat::of(path).map(|format| (path, format))).transpose().context("--out")?;
-        let drawing = plot.map(|path| PlotFormat::of(path).map(|format| (path, format))).transpose();
-        let drawing = drawing.context("--plot")?;
-        for path in [out, plot].into_iter().flatten() {
-            ensure_writable(path).with_context(|| path.display().to_string())?;
-        }
-        if let (Some(out), Some(plot)) = (out, plot)
-            && is_same_output(out, plot)?
-        {
-            bail!("--plot {} is the file of --out {}", plot.display(), out.display());
-        }
-        Ok(Outputs { table, plot: drawing, json: self.json })
-    }
-}
-
-impl Outputs<'_> {
-    /// The recordings, or a shard of them, none of which an output replaces.
+    /// The recordings, or a shard of them. An error if an output has an extension that names no format, can't be written
+    /// or would replace a recording.
     pub fn sources(&self, input: &InputOptions, shard: Option<Shard>) -> Result<Sources> {
-        input.sources(shard, [self.table.map(|(path, _)| path), self.plot.map(|(path, _)| path)])
+        let [out, plot] = [&self.out, &self.plot].map(Option::as_deref);
+        out.map(TableFormat::of).transpose().context("--out")?;
+        plot.map(PlotFormat::of).transpose().context("--plot")?;
+        ensure_outputs(&[("--out", out), ("--plot", plot)])?;
+        input.sources(shard, [out, plot])
     }
 
     /// The lock on the output and its table, if there is one.
     pub fn open(&self, sources: &Sources) -> Result<(Option<OutputLock>, Option<OutputTable>)> {
-        let Some((path, format)) = self.table else { return Ok((None, None)) };
+        let Some(path) = &self.out else { return Ok((None, None)) };
         let lock = OutputLock::of(path)?;
-        let table =
-            format.create(&lock, sources.longest_name()).with_context(|| format!("--out {}", path.display()))?;
+        let table = TableFormat::of(path)?.create(&lock, sources.longest_name());
+        let table = table.with_context(|| format!("--out {}", path.display()))?;
         Ok((Some(lock), Some(table)))
     }
 
@@ -86,8 +77,8 @@ impl Outputs<'_> {
         lines: HtmlTable,
         figures: &[PlotFigure<'_>],
     ) -> Result<()> {
-        let Some((path, format)) = self.plot else { return Ok(()) };
-        format.write(path, &PlotPage { title, facts, lines: Some(lines) }, figures).context("--plot")
+        let Some(path) = &self.plot else { return Ok(()) };
+        PlotFormat::of(path)?.write(path, &PlotPage { title, facts, lines: Some(lines) }, figures).context("--plot")
     }
 
     /// Prints the results, as text unless JSON is wanted.

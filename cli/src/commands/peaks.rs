@@ -81,16 +81,15 @@ pub fn run(arguments: &PeaksArgs) -> Result<ExitCode> {
     let mut requests = devices.iter().map(request_of).collect::<Result<Vec<_>>>()?;
     requests.iter_mut().for_each(|request| request.may_be_fewer |= significance.is_some());
     let request = &requests[0];
-    let outputs = output.checked()?;
-    let sources = outputs.sources(input, arguments.shard)?;
+    let sources = output.sources(input, arguments.shard)?;
     let step = arguments.step.map_or(request.frame, |step| step as usize);
     let options = json!({ "peaks": request, "device": names_of(&devices, ","), "significance": significance });
     let job = Job::new(&sources, request, step, options, input.quiet);
-    let (lock, table) = outputs.open(&sources)?;
-    let mut results = Results::new(request, &job, outputs.json);
+    let (lock, table) = output.open(&sources)?;
+    let mut results = Results::new(request, &job, output.json);
     results.table = table;
-    results.drawing = outputs.plot.map(|_| Drawing::new(request));
-    if !sources.can_resume() && lock.is_none() && !outputs.json {
+    results.drawing = output.plot.as_ref().map(|_| Drawing::new(request));
+    if !sources.can_resume() && lock.is_none() && !output.json {
         results.live = Some(LiveLines::new(request, job.framing));
     }
     let computations = devices.iter().zip(&requests).map(|(device, request)| {
@@ -114,7 +113,7 @@ pub fn run(arguments: &PeaksArgs) -> Result<ExitCode> {
         ("estimate", request.estimate.clone()),
         ("channels", format!("{} of {}", figures.len().saturating_sub(1), results.summary.channels)),
     ];
-    outputs.draw(input.title(), &facts, results.summary.html_table(), &figures)?;
-    let text = results.text(&arguments.device.explained(&devices), outputs.table.map(|(path, _)| path));
-    outputs.print(&results.report(names_of(&devices, ",")), &text)
+    output.draw(input.title(), &facts, results.summary.html_table(), &figures)?;
+    let text = results.text(&arguments.device.explained(&devices), output.out.as_deref());
+    output.print(&results.report(names_of(&devices, ",")), &text)
 }

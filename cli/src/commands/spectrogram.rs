@@ -6,14 +6,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
-use firefly_app::files::{ensure_writable, is_same_output};
 use firefly_app::streams::note;
 use firefly_models::segments::segments_named;
 use firefly_ops::tracks::PeakTracker;
 use serde_json::json;
 
 use self::matrix::{NpyMatrix, checksum, ensure_npy};
-use super::outcome::{CommandOutcome, print};
+use super::outcome::{CommandOutcome, ensure_outputs, print};
 use crate::device::{DeviceOptions, names_of};
 use crate::job::{Job, complete};
 use crate::journal::{JournalEntry, Payload};
@@ -77,14 +76,10 @@ pub fn run(arguments: &SpectrogramArgs) -> Result<ExitCode> {
     let devices = arguments.device.open()?;
     let plot_format = plot.as_deref().map(PlotFormat::of).transpose().context("--plot")?;
     out.as_deref().map(ensure_npy).transpose().context("--out")?;
-    for path in [plot, out, &tracks.tracks_out].into_iter().flatten() {
-        ensure_writable(path).with_context(|| path.display().to_string())?;
-    }
-    if let (Some(out), Some(path)) = (out, &tracks.tracks_out) {
-        ensure!(!is_same_output(out, path)?, "--tracks-out {} is the file of --out", path.display());
-    }
+    let paths = [out, plot, &tracks.tracks_out].map(Option::as_deref);
+    ensure_outputs(&[("--out", paths[0]), ("--plot", paths[1]), ("--tracks-out", paths[2])])?;
     let request = ModelRequest::power(estimate, *segments)?;
-    let mut sources = input.sources(None, [out, plot, &tracks.tracks_out].map(Option::as_deref))?;
+    let mut sources = input.sources(None, paths)?;
     let [source] = &sources.list[..] else {
         bail!("{} has {} recordings; a spectrogram shows one", input.input.display(), sources.list.len());
     };

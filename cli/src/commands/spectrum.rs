@@ -82,15 +82,14 @@ pub fn run(mut arguments: SpectrumArgs, band: Option<FrequencyBand>, bearing: Op
     };
     let described = estimate.described(&tapers) + &of_band;
     let devices = arguments.device.open()?;
-    let outputs = output.checked()?;
     let request = ModelRequest::power(estimate, 1)?;
-    let sources = outputs.sources(input, None)?;
+    let sources = output.sources(input, None)?;
     let options = json!({ "spectrum": described, "device": names_of(&devices, ",") });
     let mut job = Job::new(&sources, &request, estimate.hop(), options, input.quiet);
     if band.is_some() {
         job.framing.length *= MARGINS;
     }
-    let (lock, table) = outputs.open(&sources)?;
+    let (lock, table) = output.open(&sources)?;
     let mut spectra = Spectra {
         estimate,
         bearing,
@@ -99,7 +98,7 @@ pub fn run(mut arguments: SpectrumArgs, band: Option<FrequencyBand>, bearing: Op
         sums: BlockSums::default(),
         left_out: 0,
         table,
-        summary: Summary::new(estimate.n_fft(), estimate.scaling(), "segments", outputs.json),
+        summary: Summary::new(estimate.n_fft(), estimate.scaling(), "segments", output.json),
         curves: Vec::new(),
         unit: "".into(),
         outcome: CommandOutcome::default(),
@@ -131,7 +130,7 @@ pub fn run(mut arguments: SpectrumArgs, band: Option<FrequencyBand>, bearing: Op
     if bearing.is_some() {
         (lines.columns, lines.rows) = (TITLES.map(str::to_owned).to_vec(), bearings.rows);
     }
-    outputs.draw(input.title(), &facts, lines, &[figure])?;
+    output.draw(input.title(), &facts, lines, &[figure])?;
     let found = if bearing.is_some() { bearings.text } else { summary.text() };
     let device = arguments.device.explained(&devices);
     let mut text = format!("estimate: {described}\ndevice: {device}\n\n{found}");
@@ -149,7 +148,7 @@ pub fn run(mut arguments: SpectrumArgs, band: Option<FrequencyBand>, bearing: Op
         channels: Some(&summary.reports),
         outcome: &outcome,
     };
-    outputs.print(&report, &(text + &outcome.text()))
+    output.print(&report, &(text + &outcome.text()))
 }
 
 /// Sets the defaults of a multitaper estimate, and describes its tapers. An error for a window, a scaling that it does

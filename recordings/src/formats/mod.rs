@@ -39,7 +39,7 @@ pub use array::Array;
 pub(crate) use chosen::choose;
 use gaps::with_gaps;
 pub use npy::npy_header;
-pub use raw::{NumberFormat, RawReader, UnknownNumberFormat};
+pub use raw::{NumberFormat, RawReader};
 pub use times::unit_of;
 
 use crate::error::RecordingProblem;

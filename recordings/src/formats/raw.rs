@@ -6,7 +6,6 @@ use std::ops::{Div, Sub};
 use std::str::FromStr;
 
 use half::{bf16, f16};
-use thiserror::Error;
 
 use super::{Note, RecordingLayout, SampleReader};
 use crate::error::RecordingProblem;
@@ -146,14 +145,6 @@ enum NumberKind {
     ALaw,
     MuLaw,
 }
-
-/// Name that is no number format of raw samples.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error(
-    "`{0}` is not a format of samples: one of u8, s8, s16, s24, s32, f16, f32 and f64, or cu8, ci8, ci16, ci32, cf32 and \
-     cf64 for complex samples, followed by le or be as in s16le (le unless given)"
-)]
-pub struct UnknownNumberFormat(String);
 
 impl NumberFormat {
     /// Little-endian bfloat16.
@@ -325,7 +316,7 @@ fn mu_law(byte: u8) -> i32 {
 }
 
 impl FromStr for NumberFormat {
-    type Err = UnknownNumberFormat;
+    type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (name, big_endian) = match text.strip_suffix("be") {
@@ -342,7 +333,12 @@ impl FromStr for NumberFormat {
             ("f16", false) => Self::float(2),
             ("f32", _) => Self::float(4),
             ("f64", _) => Self::float(8),
-            _ => return Err(UnknownNumberFormat(text.to_owned())),
+            _ => {
+                return Err(format!(
+                    "`{text}` is not a format of samples: one of u8, s8, s16, s24, s32, f16, f32 and f64, or cu8, ci8, ci16, \
+                     ci32, cf32 and cf64 for complex samples, followed by le or be as in s16le (le unless given)"
+                ));
+            }
         };
         let format = format.in_order(big_endian);
         Ok(if real.is_some() { format.complex() } else { format })

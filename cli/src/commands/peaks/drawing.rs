@@ -5,7 +5,7 @@ use firefly_recordings::{Block, Framing};
 use crate::labels::ChannelLabel;
 use crate::lines::SpectralLine;
 use crate::model::ModelRequest;
-use crate::peak_values::PeakValues;
+use crate::peak_values::{POWER, PeakValues};
 use crate::pipeline::OpenRecording;
 use crate::plot::{Curve, Curves, Picture, PlotFigure, SpectrogramPlot};
 
@@ -30,7 +30,7 @@ impl<'a> Drawing<'a> {
         let shown = recording.channels.min(MAX_FIGURES - self.maps.len());
         let mut frame = vec![0.0; recording.bins(self.request.n_fft)];
         self.pictures.resize(shown, Picture::new(frame.len()));
-        let rows = block.values.bins.chunks(k).zip(block.values.power.chunks(k));
+        let rows = block.values.bins.chunks(k).zip(block.values.columns[POWER].chunks(k));
         for (row, (bins, power)) in rows.enumerate() {
             let Some(picture) = self.pictures.get_mut(row % recording.channels) else { continue };
             frame.fill(0.0);

@@ -16,7 +16,7 @@ use crate::journal::JournalEntry;
 use crate::labels::ChannelLabel;
 use crate::lines::PeakSums;
 use crate::model::ModelRequest;
-use crate::peak_values::{MaximumValues, PeakValues};
+use crate::peak_values::{OFFSET, POWER, PROMINENCE, PeakValues, TESTED};
 use crate::pipeline::OpenRecording;
 use crate::summary::Summary;
 use crate::table::{ColumnValues, OutputTable, TableColumn};
@@ -165,8 +165,8 @@ fn peak_rows(
     block: Block<PeakValues>,
 ) -> Vec<TableColumn> {
     let Block { first, values, .. } = block;
-    let is_shorter = values.maxima.is_some();
-    let count = |bins: &[i32]| match is_shorter {
+    let are_maxima = values.are_maxima();
+    let count = |bins: &[i32]| match are_maxima {
         true => bins.iter().take_while(|bin| **bin >= 0).count(),
         false => k,
     };
@@ -189,20 +189,17 @@ fn peak_rows(
         }
     }
     let bins = filled(k, &counts, values.bins);
-    let power = filled(k, &counts, values.power);
-    let decibels = power.iter().map(|power| 10.0 * power.log10()).collect();
-    let frequency = |bin: i32, offset: f32| match bin {
+    let mut values: Vec<_> = values.columns.into_iter().map(|column| filled(k, &counts, column)).collect();
+    let tested = values.split_off(TESTED.min(values.len()));
+    let decibels = values[POWER].iter().map(|power| 10.0 * power.log10()).collect();
+    let offset = |row: usize| values.get(OFFSET).map_or(0.0, |offset| offset[row]);
+    let frequency = |(row, bin): (usize, &i32)| match *bin {
         ..0 => f64::NAN,
-        bin => recording.hertz(bin as usize, offset.into(), n_fft),
+        bin => recording.hertz(bin as usize, offset(row), n_fft),
     };
-    let (prominence, lines, frequencies) = match values.maxima {
-        None => (None, Vec::new(), bins.iter().map(|bin| frequency(*bin, 0.0)).collect()),
-        Some(MaximumValues { prominence, offset, lines }) => {
-            let places = bins.iter().zip(filled(k, &counts, offset));
-            let frequencies = places.map(|(bin, offset)| frequency(*bin, offset)).collect();
-            (Some(filled(k, &counts, prominence)), lines, frequencies)
-        }
-    };
+    let frequencies = bins.iter().enumerate().map(frequency).collect();
+    let prominence = values.get_mut(PROMINENCE).map(std::mem::take);
+    let power = std::mem::take(&mut values[POWER]);
     let columns = [
         ("file", ColumnValues::text(&name, total)),
         ("channel", ColumnValues::Int32(channels)),
@@ -216,7 +213,7 @@ fn peak_rows(
     ];
     let prominence = prominence.map(|prominence| ("prominence", ColumnValues::Power(prominence)));
     let names = ["false_alarm", "frequency_error_hz", "amplitude", "amplitude_error"].into_iter();
-    let lines = names.zip(lines).map(|(name, column)| (name, ColumnValues::Double(filled(k, &counts, column))));
+    let lines = names.zip(tested).map(|(name, column)| (name, ColumnValues::Double(column)));
     let labels = [("label", ColumnValues::Text(titles)), ("unit", ColumnValues::Text(units))];
     let columns = columns.into_iter().chain(prominence).chain(lines).chain(labels);
     columns.map(|(name, values)| TableColumn { name, values }).collect()

@@ -8,7 +8,7 @@ use firefly_recordings::FrameSamples;
 
 use super::PeaksArgs;
 use crate::model::ModelRequest;
-use crate::peak_values::{MaximumValues, PeakValues};
+use crate::peak_values::{POWER, PROMINENCE, PeakValues, TESTED};
 use crate::pipeline::OpenRecording;
 use crate::row_scales::RowValues;
 
@@ -49,21 +49,21 @@ impl<'a> Significance<'a> {
         let signal = Tensor::<2>::from_data(TensorData::new(signal, [rows, frame]), (&Device::flex(), DType::F64));
         let bins = TensorData::new(peaks.bins.clone(), [rows, count / rows]);
         let estimates = self.test.peaks(signal, Tensor::<2, Int>::from_data(bins, (&Device::flex(), DType::I32)))?;
-        let none = vec![f64::NAN; count];
-        let mut kept = PeakValues { bins: vec![-1; count], power: none.clone(), maxima: None };
-        let mut lines = MaximumValues { prominence: none.clone(), offset: vec![f32::NAN; count], lines: vec![none; 4] };
+        let mut kept = PeakValues::none(count, TESTED + 4);
         for row in (0..count).step_by(count / rows) {
             let found = (row..row + count / rows).filter_map(|from| Some((from, estimates[from]?)));
             for (to, (from, found)) in (row..).zip(found.filter(|(_, found)| found.false_alarm <= self.level)) {
-                (kept.bins[to], kept.power[to]) = (peaks.bins[from], peaks.power[from]);
-                let above_floor = peaks.power[from] * (1.0 - 1.0 / found.ratio);
-                lines.prominence[to] = peaks.maxima.as_ref().map_or(above_floor, |maxima| maxima.prominence[from]);
-                lines.offset[to] = (found.frequency * n_fft as f64 - found.bin as f64) as f32;
+                kept.bins[to] = peaks.bins[from];
+                let power = peaks.columns[POWER][from];
+                let above_floor = power * (1.0 - 1.0 / found.ratio);
+                let prominence = peaks.columns.get(PROMINENCE).map_or(above_floor, |prominence| prominence[from]);
+                let offset = found.frequency * n_fft as f64 - found.bin as f64;
                 let error = found.frequency_error * recording.rate;
-                let values = [found.false_alarm, error, found.amplitude, found.amplitude_error];
-                lines.lines.iter_mut().zip(values).for_each(|(column, value)| column[to] = value);
+                let line = [found.false_alarm, error, found.amplitude, found.amplitude_error];
+                let values = [power, prominence, offset].into_iter().chain(line);
+                kept.columns.iter_mut().zip(values).for_each(|(column, value)| column[to] = value);
             }
         }
-        Ok(PeakValues { maxima: Some(lines), ..kept })
+        Ok(kept)
     }
 }
