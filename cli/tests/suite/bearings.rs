@@ -49,6 +49,13 @@ fn a_damaged_outer_race_has_lines_at_its_rate() {
     }
     assert_eq!(line(&report, "2× BPFI")["nearer_to"], "3× BPFO");
 
+    assert_eq!(report["channels"][0]["bearing"]["notes"].as_array().unwrap().len(), 0);
+    // A speed that is 2.7 % too high.
+    let wrong = ["--shaft", "30.4", "--bearing", "6205-2RS", "--band", "3000..4000"];
+    let printed = success(&[&["bearings", text(&motor)], &wrong[..]].concat());
+    let note = "note: lines of BPFO stand out more with a shaft at 29.5";
+    assert!(printed.contains(note) && printed.contains("is the speed right?"), "{printed}");
+
     let folder = tempfile::tempdir().unwrap();
     let [page, out] = ["x.html", "x.csv"].map(|name| folder.path().join(name));
     let files = ["--plot", text(&page), "--out", text(&out)];
