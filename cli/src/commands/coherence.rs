@@ -36,10 +36,10 @@ use crate::table::{ColumnValues, OutputTable, TableColumn};
 
 const NOTES: &str = "\
 Of each pair x → y of channels, in the order in which they are read: Pxy is the mean of conj(X) Y over all whole segments
-in which every channel is finite. Columns of the output: file, first and second (numbers of x and y in the
-recording, from 0), bin, frequency_hz, coherence (|Pxy|² / (Pxx Pyy), from 0 to 1), cross_power (|Pxy|, in the product of both units by the
-scaling), phase_deg (of y against x), h1_gain and h2_gain (|Pxy / Pxx| and |Pyy / Pyx|, in the unit of y over that of x;
-phase_deg is the phase of both), first_label, second_label, first_unit and second_unit.
+in which every channel is finite. Columns of the output: file, first and second (numbers of x and y in the recording,
+from 0), bin, frequency_hz, coherence (|Pxy|² / (Pxx Pyy), from 0 to 1), cross_power (|Pxy|, in the product of both units
+by the scaling), phase_deg (of y against x), h1_gain and h2_gain (|Pxy / Pxx| and |Pyy / Pyx|, in the unit of y over that
+of x; phase_deg is the phase of both), first_label, second_label, first_unit and second_unit.
 
 Channels that are not coherent have a coherence above 0, less the more segments there are: its 95 % thresholds are
 printed, 1 − 0.05^(1 / (n − 1)) for the n segments without overlap that the segments are worth, of one bin and of the
@@ -133,7 +133,7 @@ pub fn run(mut arguments: CoherenceArgs) -> Result<ExitCode> {
         PlotFigure::Curves(Curves { title: title.to_owned(), label: label.to_owned(), curves, range })
     });
     let figures: Vec<_> = figures.collect();
-    output.draw(input.title(), &facts, HtmlTable { caption: "Pairs".to_owned(), columns, rows }, &figures)?;
+    output.draw(&input.title(), &facts, HtmlTable { caption: "Pairs".to_owned(), columns, rows }, &figures)?;
     let report = Report {
         command: "coherence",
         estimate: &described,

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::options::InputOptions;
 use crate::output_lock::OutputLock;
 use crate::pipeline::OpenRecording;
-use crate::plot::{PlotFigure, PlotFormat, PlotPage};
+use crate::plot::{PlotFigure, PlotFormat};
 use crate::summary::ChannelReport;
 use crate::table::{OutputTable, TableFormat};
 
@@ -72,13 +72,13 @@ impl OutputOptions {
     /// Draws the figures below the title, facts and lines of a page, if there is a drawing.
     pub fn draw(
         &self,
-        title: String,
+        title: &str,
         facts: &[(&str, String)],
         lines: HtmlTable,
         figures: &[PlotFigure<'_>],
     ) -> Result<()> {
         let Some(path) = &self.plot else { return Ok(()) };
-        PlotFormat::of(path)?.write(path, &PlotPage { title, facts, lines: Some(lines) }, figures).context("--plot")
+        PlotFormat::of(path)?.write(path, title, facts, Some(lines), figures).context("--plot")
     }
 
     /// Prints the results, as text unless JSON is wanted.

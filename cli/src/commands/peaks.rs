@@ -27,9 +27,10 @@ use crate::search::SearchOptions;
 const PLOT: &str = "Draw the peaks over time and frequency into this file: .svg, .png or .html; up to 12 channels";
 const EXAMPLES: &str = "\
 Frames follow each other from the start of a recording, one every --step samples; samples at its end that do not fill a
-frame are left out. Rows of the output are in the order of recording, frame, channel and rank. Its columns: file,
-channel (its number in the recording, from 0), frame (from 0), time_s (of the frame's start), rank (1 is the strongest), bin, frequency_hz, power (in
-the unit of the scaling), power_db (10 log10 of it), and label and unit of the channel, empty where the file has none.
+frame are left out. Rows of the output are in the order of recording, frame, channel and rank. Its columns: file, channel
+(its number in the recording, from 0), frame (from 0), time_s (of the frame's start), rank (1 is the strongest), bin,
+frequency_hz, power (in the unit of the scaling), power_db (10 log10 of it), and label and unit of the channel, empty
+where the file has none.
 
 A peak is one of the strongest bins; a frame with too few finite bins ends in bin -1. With --local-maxima it is a bin
 above both of its neighbours, frequency_hz is estimated between bins, and a column prominence follows (in the unit of the
@@ -113,7 +114,7 @@ pub fn run(arguments: &PeaksArgs) -> Result<ExitCode> {
         ("estimate", request.estimate.clone()),
         ("channels", format!("{} of {}", figures.len().saturating_sub(1), results.summary.channels)),
     ];
-    output.draw(input.title(), &facts, results.summary.html_table(), &figures)?;
+    output.draw(&input.title(), &facts, results.summary.html_table(), &figures)?;
     let text = results.text(&arguments.device.explained(&devices), output.out.as_deref());
     output.print(&results.report(names_of(&devices, ",")), &text)
 }

@@ -21,7 +21,7 @@ use crate::model::{DeviceModel, ModelRequest};
 use crate::options::{EstimateOptions, InputOptions};
 use crate::output_lock::OutputLock;
 use crate::pipeline::OpenRecording;
-use crate::plot::{Picture, PlotFigure, PlotFormat, PlotPage, SpectrogramPlot};
+use crate::plot::{Picture, PlotFigure, PlotFormat, SpectrogramPlot};
 use crate::tracks::{TrackArgs, add_peaks};
 
 const NOTES: &str = "\
@@ -156,8 +156,7 @@ pub fn run(arguments: &SpectrogramArgs) -> Result<ExitCode> {
             tracks: tracks.tracks,
             picture,
         };
-        let page = PlotPage { title: input.title(), facts: &names, lines: None };
-        format.write(path, &page, &[PlotFigure::HeatMap(&map)]).context("--plot")?;
+        format.write(path, &input.title(), &names, None, &[PlotFigure::HeatMap(&map)]).context("--plot")?;
     }
     let device = arguments.device.explained(&devices);
     print(&format!(

@@ -130,7 +130,7 @@ pub fn run(mut arguments: SpectrumArgs, band: Option<FrequencyBand>, bearing: Op
     if bearing.is_some() {
         (lines.columns, lines.rows) = (TITLES.map(str::to_owned).to_vec(), bearings.rows);
     }
-    output.draw(input.title(), &facts, lines, &[figure])?;
+    output.draw(&input.title(), &facts, lines, &[figure])?;
     let found = if bearing.is_some() { bearings.text } else { summary.text() };
     let device = arguments.device.explained(&devices);
     let mut text = format!("estimate: {described}\ndevice: {device}\n\n{found}");

@@ -40,12 +40,6 @@ pub enum PlotFigure<'a> {
     HeatMap(&'a SpectrogramPlot),
 }
 
-pub struct PlotPage<'a> {
-    pub title: String,
-    pub facts: &'a [(&'a str, String)],
-    pub lines: Option<HtmlTable>,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlotFormat {
     Svg,
@@ -59,13 +53,20 @@ impl PlotFormat {
         format_of(path, "drawings", "svg, png and html", &formats)
     }
 
-    /// Draws figures below each other into a file; a page also has the facts and the lines.
-    pub fn write(self, path: &Path, text: &PlotPage<'_>, figures: &[PlotFigure<'_>]) -> io::Result<()> {
+    /// Draws figures below each other into a file with a title; a page also has the facts and the lines.
+    pub fn write(
+        self,
+        path: &Path,
+        title: &str,
+        facts: &[(&str, String)],
+        lines: Option<HtmlTable>,
+        figures: &[PlotFigure<'_>],
+    ) -> io::Result<()> {
         register_font();
         let bytes = match self {
             Self::Png => png(figures)?,
-            Self::Svg => svg(&text.title, figures, false)?.into_bytes(),
-            Self::Html => page(text, &svg(&text.title, figures, true)?).into_bytes(),
+            Self::Svg => svg(title, figures, false)?.into_bytes(),
+            Self::Html => page(title, facts, lines, &svg(title, figures, true)?).into_bytes(),
         };
         write_atomically(path, &bytes)
     }
@@ -81,10 +82,10 @@ impl PlotFigure<'_> {
     }
 }
 
-fn page(text: &PlotPage<'_>, drawing: &str) -> String {
-    let mut document = Document::new("firefly", &text.title);
-    document.section("", &facts(text.facts.iter().map(|(name, value)| (*name, value.as_str()))));
-    if let Some(lines) = text.lines.as_ref().filter(|lines| !lines.rows.is_empty()) {
+fn page(title: &str, names: &[(&str, String)], lines: Option<HtmlTable>, drawing: &str) -> String {
+    let mut document = Document::new("firefly", title);
+    document.section("", &facts(names.iter().map(|(name, value)| (*name, value.as_str()))));
+    if let Some(lines) = lines.filter(|lines| !lines.rows.is_empty()) {
         document.section("", &lines.html_folded_if_long());
     }
     document.section("", &format!(r#"<figure class="wide"><div class="across" tabindex="0">{drawing}</div></figure>"#));
@@ -219,8 +220,7 @@ mod tests {
         let path = folder.path().join(name);
         let format = PlotFormat::of(&path).unwrap();
         let facts = [("rate", "8000 Hz".to_owned())];
-        let page = PlotPage { title: "a title".to_owned(), facts: &facts, lines: None };
-        format.write(&path, &page, figures).unwrap();
+        format.write(&path, "a title", &facts, None, figures).unwrap();
         std::fs::read(&path).unwrap()
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use firefly_app::files::AtomicFile;
 use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as PhysicalType};
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
@@ -25,8 +25,8 @@ const TEXT_ROWS: usize = 1024;
 pub(super) struct ParquetTable {
     out: Option<AtomicFile>,
     writer: Option<SerializedFileWriter<AtomicFile>>,
-    /// Values of each column of the current row group, and its rows.
-    columns: Vec<ColumnValues>,
+    /// Values of each column of the current row group, as they came, and its rows.
+    columns: Vec<Vec<ColumnValues>>,
     rows: usize,
 }
 
@@ -58,7 +58,7 @@ impl ParquetTable {
         if let Some(out) = self.out.take() {
             self.writer = Some(SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties.build()))?);
         }
-        self.columns = rows.iter().map(|column| empty(&column.values)).collect();
+        self.columns = vec![Vec::new(); rows.len()];
         Ok(())
     }
 
@@ -68,7 +68,7 @@ impl ParquetTable {
         let mut group = writer.next_row_group()?;
         for column in &mut self.columns {
             let Some(mut chunk) = group.next_column()? else { break };
-            write(column, &mut chunk)?;
+            column.drain(..).try_for_each(|values| write(&values, &mut chunk))?;
             chunk.close()?;
         }
         group.close()?;
@@ -86,7 +86,7 @@ impl TableWriter for ParquetTable {
         while written < count {
             let end = count.min(written + GROUP_ROWS - self.rows);
             for (group, column) in self.columns.iter_mut().zip(rows) {
-                extend(group, &column.values, written..end);
+                group.push(part(&column.values, written..end));
             }
             self.rows += end - written;
             written = end;
@@ -106,67 +106,47 @@ impl TableWriter for ParquetTable {
     }
 }
 
-/// A column without values, of the type of another.
-fn empty(values: &ColumnValues) -> ColumnValues {
+/// Values of some rows.
+fn part(values: &ColumnValues, rows: Range<usize>) -> ColumnValues {
     match values {
-        ColumnValues::Text(_) => ColumnValues::Text(Vec::new()),
-        ColumnValues::Int32(_) => ColumnValues::Int32(Vec::new()),
-        ColumnValues::Int64(_) => ColumnValues::Int64(Vec::new()),
-        ColumnValues::Power(_) => ColumnValues::Power(Vec::new()),
-        ColumnValues::Double(_) => ColumnValues::Double(Vec::new()),
-    }
-}
-
-/// Adds the values of rows to a column of a row group.
-fn extend(group: &mut ColumnValues, values: &ColumnValues, rows: Range<usize>) {
-    match (group, values) {
-        (ColumnValues::Text(group), ColumnValues::Text(runs)) => {
+        ColumnValues::Text(runs) => {
             let mut end = 0;
-            for (text, count) in runs {
-                let start = end.max(rows.start);
+            let parts = runs.iter().map(|(text, count)| {
+                let start = rows.start.max(end);
                 end += count;
-                let taken = end.min(rows.end).saturating_sub(start);
-                match group.last_mut().filter(|(last, _)| last == text) {
-                    Some((_, count)) => *count += taken,
-                    None if taken > 0 => group.push((text.clone(), taken)),
-                    None => {}
-                }
-            }
+                (text.clone(), end.min(rows.end).saturating_sub(start))
+            });
+            ColumnValues::Text(parts.filter(|(_, count)| *count > 0).collect())
         }
-        (ColumnValues::Int32(group), ColumnValues::Int32(values)) => group.extend_from_slice(&values[rows]),
-        (ColumnValues::Int64(group), ColumnValues::Int64(values)) => group.extend_from_slice(&values[rows]),
-        (ColumnValues::Power(group), ColumnValues::Power(values)) => group.extend_from_slice(&values[rows]),
-        (ColumnValues::Double(group), ColumnValues::Double(values)) => group.extend_from_slice(&values[rows]),
-        _ => unreachable!("a column keeps its type"),
+        ColumnValues::Int32(values) => ColumnValues::Int32(values[rows].to_vec()),
+        ColumnValues::Int64(values) => ColumnValues::Int64(values[rows].to_vec()),
+        ColumnValues::Power(values) => ColumnValues::Power(values[rows].to_vec()),
+        ColumnValues::Double(values) => ColumnValues::Double(values[rows].to_vec()),
     }
 }
 
-/// Writes the values of a column of a row group, and empties it.
-fn write(column: &mut ColumnValues, chunk: &mut SerializedColumnWriter<'_>) -> io::Result<()> {
-    match column {
+/// Writes values of a column of a row group.
+fn write(values: &ColumnValues, chunk: &mut SerializedColumnWriter<'_>) -> io::Result<()> {
+    match values {
         ColumnValues::Text(runs) => {
             let chunk = chunk.typed::<ByteArrayType>();
-            for (text, count) in runs.drain(..) {
-                let most = count.min(TEXT_ROWS);
+            for (text, count) in runs {
+                let most = TEXT_ROWS.min(*count);
                 let values = if text.is_empty() { 0 } else { most };
                 let rows = vec![ByteArray::from(text.as_bytes().to_vec()); values];
                 let levels = vec![i16::from(values > 0); most];
-                for first in (0..count).step_by(TEXT_ROWS) {
+                for first in (0..*count).step_by(TEXT_ROWS) {
                     let batch = most.min(count - first);
                     chunk.write_batch(&rows[..batch.min(values)], Some(&levels[..batch]), None)?;
                 }
             }
-            Ok(())
         }
-        ColumnValues::Int32(values) => write_numbers::<Int32Type>(values, chunk),
-        ColumnValues::Int64(values) => write_numbers::<Int64Type>(values, chunk),
-        ColumnValues::Power(values) | ColumnValues::Double(values) => write_numbers::<DoubleType>(values, chunk),
+        ColumnValues::Int32(values) => _ = chunk.typed::<Int32Type>().write_batch(values, None, None)?,
+        ColumnValues::Int64(values) => _ = chunk.typed::<Int64Type>().write_batch(values, None, None)?,
+        ColumnValues::Power(values) | ColumnValues::Double(values) => {
+            chunk.typed::<DoubleType>().write_batch(values, None, None)?;
+        }
     }
-}
-
-fn write_numbers<T: DataType>(values: &mut Vec<T::T>, chunk: &mut SerializedColumnWriter<'_>) -> io::Result<()> {
-    chunk.typed::<T>().write_batch(values, None, None)?;
-    values.clear();
     Ok(())
 }
 

@@ -554,6 +554,14 @@ fn contradictions_in_edf_headers_are_noted() {
     let (slow, layout, _) = noted(&path, &options);
     assert_eq!((slow.len(), layout.rate, &layout.titles[..]), (30, Some(20.0), &["slow".to_owned()][..]));
     assert_eq!(layout.units, ["uV"]);
+    // Channels have the numbers that they have without a choice, and those that are left out then have greater ones.
+    for (channels, numbers) in
+        [(&["1"][..], &[1][..]), (&["B"], &[1]), (&["slow"], &[2]), (&["B", "A"], &[1, 0]), (&[], &[])]
+    {
+        let channels = channels.iter().map(|name| (*name).to_owned()).collect();
+        let found = open_with(&path, &ReadOptions { channels, ..ReadOptions::default() }).unwrap();
+        assert_eq!(found.layout().numbers, numbers);
+    }
 }
 
 #[test]
@@ -839,7 +847,7 @@ fn complex_samples_are_pairs_of_channels() {
     fs::write(&path, array("<f4", "False", "(50, 4)", &little)).unwrap();
     let iq = ReadOptions { is_complex: true, channels: vec!["1".into()], ..ReadOptions::default() };
     let (samples, layout, _) = noted(&path, &iq);
-    assert!(layout.is_complex && layout.channels == 2);
+    assert!(layout.is_complex && layout.channels == 2 && layout.numbers == [1]);
     assert_eq!(samples, pairs.chunks(4).flat_map(|row| [row[2], row[3]]).collect::<Vec<_>>());
     assert_eq!(layout.centre, 0.0);
     let centred = ReadOptions { centre: Some(1e8), ..iq };

@@ -4,6 +4,7 @@ use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use anyhow::{Result, ensure};
+use bytemuck::{cast_slice, pod_collect_to_vec};
 use firefly_app::files::AtomicFile;
 use firefly_recordings::npy_header;
 
@@ -39,7 +40,8 @@ impl NpyMatrix {
     }
 
     fn header(&self) -> Vec<u8> {
-        npy_header("'<f4'", &[self.rows, self.columns as u64], HEADER_BYTES)
+        let numbers = if cfg!(target_endian = "big") { "'>f4'" } else { "'<f4'" };
+        npy_header(numbers, &[self.rows, self.columns as u64], HEADER_BYTES)
     }
 
     /// The next `rows` rows of the file that a killed command left behind, if they are there and have the checksum.
@@ -51,13 +53,12 @@ impl NpyMatrix {
         let is_whole = bytes.len() == length && crc32fast::hash(&bytes) == checksum;
         self.rows += if is_whole { rows as u64 } else { 0 };
         file.seek(SeekFrom::Start(HEADER_BYTES as u64 + self.rows * self.columns as u64 * 4))?;
-        let values = || bytes.as_chunks().0.iter().map(|raw| f32::from_le_bytes(*raw)).collect();
-        Ok(is_whole.then(values))
+        Ok(is_whole.then(|| pod_collect_to_vec(&bytes)))
     }
 
     pub fn write(&mut self, power: &[f32]) -> io::Result<()> {
         self.rows += (power.len() / self.columns) as u64;
-        self.out.write_all(&little_endian(power))
+        self.out.write_all(cast_slice(power))
     }
 
     /// Completes the file and moves it to its place.
@@ -74,14 +75,5 @@ impl NpyMatrix {
 
 /// Checksum of rows as they are in the file.
 pub fn checksum(power: &[f32]) -> u32 {
-    crc32fast::hash(&little_endian(power))
-}
-
-/// Bytes of values as they are in the file.
-fn little_endian(values: &[f32]) -> Vec<u8> {
-    let mut bytes = vec![0; 4 * values.len()];
-    for (raw, value) in bytes.as_chunks_mut().0.iter_mut().zip(values) {
-        *raw = value.to_le_bytes();
-    }
-    bytes
+    crc32fast::hash(cast_slice(power))
 }
