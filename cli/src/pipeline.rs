@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow};
 use firefly_app::guard::guarded;
 use firefly_app::progress::StepProgress;
 use firefly_app::streams::note;
@@ -151,11 +151,13 @@ fn read(
         turn += blocks_in(&entry);
         end.send(entry).is_ok()
     };
-    let mut remarks = Remarks { is_quiet: job.quiet, ..Remarks::default() };
+    // A remark is shown once, however many recordings it is about.
+    let mut shown = HashSet::new();
     let mut bytes: u64 = sources.list[..first.min(sources.list.len())].iter().map(|source| source.bytes).sum();
     for (index, source) in sources.list.iter().enumerate().skip(first) {
         progress.show(&source.name);
         let mut recording = OpenRecording { source: index, channels: 0, rate: 0.0, centre: None };
+        let mut losses = Vec::new();
         let mut blocks = || -> Result<bool> {
             let opened = sources.open(source).map_err(|problem| match problem {
                 RecordingProblem::UnknownRate(_) => anyhow!("{problem}: give --rate HZ"),
@@ -174,8 +176,14 @@ fn read(
             job.request.peaks_per_frame(recording)?;
             loop {
                 let frames = reader.next_block();
-                for note in reader.take_notes() {
-                    remarks.take(&source.name, note);
+                for found in reader.take_notes() {
+                    match found {
+                        Note::Loss(text) => losses.push(text),
+                        Note::Remark(text) if !job.quiet && shown.insert(text.clone()) => {
+                            note(format_args!("note: {}: {text}", source.name));
+                        }
+                        Note::Remark(_) => {}
+                    }
                 }
                 let Some(frames) = frames? else { break };
                 let share = reader.share_read().unwrap_or(0.0);
@@ -186,10 +194,9 @@ fn read(
             }
             Ok(true)
         };
-        let received = blocks();
-        let losses = remarks.losses();
-        let failure = match received.and_then(|received| losses.map(|()| received)) {
-            Ok(true) => None,
+        let failure = match blocks() {
+            Ok(true) if losses.is_empty() => None,
+            Ok(true) => Some(losses.join("; ")),
             Ok(false) => return,
             Err(error) => Some(format!("{error:#}")),
         };
@@ -198,36 +205,6 @@ fn read(
         }
         bytes += source.bytes;
         progress.set_position(bytes);
-    }
-}
-
-#[derive(Default)]
-struct Remarks {
-    is_quiet: bool,
-    /// Remarks that were shown.
-    shown: HashSet<String>,
-    losses: Vec<String>,
-}
-
-impl Remarks {
-    /// Shows a remark, once however many recordings it is about, or keeps a loss.
-    fn take(&mut self, name: &str, found: Note) {
-        match found {
-            Note::Loss(text) => self.losses.push(text),
-            Note::Remark(text) => {
-                if !self.is_quiet && !self.shown.contains(&text) {
-                    note(format_args!("note: {name}: {text}"));
-                    self.shown.insert(text);
-                }
-            }
-        }
-    }
-
-    /// Ends a recording.
-    fn losses(&mut self) -> Result<()> {
-        let losses = std::mem::take(&mut self.losses);
-        ensure!(losses.is_empty(), "{}", losses.join("; "));
-        Ok(())
     }
 }
 

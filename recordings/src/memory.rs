@@ -44,7 +44,8 @@ pub(crate) fn bytes(count: u64) -> String {
 pub fn available_memory() -> Option<u64> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let machine = kibibytes(&read("/proc/meminfo"), "MemAvailable:");
-    let groups = control_groups(&read("/proc/self/cgroup")).into_iter().filter_map(|group| group.available());
+    let groups =
+        control_groups(&read("/proc/self/cgroup")).into_iter().filter_map(|(folder, files)| left_in(&folder, files));
     let limits = limits_left(&read("/proc/self/limits"), &read("/proc/self/status"));
     machine.into_iter().chain(groups).chain(limits).min()
 }
@@ -68,40 +69,25 @@ fn limits_left(limits: &str, status: &str) -> Vec<u64> {
         .collect()
 }
 
-/// Names of a control group's files: the limit, what is used of it, and the entry of `memory.stat` that counts file
-/// pages, which the kernel takes back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct GroupFiles {
-    limit: &'static str,
-    used: &'static str,
-    reclaimable: &'static str,
+/// Names of a control group's files: the limit, what is used of it, and the entry of `memory.stat` that counts file pages,
+/// which the kernel takes back.
+type GroupFiles = [&'static str; 3];
+
+const VERSION_1: GroupFiles = ["memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "];
+const VERSION_2: GroupFiles = ["memory.max", "memory.current", "inactive_file "];
+
+/// Bytes left in a control group; none if it sets no limit.
+fn left_in(folder: &Path, [limit, used, reclaimable]: GroupFiles) -> Option<u64> {
+    let read = |name: &str| fs::read_to_string(folder.join(name)).ok();
+    let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
+    let pages = read("memory.stat").unwrap_or_default();
+    let pages = pages.lines().find_map(|line| line.strip_prefix(reclaimable)?.parse().ok());
+    let used = number(used)?.saturating_sub(pages.unwrap_or(0));
+    Some(number(limit)?.saturating_sub(used))
 }
 
-const VERSION_1: GroupFiles =
-    GroupFiles { limit: "memory.limit_in_bytes", used: "memory.usage_in_bytes", reclaimable: "total_inactive_file " };
-const VERSION_2: GroupFiles = GroupFiles { limit: "memory.max", used: "memory.current", reclaimable: "inactive_file " };
-
-/// A control group that may limit this process's memory.
-#[derive(Debug, PartialEq, Eq)]
-struct ControlGroup {
-    folder: PathBuf,
-    files: GroupFiles,
-}
-
-impl ControlGroup {
-    /// Bytes left in the group; none if it sets no limit.
-    fn available(&self) -> Option<u64> {
-        let read = |name: &str| fs::read_to_string(self.folder.join(name)).ok();
-        let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
-        let reclaimable = read("memory.stat").unwrap_or_default();
-        let reclaimable = reclaimable.lines().find_map(|line| line.strip_prefix(self.files.reclaimable)?.parse().ok());
-        let used = number(self.files.used)?.saturating_sub(reclaimable.unwrap_or(0));
-        Some(number(self.files.limit)?.saturating_sub(used))
-    }
-}
-
-/// The groups that `/proc/self/cgroup` names and those they are in, of both versions of control groups.
-fn control_groups(membership: &str) -> Vec<ControlGroup> {
+/// Folders of the groups that `/proc/self/cgroup` names and those they are in, of both versions of control groups.
+fn control_groups(membership: &str) -> Vec<(PathBuf, GroupFiles)> {
     let mounted = |line: &str| {
         let (_, rest) = line.split_once(':')?;
         let (controllers, path) = rest.split_once(':')?;
@@ -110,15 +96,10 @@ fn control_groups(membership: &str) -> Vec<ControlGroup> {
             _ if controllers.split(',').any(|name| name == "memory") => ("/sys/fs/cgroup/memory", VERSION_1),
             _ => return None,
         };
-        Some((mount, path.trim_start_matches('/').to_string(), files))
+        let ancestors = Path::new(path.trim_start_matches('/')).ancestors();
+        Some(ancestors.map(|path| (Path::new(mount).join(path), files)).collect::<Vec<_>>())
     };
-    let groups = membership.lines().filter_map(mounted);
-    groups
-        .flat_map(|(mount, path, files)| {
-            let ancestors: Vec<_> = Path::new(&path).ancestors().map(|path| Path::new(mount).join(path)).collect();
-            ancestors.into_iter().map(move |folder| ControlGroup { folder, files })
-        })
-        .collect()
+    membership.lines().filter_map(mounted).flatten().collect()
 }
 
 #[cfg(test)]
@@ -154,24 +135,24 @@ mod tests {
     #[test]
     fn every_group_up_to_the_root_counts() {
         let groups = control_groups("5:cpu,cpuacct:/x\n4:memory:/a/b\n0::/\n");
-        let folders: Vec<_> = groups.iter().map(|group| group.folder.to_str().unwrap()).collect();
+        let folders: Vec<_> = groups.iter().map(|(folder, _)| folder.to_str().unwrap()).collect();
         let expected =
             ["/sys/fs/cgroup/memory/a/b", "/sys/fs/cgroup/memory/a", "/sys/fs/cgroup/memory/", "/sys/fs/cgroup/"];
         assert_eq!(folders, expected);
-        assert_eq!((groups[0].files, groups[3].files), (VERSION_1, VERSION_2));
+        assert_eq!((groups[0].1, groups[3].1), (VERSION_1, VERSION_2));
     }
 
     #[test]
     fn a_group_leaves_its_limit_without_what_is_used_and_can_not_be_reclaimed() {
         let folder = tempfile::tempdir().unwrap();
-        let group = ControlGroup { folder: folder.path().into(), files: VERSION_2 };
+        let left = || left_in(folder.path(), VERSION_2);
         let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
         write("memory.current", "700\n");
         write("memory.stat", "anon 400\nactive_file 100\ninactive_file 200\n");
         write("memory.max", "max\n");
-        assert_eq!(group.available(), None);
+        assert_eq!(left(), None);
         write("memory.max", "1000\n");
-        assert_eq!(group.available(), Some(500));
+        assert_eq!(left(), Some(500));
     }
 
     #[cfg(target_os = "linux")]

@@ -16,7 +16,7 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::raw::{SampleValue, decoded_reads, read_full};
-use super::table::{Axis, TableColumns};
+use super::table::TableColumns;
 use super::times::Times;
 use super::{Format, ReadOptions, RecordingLayout, SampleReader};
 use crate::error::RecordingProblem;
@@ -99,7 +99,7 @@ impl TableReader {
             fill(first.column(column).as_ref(), values.iter_mut());
             values
         };
-        let Axis { channels, times } = table.axis(values, options, &mut self.layout)?;
+        let (channels, times) = table.axis(values, options, &mut self.layout)?;
         self.times = times;
         let timed = types().enumerate().find_map(|(place, kind)| Some((place, seconds_of(kind)?)));
         if let Some((column, unit)) = timed {

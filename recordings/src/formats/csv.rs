@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use super::raw::{SampleValue, decoded_reads};
-use super::table::{Axis, TableColumns};
+use super::table::TableColumns;
 use super::times::Times;
 use super::{Format, LATIN, ReadOptions, RecordingLayout, SampleReader, utf8};
 use crate::error::RecordingProblem;
@@ -157,7 +157,7 @@ impl CsvReader {
         for (columns, what) in [(text, "text"), (blank, "nothing"), (index, "numbers of rows")] {
             self.layout.left_out(format!("columns of {what} are"), columns);
         }
-        let Axis { channels, times } = table.axis(values, options, &mut self.layout)?;
+        let (channels, times) = table.axis(values, options, &mut self.layout)?;
         self.layout.channels = channels.len();
         let pick = |texts: &[String]| match texts {
             [] => Vec::new(),

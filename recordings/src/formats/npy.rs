@@ -46,15 +46,6 @@ fn number_format(name: &str) -> Option<NumberFormat> {
     "<|=>".contains(order).then(|| numbers.in_order(order == ">"))
 }
 
-/// Dimensions of an array of samples.
-struct RowsAndChannels {
-    /// Samples per channel.
-    length: u64,
-    channels: u64,
-    /// Whether the samples of one time stand together.
-    are_interleaved: bool,
-}
-
 /// Opens the array in a `.npy` file.
 pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
     let file = open_file(path)?;
@@ -69,7 +60,7 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
             "it is truncated, and its channels stand one after the other: its shape takes {needed} bytes, it has {available}"
         )));
     }
-    let held = available / (header.rows_and_channels(Format::Npy)?.channels * header.value_bytes() as u64);
+    let held = available / (header.rows_and_channels(Format::Npy)?.1 * header.value_bytes() as u64);
     if held == 0 {
         return Err(RecordingProblem::NoSamples);
     }
@@ -133,8 +124,9 @@ impl ArrayHeader {
         self.numbers.bytes() * self.numbers.parts()
     }
 
-    /// Samples and channels, the longer of two dimensions being time.
-    fn rows_and_channels(&self, format: Format) -> Result<RowsAndChannels, RecordingProblem> {
+    /// Samples per channel and channels, the longer of two dimensions being time, and whether the samples of one time stand
+    /// together.
+    fn rows_and_channels(&self, format: Format) -> Result<(u64, u64, bool), RecordingProblem> {
         let (length, channels, time_is_first) = match self.shape[..] {
             [length] => (length, 1, true),
             [rows, columns] if rows >= columns => (rows, columns, true),
@@ -146,13 +138,13 @@ impl ArrayHeader {
         }
         // The last index of C order and the first of Fortran order vary fastest.
         let are_interleaved = channels == 1 || time_is_first != self.fortran_order;
-        Ok(RowsAndChannels { length, channels, are_interleaved })
+        Ok((length, channels, are_interleaved))
     }
 
     /// Number of channels if they stand one after the other, or else 1.
     pub(super) fn separate_channels(&self) -> u64 {
-        let layout = self.rows_and_channels(Format::Npz);
-        layout.map_or(1, |layout| if layout.are_interleaved { 1 } else { layout.channels })
+        let dimensions = self.rows_and_channels(Format::Npz);
+        dimensions.map_or(1, |(_, channels, are_interleaved)| if are_interleaved { 1 } else { channels })
     }
 
     /// A reader of the numbers, which `stream` yields from a position behind the header on. Those of a channel that stand
@@ -164,7 +156,7 @@ impl ArrayHeader {
         left_out: &[String],
         stream: impl Fn(u64) -> Result<Box<dyn Read + Send>, RecordingProblem>,
     ) -> Result<PartsReader, RecordingProblem> {
-        let RowsAndChannels { length, channels, are_interleaved } = self.rows_and_channels(format)?;
+        let (length, channels, are_interleaved) = self.rows_and_channels(format)?;
         let numbers = self.numbers;
         let (count, together) = if are_interleaved { (1, channels) } else { (channels, 1) };
         let part = |part: u64| {

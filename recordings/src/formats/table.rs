@@ -18,20 +18,12 @@ pub(super) struct TableColumns<'a> {
     pub(super) left_out: &'a [usize],
 }
 
-/// Columns that are channels, and the one that gives the sample rate.
-pub(super) struct Axis {
-    pub(super) channels: Vec<usize>,
-    pub(super) times: Option<Times>,
-}
-
 /// A column of times, and the seconds of its unit if they are known.
-struct TimeColumn {
-    column: usize,
-    unit: Option<f64>,
-}
+type TimeColumn = (usize, Option<f64>);
 
 impl TableColumns<'_> {
-    /// Channels, by the values of the first rows; the sample rate and notes on omitted columns are added to the layout.
+    /// Columns that are channels, and the one that gives the sample rate, by the values of the first rows; the rate and
+    /// notes on omitted columns are added to the layout.
     ///
     /// # Errors
     /// For times that are not evenly spaced, unless the caller gives the rate, and if no channel is left.
@@ -40,15 +32,13 @@ impl TableColumns<'_> {
         values: impl Fn(usize) -> Vec<f64>,
         options: &ReadOptions,
         layout: &mut RecordingLayout,
-    ) -> Result<Axis, RecordingProblem> {
+    ) -> Result<(Vec<usize>, Option<Times>), RecordingProblem> {
         let mut channels: Vec<usize> = self.numeric.to_vec();
         let time = match &options.time_column {
             Some(name) => Some(self.named_time(name)?),
             None => self.time(&values, options, &mut channels, layout),
         };
-        channels.retain(|column| {
-            !self.left_out.contains(column) && time.as_ref().is_none_or(|time| time.column != *column)
-        });
+        channels.retain(|column| !self.left_out.contains(column) && time.is_none_or(|(time, _)| time != *column));
         if channels.is_empty() {
             let found = self.numeric.iter().map(|column| self.name(*column)).collect::<Vec<_>>().join(", ");
             return Err(self
@@ -56,7 +46,7 @@ impl TableColumns<'_> {
                 .problem(format!("its only columns of numbers are times or numbers of rows: {found}")));
         }
         let mut times = None;
-        if let Some(TimeColumn { column, unit }) = time {
+        if let Some((column, unit)) = time {
             let name = self.name(column);
             match (options.rate.is_some() || options.ignores_times, unit) {
                 (true, _) => layout.remark(format!("column {name} holds times and is left out")),
@@ -74,7 +64,7 @@ impl TableColumns<'_> {
         } else if self.given_unit.is_some() {
             return Err(RecordingProblem::Option { option: "--units", kind: "columns of times that are numbers" });
         }
-        Ok(Axis { channels, times })
+        Ok((channels, times))
     }
 
     /// The column that the caller names.
@@ -84,10 +74,8 @@ impl TableColumns<'_> {
         if !self.numeric.contains(&column) {
             return Err(self.format.problem(format!("its column {} is not one of numbers", self.name(column))));
         }
-        Ok(TimeColumn {
-            column,
-            unit: self.unit(column).or_else(|| TimeTitle::of(self.title(column))?.unit).or(Some(1.0)),
-        })
+        let unit = self.unit(column).or_else(|| TimeTitle::of(self.title(column))?.unit);
+        Ok((column, unit.or(Some(1.0))))
     }
 
     /// The column of times by its title, or because it is the first and rises by equal steps. Columns that are neither
@@ -122,8 +110,8 @@ impl TableColumns<'_> {
             }
             let unit = self.unit(column).or(title.unit);
             channels.retain(|channel| *channel != column);
-            if found.as_ref().is_none_or(|found| found.unit.is_none() && unit.is_some()) {
-                others.extend(found.replace(TimeColumn { column, unit }).map(|found| found.column));
+            if found.is_none_or(|(_, known)| known.is_none() && unit.is_some()) {
+                others.extend(found.replace((column, unit)).map(|(column, _)| column));
             } else {
                 others.push(column);
             }
@@ -150,7 +138,7 @@ impl TableColumns<'_> {
             None => "is left out; --time-column or --units takes it for times",
         };
         layout.remark(format!("column {name} rises by equal steps of {} and {taken}", without_rounding(step)));
-        unit.map(|unit| TimeColumn { column: first, unit: Some(unit) })
+        unit.map(|unit| (first, Some(unit)))
     }
 
     fn title(&self, column: usize) -> &str {
