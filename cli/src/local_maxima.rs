@@ -15,7 +15,7 @@ use crate::row_scales::RowScales;
 /// Greatest prominence in decibels that a difference of two powers in single precision shows to a quarter of a decibel.
 const MOST_DECIBELS: f64 = 60.0;
 
-#[derive(Debug, Clone, Default, clap::Args)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, clap::Args, Serialize)]
 pub struct LocalMaximaArgs {
     /// Peaks are local maxima of a frame's power, at most -k of them, with frequencies between bins; conditions as in
     /// scipy.signal.find_peaks
@@ -54,20 +54,18 @@ impl LocalMaximaArgs {
             let is_negative = matches!(level, Some(Level::Power(power)) if power < 0.0);
             ensure!(!is_negative, "{option}: power is 0 or greater; decibels need their unit, as in {option} -40dB");
         }
-        Ok(Some(LocalMaximaSearch {
-            height: self.height,
-            prominence: self.prominence,
-            distance: self.distance.unwrap_or(Distance::Bins(1.0)),
-            interpolation: if exact_for_hann { Interpolation::Hann } else { Interpolation::LogParabola },
-        }))
+        let interpolation = if exact_for_hann { Interpolation::Hann } else { Interpolation::LogParabola };
+        Ok(Some(LocalMaximaSearch { conditions: *self, interpolation }))
+    }
+
+    fn distance(&self) -> Distance {
+        self.distance.unwrap_or(Distance::Bins(1.0))
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LocalMaximaSearch {
-    height: Option<Level>,
-    prominence: Option<Level>,
-    distance: Distance,
+    conditions: LocalMaximaArgs,
     interpolation: Interpolation,
 }
 
@@ -83,11 +81,11 @@ impl LocalMaximaSearch {
     ) -> Result<PeakValues> {
         let bins = power.dims()[1];
         let mut options = LocalMaximaOptions::new()
-            .with_distance(self.distance.in_bins(hertz_per_bin))
+            .with_distance(self.conditions.distance().in_bins(hertz_per_bin))
             .with_interpolation(self.interpolation);
-        let height = self.height.map(Level::power);
+        let height = self.conditions.height.map(Level::power);
         let (mut least, mut prominence) = (LeastPower::default(), None);
-        match self.prominence {
+        match self.conditions.prominence {
             Some(Level::Decibels(decibels)) => least.ratio = 10f64.powf(decibels / 10.0),
             Some(Level::Power(power)) => prominence = Some(power),
             None => {}
@@ -111,12 +109,12 @@ impl LocalMaximaSearch {
 
 impl fmt::Display for LocalMaximaSearch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (name, level) in [("height", self.height), ("prominence", self.prominence)] {
+        for (name, level) in [("height", self.conditions.height), ("prominence", self.conditions.prominence)] {
             if let Some(level) = level {
                 write!(f, "{name} {level}, ")?;
             }
         }
-        write!(f, "distance {}, between bins by {}", self.distance, self.interpolation)
+        write!(f, "distance {}, between bins by {}", self.conditions.distance(), self.interpolation)
     }
 }
 

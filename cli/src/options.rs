@@ -225,6 +225,10 @@ pub enum ScalingName {
     Density,
 }
 
+/// Scalings by name, in their order.
+const SCALINGS: [(&str, ScalingName); 3] =
+    [("power", ScalingName::Power), ("spectrum", ScalingName::Spectrum), ("density", ScalingName::Density)];
+
 impl ScalingName {
     pub fn at(self, sample_rate: f64) -> Scaling {
         match self {
@@ -254,17 +258,13 @@ impl FromStr for ScalingName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        named("scaling", text, &[("power", Self::Power), ("spectrum", Self::Spectrum), ("density", Self::Density)])
+        named("scaling", text, &SCALINGS)
     }
 }
 
 impl fmt::Display for ScalingName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Power => "power",
-            Self::Spectrum => "spectrum",
-            Self::Density => "density",
-        })
+        f.write_str(SCALINGS[*self as usize].0)
     }
 }
 

@@ -196,30 +196,28 @@ impl FrameReader {
         let notes = &self.reader.layout().notes;
         let mut new = notes[self.noted.min(notes.len())..].to_vec();
         self.noted = notes.len();
+        let mut remark = |text| new.push(Note::Remark(text));
         if self.rounding > MOST_ROUNDING {
-            let decibels = 10.0 * self.rounding.log10();
-            let hint = if self.framing.is_centred {
-                ""
-            } else {
-                "; --detrend constant subtracts the mean of each frame before"
-            };
-            new.push(Note::Remark(format!(
-                "its samples are rounded to 32 bits, which changes them by up to {decibels:.0} dB of their variation{hint}"
-            )));
+            let hint = "; --detrend constant subtracts the mean of each frame before";
+            remark(format!(
+                "its samples are rounded to 32 bits, which changes them by up to {:.0} dB of their variation{}",
+                10.0 * self.rounding.log10(),
+                if self.framing.is_centred { "" } else { hint }
+            ));
             self.rounding = 0.0;
         }
         if std::mem::take(&mut self.vanished) {
-            new.push(Note::Remark(format!(
+            remark(format!(
                 "frames whose samples are all smaller than the {:e} of numbers of 32 bits are taken for 0: multiply the \
                  recording by a number",
                 f32::from_bits(1)
-            )));
+            ));
         }
         if std::mem::take(&mut self.overflowed) {
-            new.push(Note::Remark(format!(
+            remark(format!(
                 "samples beyond the {:e} of numbers of 32 bits are taken for infinite: divide the recording by a number",
                 f32::MAX
-            )));
+            ));
         }
         new
     }
