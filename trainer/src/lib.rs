@@ -27,7 +27,6 @@ pub mod config;
 pub mod data;
 pub mod fit;
 pub mod gradients;
-mod grid;
 pub mod manifest;
 pub mod metrics;
 pub mod optimizer;

@@ -1,28 +1,26 @@
 //! The configuration of a run: its TOML file, checked key by key.
 
 mod load;
-mod locate;
 mod optimizer_section;
 pub mod reference;
-mod resolved;
 mod sections;
-mod task_name;
 mod validate;
 
+use std::collections::BTreeMap;
+use std::fmt::{self, Display};
+use std::str::FromStr;
+
 use firefly_app::device_list::{DeviceList, DeviceListError};
+use firefly_app::suggest;
 use serde::{Deserialize, Deserializer, Serialize};
+use toml::Value;
 
-pub use load::{ConfigError, load, load_text, task_of, task_of_text};
-pub use locate::{DataRoot, GENERATED};
-pub(crate) use locate::{locate, locate_frames, locate_own, locate_recordings};
+pub use load::{ConfigError, DataRoot, GENERATED, load, load_text, task_of, task_of_text};
+pub(crate) use load::{locate, locate_frames, locate_own, locate_recordings};
 pub use optimizer_section::{Optimizer, OptimizerSection, RateSchedule};
-pub use resolved::Resolved;
-pub(crate) use resolved::difference;
 pub use sections::{HeldValues, Length, ModelChoice, NoKeys, Section, Sections, Training, TrainingSection};
-pub use task_name::TaskName;
-pub(crate) use validate::{MAX_FRAMES, RATIOS_DB, ensure, ensure_within, in_section};
-
 pub(crate) use sections::{choice, section};
+pub(crate) use validate::{MAX_FRAMES, RATIOS_DB, ensure, ensure_within, in_section};
 
 /// A training run of a task, as its TOML file states it. Every key has a default.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -104,9 +102,121 @@ impl<'de> Deserialize<'de> for DeviceNames {
     }
 }
 
+choice! {
+    /// Name of a task.
+    #[derive(Default)]
+    pub enum TaskName {
+        #[default]
+        Peaks = "peaks",
+        Transform = "transform",
+        Forecasting = "forecasting",
+        Classification = "classification",
+        Denoising = "denoising",
+        Operator = "operator",
+    }
+}
+
+impl TaskName {
+    /// Description of what is trained, in a line.
+    pub const fn summary(self) -> &'static str {
+        match self {
+            Self::Peaks => "strongest lines of Welch power spectra, learned with fewer segments or butterflies",
+            Self::Transform => "a fast transform, learned from its matrix or from examples",
+            Self::Forecasting => "the next rows of a series, from those before",
+            Self::Classification => "the class of a recording, or of each of its parts",
+            Self::Denoising => "a recording without the noise that was added to it",
+            Self::Operator => "a map between fields on grids, such as the solution of a differential equation",
+        }
+    }
+}
+
+impl FromStr for TaskName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names = || Self::ALL.iter().map(|task| task.as_str());
+        Self::ALL.into_iter().find(|task| task.as_str() == text).ok_or_else(|| {
+            let known = names().collect::<Vec<_>>().join(", ");
+            format!("there is no task `{text}`{}; tasks are {known}", suggest::hint(text, names()))
+        })
+    }
+}
+
+impl fmt::Display for TaskName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A configuration with every key set, and the versions and the device it runs with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(bound = "")]
+pub struct Resolved<T: Sections> {
+    /// Version of Firefly.
+    pub firefly: String,
+    /// Version of Burn.
+    pub burn: String,
+    /// Names of the devices, separated by commas.
+    pub device: String,
+    /// The configuration.
+    pub config: RunConfig<T>,
+}
+
+impl<T: Sections> Resolved<T> {
+    /// The configuration of a run by this version on `devices`.
+    pub fn new(config: RunConfig<T>, devices: &[impl Display]) -> Self {
+        let (firefly, burn) = (env!("CARGO_PKG_VERSION").into(), env!("FIREFLY_BURN_VERSION").into());
+        let devices: Vec<String> = devices.iter().map(ToString::to_string).collect();
+        Self { firefly, burn, device: devices.join(", "), config }
+    }
+
+    /// The same configuration on the devices of another one. A run that continues on other devices is the same run.
+    pub fn on_devices_of(&self, other: &Self) -> Self {
+        let config = RunConfig { devices: other.config.devices.clone(), ..self.config.clone() };
+        Self { device: other.device.clone(), config, ..self.clone() }
+    }
+
+    /// Whether this is the configuration of the same run, on whatever devices.
+    pub fn is_same_run(&self, other: &Self) -> bool {
+        self.on_devices_of(other) == *other
+    }
+}
+
+/// The first key in which two configurations differ, with its values, as a part of a sentence.
+pub(crate) fn difference<T: Sections>(started: &Resolved<T>, now: &Resolved<T>) -> Result<String, toml::ser::Error> {
+    let keys = |resolved| -> Result<_, toml::ser::Error> {
+        let mut keys = BTreeMap::new();
+        flatten("", &Value::try_from(resolved)?, &mut keys);
+        Ok(keys)
+    };
+    let (started, now) = (keys(started)?, keys(now)?);
+    let differing = started.keys().chain(now.keys()).find(|key| started.get(*key) != now.get(*key));
+    let value = |keys: &BTreeMap<String, String>, key: &String| keys.get(key).cloned().unwrap_or("not set".into());
+    Ok(differing.map_or_else(String::new, |key| {
+        format!("{} was {}, now it is {}", key.trim_start_matches("config."), value(&started, key), value(&now, key))
+    }))
+}
+
+/// Every key of a configuration with its sections, and its value.
+fn flatten(prefix: &str, value: &Value, keys: &mut BTreeMap<String, String>) {
+    match value {
+        Value::Table(table) => {
+            for (name, value) in table {
+                let key = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+                flatten(&key, value, keys);
+            }
+        }
+        value => {
+            keys.insert(prefix.to_string(), value.to_string());
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::tasks::peaks::PeaksConfig;
+    use firefly_app::device::DeviceName;
 
     fn parsed(text: &str) -> Result<PeaksConfig, String> {
         let config: PeaksConfig = toml::from_str(text).map_err(|error| error.to_string())?;
@@ -128,5 +238,18 @@ mod tests {
         assert!(parsed("devices = \"cdua\"").unwrap_err().contains("did you mean `cuda`?"));
         assert!(parsed("devices = 3").unwrap_err().contains("expected names of devices"));
         assert!(parsed("devices = [\"cpu\", 1]").unwrap_err().contains("expected names of devices"));
+    }
+
+    #[test]
+    fn a_resolved_configuration_survives_its_file() {
+        let resolved = Resolved::new(PeaksConfig::default(), &[DeviceName::CPU]);
+        assert_eq!(toml::from_str::<Resolved<_>>(&toml::to_string(&resolved).unwrap()).unwrap(), resolved);
+    }
+
+    #[test]
+    fn the_version_of_burn_is_that_of_the_lock_file() {
+        let burn = Resolved::new(PeaksConfig::default(), &[DeviceName::CPU]).burn;
+        let lock = include_str!("../../../Cargo.lock");
+        assert!(lock.contains(&format!("name = \"burn\"\nversion = \"{burn}\"\n")), "{burn}");
     }
 }

@@ -8,7 +8,7 @@ use firefly_recordings::{
     Recording, RecordingError, RecordingProblem, SampleMemory, find_recordings, read_recording_within,
 };
 
-use super::error::{DataError, check_frame};
+use super::{DataError, check_frame};
 
 /// Relative difference of rates that count as equal: times of a table and a rate that is typed have few digits.
 const RATE_TOLERANCE: f64 = 5e-4;

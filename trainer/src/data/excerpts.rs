@@ -3,8 +3,7 @@
 use firefly_recordings::Samples;
 
 use super::corpus::Corpus;
-use super::error::DataError;
-use super::{Fingerprint, mean_square};
+use super::{DataError, Fingerprint, mean_square};
 
 /// Samples of each excerpt that a fingerprint is taken of.
 const FINGERPRINT_SAMPLES: usize = 256;

@@ -7,7 +7,7 @@ use firefly_recordings::{Recording, Samples};
 
 use super::corpus::Corpus;
 use super::draw::{Draw, Part, Purpose};
-use super::error::{DataError, check_frame};
+use super::{DataError, check_frame};
 use crate::config::{choice, section};
 
 /// Frames to evaluate on, in order. The samples are shared with the recordings they are frames of.

@@ -6,30 +6,29 @@
 mod added_noise;
 mod corpus;
 mod draw;
-mod epoch_order;
-mod error;
 mod excerpts;
-mod frame_batches;
 mod frames;
 mod source;
 mod split;
 mod synthetic;
 
-use sha2::{Digest, Sha256};
+use std::path::PathBuf;
 
-use crate::config::section;
+use firefly_recordings::RecordingError;
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
 pub use added_noise::{AddedNoise, NoiseKind};
 pub use corpus::Corpus;
 pub(crate) use corpus::is_same_rate;
-pub use draw::{Part, dropout_seed, normal, normal_rows, uniform};
-pub use epoch_order::EpochOrder;
-pub use error::DataError;
+pub use draw::{EpochOrder, Part, dropout_seed, normal, normal_rows, uniform};
 pub use excerpts::{Excerpts, add_noise};
-pub use frame_batches::{DeviceCorpus, FrameBatches, frames_to_tensor};
 pub use frames::{FileChoice, FrameSampler, Frames, SamplingConfig, frames_without_overlap};
-pub use source::{FrameSource, Mixture, MixtureSource};
+pub use source::{DeviceCorpus, FrameBatches, FrameSource, Mixture, MixtureSource, frames_to_tensor};
 pub use split::{Corpora, RecordingsConfig, split, split_by_suffix};
 pub use synthetic::{SignalFamily, Synthetic, SyntheticConfig, UnknownSignalFamily};
+
+use crate::config::section;
 
 /// Frames of either kind that the fingerprint of recordings is taken of.
 const FINGERPRINT_FRAMES: usize = 256;
@@ -171,6 +170,51 @@ impl DataConfig {
             train: FrameSource::Recordings(FrameSampler::new(corpora.train, frame, self.sampling.clone(), seed)?),
         })
     }
+}
+
+/// Error in recordings or in the settings of the data.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the messages describe the variants")]
+pub enum DataError {
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
+    #[error(
+        "{}: none of the {recordings} recordings has the length of a frame, {frame} samples (the longest has \
+         {longest})",
+        folder.display()
+    )]
+    AllTooShort { folder: PathBuf, recordings: usize, frame: usize, longest: usize },
+    #[error("{}: a split by file needs at least two files, there is {files}", folder.display())]
+    TooFewFiles { folder: PathBuf, files: usize },
+    #[error(
+        "{}: {key} {names:?} match {matched} of {files} files, whose names are compared without their extensions; \
+         both sides need at least one",
+        folder.display()
+    )]
+    Names { folder: PathBuf, key: &'static str, names: Vec<String>, matched: usize, files: usize },
+    #[error(
+        "the test folder {} and the training folder {} overlap; a model may not train on its test files",
+        test.display(),
+        train.display()
+    )]
+    Overlap { train: PathBuf, test: PathBuf },
+    #[error("{key} is {got}; it must be {accepts}")]
+    Setting { key: &'static str, got: String, accepts: String },
+}
+
+impl DataError {
+    fn setting(key: &'static str, got: impl std::fmt::Display, accepts: impl Into<String>) -> Self {
+        Self::Setting { key, got: got.to_string(), accepts: accepts.into() }
+    }
+}
+
+/// Checks that a frame has at least one sample.
+fn check_frame(frame: usize) -> Result<(), DataError> {
+    if frame == 0 {
+        return Err(DataError::setting("frame", frame, "at least 1 sample"));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::DataError;
 use super::corpus::Corpus;
-use super::error::DataError;
 
 /// Splits by file into (training, validation): all channels of a file go to one side.
 ///

@@ -6,8 +6,6 @@
 //! A process that uses the folder holds a lock on the file `.lock`. A folder with no other file is used again: its run
 //! ended before its configuration was written.
 
-mod error;
-
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,12 +13,11 @@ use std::path::{Path, PathBuf};
 use burn::tensor::Device;
 use firefly_app::files::{PARTIAL, write_atomically};
 use serde::Serialize;
+use thiserror::Error;
 use toml::{Table, Value};
 
-pub use error::FolderError;
-
-use crate::config::{Resolved, difference};
-use crate::task::{LoadedModel, Task};
+use crate::config::{ConfigError, Resolved, difference};
+use crate::task::{LoadedModel, ModelError, Task};
 use crate::tasks::TaskName;
 
 /// Folder of the folders of runs that are given none.
@@ -29,6 +26,48 @@ const CONFIG: &str = "config.toml";
 const LOCK: &str = ".lock";
 /// Name of the file that marks the folder of a sweep and holds its key.
 pub(crate) const SWEEP_KEY: &str = "sweep.key";
+
+/// Error in the use of a run's folder.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the messages describe the variants")]
+pub enum FolderError {
+    #[error("{} holds no run", .0.display())]
+    NoRun(PathBuf, #[source] io::Error),
+    #[error("{} is the folder of a sweep: give that of one of its runs, {}", .0.display(), .1.join(", "))]
+    Sweep(PathBuf, Vec<String>),
+    #[error("{} holds no run to resume", .0.display())]
+    NothingToResume(PathBuf, #[source] io::Error),
+    #[error("{} holds a run of the task {task}, not of {expected}", folder.display())]
+    OtherTask { folder: PathBuf, task: TaskName, expected: TaskName },
+    #[error("{} has no model yet: finish the run with --resume", .0.display())]
+    NoModel(PathBuf),
+    #[error("{} already holds a run: continue it with --resume, or choose another --out", .0.display())]
+    HoldsRun(PathBuf),
+    #[error("{} is not empty: choose another --out", .0.display())]
+    NotEmpty(PathBuf),
+    #[error("another process is training in {}", .0.display())]
+    InUse(PathBuf),
+    #[error("{} was started differently, and a resumed run must be the same: {}", .0.display(), .1)]
+    Different(PathBuf, String),
+    #[error("reading {}{version}", path.display())]
+    ReadConfig { path: PathBuf, version: String, source: Box<toml::de::Error> },
+    #[error("{}", .0.display())]
+    Config(PathBuf, #[source] Box<ConfigError>),
+    #[error(
+        "{} is not the model of this run: {}. Put the run's own model back, or train it again",
+        .0.display(), .1
+    )]
+    OtherModel(PathBuf, String),
+    #[error("the configuration can't be written as TOML")]
+    Toml(#[from] toml::ser::Error),
+    #[error("opening {}", .0.display())]
+    Open(PathBuf, #[source] io::Error),
+    #[error("writing {}", .0.display())]
+    Write(PathBuf, #[source] io::Error),
+    #[error(transparent)]
+    Store(#[from] ModelError),
+}
 
 /// The files of a run.
 #[derive(Debug, Clone)]

@@ -1,24 +1,27 @@
 //! Contract of a task: what the loop, the run folder and the report call and show.
 
 mod devices;
-mod error;
 
 use std::fmt::Debug;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use burn::module::Module;
 use burn::tensor::Device;
 use firefly_app::page::figure::Figure;
+use firefly_models::ArgumentError;
+use firefly_models::zoo::ZooError;
+use firefly_recordings::RecordingError;
 use serde::Serialize;
-
-use crate::config::{ModelChoice, RunConfig, Sections, Training};
-use crate::data::EpochOrder;
-use crate::metrics::{Metric, StepLoss, TrainingPoint, Validation};
-use crate::progress::Monitor;
+use thiserror::Error;
 
 pub use self::devices::{BatchShare, DeviceRank, Placed, over_devices};
-pub use self::error::{ModelError, TaskError};
+
+use crate::config::{ConfigError, ModelChoice, RunConfig, Sections, Training};
+use crate::data::{DataError, EpochOrder};
+use crate::metrics::{Metric, StepLoss, TrainingPoint, Validation};
+use crate::progress::Monitor;
 
 /// One model measured on one data set.
 pub trait EvaluationRow: Debug + Clone + Serialize {
@@ -355,4 +358,63 @@ pub struct OtherEvaluation<T: Task> {
     pub rows: Vec<T::Row>,
     /// Recordings that are left out because they are too short.
     pub skipped: usize,
+}
+
+/// Failure of a task: its data, its model or its evaluation.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the messages describe the variants")]
+pub enum TaskError {
+    #[error("can't open the data")]
+    Data(#[from] DataError),
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Argument(#[from] ArgumentError),
+    #[error(transparent)]
+    Model(#[from] ZooError),
+    #[error("interrupted")]
+    Interrupted,
+    #[error("there are no validation frames")]
+    NoValidationFrames,
+    #[error("no validation frame has power: the samples are silent, or too small or too large to be squared in f32")]
+    NoValidationPower,
+    #[error("{0}: there are no frames to evaluate")]
+    NoFrames(String),
+    #[error("{0}: no frame has power: the samples are silent, or too small or too large to be squared in f32")]
+    NoPower(String),
+    #[error("the solver of {equation} does not converge on sample {sample}: in data.generated, give {remedy}")]
+    NotConverged { equation: &'static str, sample: usize, remedy: &'static str },
+    #[error("the model can't be evaluated on {0}: {1}")]
+    TestSet(String, String),
+    #[error("the model {0} can't be trained for this task: {1}")]
+    Unsuitable(String, String),
+    #[error("{}: {}", .0.display(), .1)]
+    Input(PathBuf, String),
+    #[error(
+        "data.noises has {0}, but there is none: babble needs two files with power in each part of the data, \
+         recorded noise one"
+    )]
+    NoNoise(&'static str),
+    #[error("`{0}` {1}")]
+    UnknownData(String, &'static str),
+}
+
+impl From<RecordingError> for TaskError {
+    fn from(error: RecordingError) -> Self {
+        Self::Data(error.into())
+    }
+}
+
+/// Failure to write or read a model.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the messages describe the variants")]
+pub enum ModelError {
+    #[error(transparent)]
+    Zoo(#[from] ZooError),
+    #[error("{}", .0.display())]
+    File(PathBuf, #[source] io::Error),
+    #[error("{}: {}", .0.display(), .1)]
+    Weights(PathBuf, String),
 }

@@ -164,3 +164,37 @@ fn messages_of_the_parser_are_explained() {
 fn long_lines_of_errors_are_cut() {
     assert!(message(&format!("name = {}", "[".repeat(100_000)), &[]).len() < 1000);
 }
+
+#[cfg(unix)]
+#[test]
+fn data_whose_path_is_no_text_are_refused() {
+    use std::os::unix::ffi::OsStrExt;
+    let root = DataRoot::Folder(Path::new(std::ffi::OsStr::from_bytes(b"/d\xff")));
+    assert!(matches!(locate([&mut PathBuf::from("x")], root), Err(ConfigError::NotText(_))));
+}
+
+#[test]
+fn paths_are_located_in_their_root_or_refused() {
+    let mut path = PathBuf::from("bearing/train");
+    let missing = locate([&mut path], DataRoot::of(None)).unwrap_err().to_string();
+    assert!(missing.starts_with("bearing/train is not in this folder"), "{missing}");
+    assert!(!locate([&mut path], DataRoot::of(Some(Path::new("synthetic")))).unwrap());
+    assert_eq!(path, Path::new("bearing/train"));
+    assert!(locate([&mut path], DataRoot::of(Some(Path::new("/data")))).unwrap());
+    assert_eq!(path, Path::new("/data/bearing/train"));
+    assert!(locate([&mut path], DataRoot::of(None)).unwrap());
+    let mut own = Some(PathBuf::from("cache"));
+    locate_own(&mut own, DataRoot::Generated).unwrap();
+    assert!(own.is_some_and(|own| own.is_absolute() && own.ends_with("cache")));
+}
+
+#[test]
+fn generated_data_replace_the_recordings_of_a_mixture() {
+    let mut data: DataConfig = toml::from_str(
+        "[[sources]]\nrecordings = { train = \"a\" }\n[[sources]]\nsynthetic = { families = [\"tones\"] }\n",
+    )
+    .unwrap();
+    assert!(matches!(locate_frames(&mut data, DataRoot::WorkingFolder), Err(ConfigError::MissingData(_))));
+    locate_frames(&mut data, DataRoot::Generated).unwrap();
+    assert!(data.sources.len() == 1 && data.sources[0].recordings.is_none());
+}

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use firefly_recordings::{Recording, RecordingError, RecordingProblem};
 
 use super::*;
-use crate::data::{Corpus, SignalFamily};
+use crate::data::{Corpus, FileChoice, SignalFamily};
 
 fn is_shareable<T: Clone + Send + Sync + 'static>() {}
 
@@ -140,4 +140,28 @@ fn recordings_of_one_source_have_one_sample_rate() {
     assert_eq!(file_of_other_rate(alone.open(32, 7).unwrap_err()), fast.join("a.wav"));
     write("slow/d.wav", 16_000);
     assert!(file_of_other_rate(open_mixture().unwrap_err()).starts_with(&slow));
+}
+
+fn recording(length: usize) -> Recording {
+    let samples: Vec<f32> = (0..length).map(|i| ((i * i) as f32).sin()).collect();
+    Recording {
+        path: PathBuf::from(format!("{length}.wav")).into(),
+        channel: 0,
+        sample_rate: Some(100.0),
+        samples: samples.into(),
+    }
+}
+
+#[test]
+fn a_batch_cut_on_a_device_has_the_bits_of_one_cut_on_the_host() {
+    let corpus = Corpus::from_recordings([40, 9, 100].map(recording).to_vec(), 8).unwrap();
+    for gain_db in [0.0, 6.0] {
+        let config = SamplingConfig { choice: FileChoice::ByFile, gain_db, random_polarity: true };
+        let sampler = FrameSampler::new(corpus.clone(), 8, config, 3).unwrap();
+        let on_device = DeviceCorpus::new(&sampler, &Device::flex()).unwrap();
+        let mut expected = vec![0.0; 50 * 8];
+        FrameSource::Recordings(sampler).fill_batch(20, &mut expected);
+        let cut = on_device.batch(20, 50).into_data().try_to_vec::<f32>().unwrap();
+        assert!(expected.iter().zip(&cut).all(|(a, b)| a.to_bits() == b.to_bits()));
+    }
 }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use crate::config::{choice, section};
-use crate::data::error::DataError;
+use crate::data::DataError;
 
 choice! {
     /// Family of synthetic signals.

@@ -13,9 +13,8 @@ use realfft::{ComplexToReal, num_complex::Complex};
 pub use config::{SignalFamily, SyntheticConfig, UnknownSignalFamily};
 
 use super::draw::{Draw, Part, Purpose};
-use super::error::{DataError, check_frame};
 use super::frames::Frames;
-use super::mean_square;
+use super::{DataError, check_frame, mean_square};
 
 /// Source of synthetic frames. Cloning shares everything.
 #[derive(Debug, Clone)]

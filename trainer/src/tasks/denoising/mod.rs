@@ -6,7 +6,6 @@ mod denoised;
 mod evaluate;
 mod examples;
 mod quality;
-mod report;
 
 use std::path::{Path, PathBuf};
 
@@ -174,6 +173,6 @@ impl Task for Denoising {
     }
 
     fn report(run: &OpenRun<'_, Self>, model: &ZooModel, rows: &[ScoreRow]) -> Result<ReportParts, TaskError> {
-        report::parts(run, model, rows)
+        evaluate::parts(run, model, rows)
     }
 }

@@ -1,8 +1,7 @@
 //! Domain of a problem: what its fields are at its end, and its symmetries, the reflections and exchanges of dimensions
-//! under which a scalar problem on the unit square or cube stays the same.
+//! under which a scalar problem on the unit square or cube stays the same; and places in row-major arrays.
 
 use super::config::{Boundary, DataSection, Symmetries};
-use crate::grid::{self, coordinates};
 
 /// Continuation of a field at the end of its domain, where it has no point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +28,7 @@ impl Closing {
         }
         let closed_points = self.points(points);
         // Place in the field of each value of the closed one, none for zeros.
-        let strides = grid::strides(points);
+        let strides = strides(points);
         let origin = |index: usize| {
             let is_end = coordinates(index, &closed_points).any(|(dim, coordinate)| coordinate == points[dim]);
             let nearest = |(dim, coordinate): (usize, usize)| coordinate.min(points[dim] - 1) * strides[dim];
@@ -46,7 +45,7 @@ impl Closing {
             return closed.to_vec();
         }
         let closed_points = self.points(points);
-        let places: Vec<usize> = grid::places(points, &grid::strides(&closed_points)).collect();
+        let places: Vec<usize> = places(points, &strides(&closed_points)).collect();
         let channels = closed.chunks_exact(closed_points.iter().product());
         channels.flat_map(|channel| places.iter().map(|place| channel[*place])).collect()
     }
@@ -76,7 +75,7 @@ impl DomainSymmetry {
 
     /// Appends the changed field to `out`; `field` is `[channels, points…]`.
     pub fn apply(&self, field: &[f32], points: &[usize], out: &mut Vec<f32>) {
-        let strides = grid::strides(points);
+        let strides = strides(points);
         for channel in field.chunks_exact(points.iter().product()) {
             out.extend((0..channel.len()).map(|index| channel[self.origin(index, points, &strides)]));
         }
@@ -84,7 +83,7 @@ impl DomainSymmetry {
 
     /// Adds the field whose change is `changed` to `sum`.
     pub fn add_reverted(&self, changed: &[f32], points: &[usize], sum: &mut [f64]) {
-        let (count, strides) = (points.iter().product(), grid::strides(points));
+        let (count, strides) = (points.iter().product(), strides(points));
         for (changed, sum) in changed.chunks_exact(count).zip(sum.chunks_exact_mut(count)) {
             for (index, value) in changed.iter().enumerate() {
                 sum[self.origin(index, points, &strides)] += f64::from(*value);
@@ -159,6 +158,28 @@ impl Domain {
     }
 }
 
+/// Dimensions of the point `index` of an array of this shape with its coordinates, from the last dimension to the
+/// first.
+pub fn coordinates(index: usize, shape: &[usize]) -> impl Iterator<Item = (usize, usize)> {
+    let mut rest = index;
+    shape.iter().enumerate().rev().map(move |(dim, size)| {
+        let coordinate = rest % size;
+        rest /= size;
+        (dim, coordinate)
+    })
+}
+
+/// Places of the points of an array of shape `points`, in order, in an array of these `strides`.
+pub fn places(points: &[usize], strides: &[usize]) -> impl Iterator<Item = usize> {
+    let place = |index| coordinates(index, points).map(|(dim, point)| point * strides[dim]).sum();
+    (0..points.iter().product()).map(place)
+}
+
+/// Distance in memory between points next to each other along each dimension.
+pub fn strides(shape: &[usize]) -> Vec<usize> {
+    (0..shape.len()).map(|dim| shape[dim + 1..].iter().product()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -227,6 +248,19 @@ mod tests {
         let field: Vec<f32> = (0..2 * 3 * 4 * 5).map(|value| value as f32).collect();
         for closing in [Closing::Open, Closing::Nearest, Closing::Zero] {
             assert_eq!(closing.opened(&closing.closed(&field, &[3, 4, 5]), &[3, 4, 5]), field, "{closing:?}");
+        }
+    }
+
+    #[test]
+    fn a_place_is_the_sum_of_coordinates_times_strides() {
+        let shape = [2, 3, 4];
+        let strides = strides(&shape);
+        assert_eq!(strides, [12, 4, 1]);
+        assert_eq!(coordinates(17, &shape).collect::<Vec<_>>(), [(2, 1), (1, 1), (0, 1)]);
+        assert!(places(&shape, &strides).eq(0..24));
+        assert_eq!(places(&[2, 1, 2], &strides).collect::<Vec<_>>(), [0, 1, 12, 13]);
+        for index in 0..24 {
+            assert_eq!(coordinates(index, &shape).map(|(dim, place)| place * strides[dim]).sum::<usize>(), index);
         }
     }
 }

@@ -7,7 +7,6 @@ mod domain;
 mod evaluate;
 mod fields;
 mod model;
-mod report;
 mod samples;
 mod solvers;
 
@@ -210,7 +209,7 @@ impl Task for OperatorTask {
             Some(files) => files.x.display().to_string(),
             None => format!("generated {}", config.data.generated.equation.as_str()),
         };
-        let figures = report::figures(&data.sets, model, rows, &data.device)?;
+        let figures = evaluate::figures(&data.sets, model, rows, &data.device)?;
         Ok(ReportParts { figures, ..scores::report(name, facts, rows) })
     }
 }

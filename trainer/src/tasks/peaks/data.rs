@@ -10,7 +10,7 @@ use firefly_ops::from_host::HostPeaks;
 use firefly_ops::top_k;
 use firefly_ops::training::PeakTargets;
 
-use super::found_peaks::{Agreement, has_power, peaks_of};
+use super::evaluate::{Agreement, has_power, peaks_of};
 use super::loss::{FixedGates, hard_work, peak_losses, total_loss};
 use super::{PeaksConfig, REFERENCE_SEGMENTS};
 use crate::data::{

@@ -4,7 +4,7 @@ use burn::tensor::Device;
 use firefly_models::{ArgumentError, LearnedWelchPeaks, WelchPeaksConfig};
 use firefly_recordings::available_memory;
 
-use super::found_peaks::{Agreement, peaks_of};
+use super::evaluate::{Agreement, peaks_of};
 use super::{PeaksConfig, PeaksTask, REFERENCE_SEGMENTS};
 use crate::data::DataSets;
 use crate::fit::{Checkpointing, Trainer};

@@ -4,7 +4,6 @@ mod config;
 mod data;
 pub mod ephemeral;
 pub mod evaluate;
-mod found_peaks;
 mod loss;
 pub mod report;
 mod times;
@@ -19,12 +18,10 @@ use firefly_recordings::read_recording;
 
 pub use config::{LossSection, ModelSection, Parameters, REFERENCE_SEGMENTS, TrainingSection};
 pub use data::PeaksData;
-pub use evaluate::PeaksRow;
-pub use found_peaks::Agreement;
+pub use evaluate::{Agreement, PeaksRow};
 
 use self::data::{POWER_ERROR_DB, PeaksBatch, named_frames};
-use self::evaluate::active_share;
-use self::found_peaks::{batches, read_back};
+use self::evaluate::{active_share, batches, read_back};
 use self::loss::{gates_and_work, learns, peak_losses, price, total_loss};
 use self::report::PeaksReport;
 use crate::config::RunConfig;

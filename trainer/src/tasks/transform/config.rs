@@ -1,7 +1,6 @@
 //! Sections of a configuration that are the task's own.
 
-use super::matrix::Transform;
-use super::{TransformConfig, TransformTask};
+use super::{Transform, TransformConfig, TransformTask};
 use crate::config::{self as common, ConfigError, HeldValues, NoKeys, Sections, Training, choice, ensure, section};
 use crate::tasks::TaskName;
 use crate::tasks::zoo_model::{ZooSection, ZooTask};

@@ -2,7 +2,6 @@
 //! algorithms for linear transforms using butterfly factorizations" (2019).
 
 mod config;
-mod matrix;
 mod starts;
 mod target;
 
@@ -14,9 +13,8 @@ use firefly_models::zoo::{Settings, ZooModel};
 use firefly_recordings::read_table;
 
 pub use config::{DataSection, LearningData, OutputPart, TrainingSection};
-pub use matrix::{ComplexMatrix, Transform};
 pub use starts::Starts;
-pub use target::TransformData;
+pub use target::{ComplexMatrix, Transform, TransformData};
 
 use target::{MatrixErrors, apply};
 

@@ -6,7 +6,7 @@
 
 use std::f64::consts::PI;
 
-use crate::grid::{coordinates, places, strides};
+use super::super::domain::{coordinates, places, strides};
 
 /// Residual, relative to the right-hand side, at which iterations end.
 const TOLERANCE: f64 = 1e-11;

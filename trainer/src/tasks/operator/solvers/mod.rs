@@ -18,9 +18,9 @@ use safetensors::tensor::TensorView;
 use sha2::{Digest, Sha256};
 
 use super::config::{Equation, GeneratedSection};
+use super::domain::{places, strides};
 use super::fields::{FieldPairs, Fields};
 use crate::data::{Part, normal_rows};
-use crate::grid;
 use crate::progress::{Event, Monitor};
 use crate::task::TaskError;
 use burgers::Burgers;
@@ -134,8 +134,8 @@ impl Work<'_, '_> {
 
 /// Every `from / to`-th point along each dimension of a field of `from` points along each.
 fn subsampled(field: &[f64], dims: usize, from: usize, to: usize) -> Vec<f32> {
-    let strides: Vec<usize> = grid::strides(&vec![from; dims]).iter().map(|stride| from / to * stride).collect();
-    grid::places(&vec![to; dims], &strides).map(|place| field[place] as f32).collect()
+    let strides: Vec<usize> = strides(&vec![from; dims]).iter().map(|stride| from / to * stride).collect();
+    places(&vec![to; dims], &strides).map(|place| field[place] as f32).collect()
 }
 
 /// File of the samples of a section and a seed. Its name has a hash of all settings but the cache's own folder.

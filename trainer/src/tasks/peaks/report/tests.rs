@@ -3,7 +3,7 @@
 use firefly_testing::{MAX_BYTES, assert_self_contained, markup, specifications};
 use serde_json::Value;
 
-use super::GateMap;
+use super::{GateMap, open_share};
 use crate::metrics::{Metric, TrainingPoint, Validation};
 use crate::report;
 use crate::task::Task;
@@ -239,4 +239,9 @@ fn small_report_looks_as_it_did() {
 #[test]
 fn same_report_renders_the_same_page() {
     assert_eq!(full(64, 200).render(), full(64, 200).render());
+}
+
+#[test]
+fn gates_that_are_not_finite_are_closed() {
+    assert_eq!(open_share(&[f32::NAN, 0.5, 0.49, 1.0]), 0.5);
 }
