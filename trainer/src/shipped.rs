@@ -12,52 +12,8 @@ pub struct ShippedConfiguration {
     pub text: &'static str,
 }
 
-macro_rules! configurations {
-    ($($name:literal),* $(,)?) => {
-        /// Every shipped configuration, in the order of their names.
-        pub const CONFIGURATIONS: [ShippedConfiguration; [$($name),*].len()] = [$(ShippedConfiguration {
-            name: $name,
-            text: include_str!(concat!("../../configs/", $name, ".toml")),
-        }),*];
-    };
-}
-
-configurations![
-    "bearing-1024",
-    "bearing-256",
-    "bearing-256-four",
-    "bearing-256-half",
-    "bearing-256-one",
-    "bearing-256-price",
-    "bearing-512",
-    "classification-bearing",
-    "classification-bearing-fnet",
-    "classification-digits",
-    "classification-digits-afno",
-    "classification-digits-gfnet",
-    "classification-digits-hyena",
-    "classification-digits-log-mel",
-    "classification-digits-long-conv",
-    "classification-digits-mfcc",
-    "classification-digits-s4d",
-    "classification-synthetic",
-    "denoising-speech",
-    "denoising-tiny",
-    "forecasting-etth1-96",
-    "forecasting-timesnet",
-    "forecasting-tiny",
-    "operator-burgers",
-    "operator-darcy",
-    "operator-darcy-long",
-    "operator-darcy3d",
-    "operator-tiny",
-    "speech-256",
-    "synthetic-64",
-    "transform-convolution",
-    "transform-dct",
-    "transform-dft-64",
-    "transform-dft-8",
-];
+// `CONFIGURATIONS`, from the files in the folder.
+include!(concat!(env!("OUT_DIR"), "/configurations.rs"));
 
 impl ShippedConfiguration {
     /// Its path in the repository.
