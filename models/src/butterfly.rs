@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ensure;
 use crate::rows::Leading;
-use crate::zoo::{Family, MACHINE, Signature, Variant, exactly};
+use crate::zoo::{Family, Signature, Variant, exactly};
 
 /// Shortest and longest rows.
 const LENGTHS: [usize; 2] = [4, 65_536];
@@ -377,24 +377,6 @@ impl Family for Butterfly {
             Signature::new("re", "[rows, n]", "real part of each transform"),
             Signature::new("im", "[rows, n]", "imaginary part of each transform"),
         ];
-        measured! {
-            on MACHINE;
-            "butterfly_dft_8", "2.1e-8", "RMSE of the unitary Fourier transform of 8 points, permutation learned",
-                "cargo run --release -p firefly-models --example recover_dft -- 8";
-            "butterfly_dft_16", "4.3e-8", "RMSE of the unitary Fourier transform of 16 points, permutation learned",
-                "cargo run --release -p firefly-models --example recover_dft -- 16";
-            "butterfly", "8.7e-9", "RMSE of the Fourier transform of 64 values, BPP; 64 random starts",
-                "firefly train configs/transform-dct.toml --set data.transform=dft --set data.output=complex --set \
-                 data.size=64";
-            "butterfly", "1.3e-6",
-                "RMSE of the Hartley transform of 64 values, the real part of BPP; the greatest of six transforms of \
-                 up to 64 values",
-                "firefly train configs/transform-dct.toml --set data.transform=hartley --set data.size=64";
-            "butterfly", "8.2e-9", "RMSE of the cosine transform of 64 values, the real part of BPP; 64 random starts",
-                "firefly train configs/transform-dct.toml --set data.size=64";
-            "butterfly", "1.6e-8", "RMSE of a convolution of 64 values, (BP)²; 128 random starts",
-                "firefly train configs/transform-convolution.toml --set data.size=64";
-        }
     }
 
     fn variants() -> Vec<Variant<ButterflyConfig>> {

@@ -8,7 +8,7 @@ use firefly_ops::ArgumentError;
 use firefly_ops::fft::{ComplexTensor, irfft, rfft};
 
 use crate::ensure;
-use crate::zoo::{Family, MACHINE, Signature, Variant, exactly};
+use crate::zoo::{Family, Signature, Variant, exactly};
 
 config! {
     /// Configuration of [`Fits`](crate::Fits).
@@ -174,19 +174,6 @@ fn groups(batch: usize, channels: usize) -> usize {
     (1..=most).rev().find(|groups| batch.is_multiple_of(*groups)).unwrap_or(1)
 }
 
-/// What is measured on both sets of hourly data, some rows ahead, and ridge regression's.
-macro_rules! etth {
-    ($rows:literal, $ridge:literal) => {
-        concat!(
-            "test MSE of ETTh1, ",
-            $rows,
-            " rows ahead; of ETTh2 with data.file=ett/ETTh2.csv (ridge regression on the same rows: ",
-            $ridge,
-            ", lower on both)"
-        )
-    };
-}
-
 impl Family for Fits {
     configured_by! { FitsConfig }
 
@@ -198,17 +185,6 @@ impl Family for Fits {
             Signature::new("forecast", "[batch, horizon, channels]", "in the unit of the series"),
             Signature::new("reconstruction", "[batch, look_back, channels]", "the series as the model interpolates it"),
         ];
-        measured! {
-            on MACHINE;
-            "fits", "0.370; 0.272", etth!("96", "0.368; 0.270"),
-                "firefly train configs/forecasting-etth1-96.toml --data DATA";
-            "fits_192", "0.403; 0.332", etth!("192", "0.401; 0.331"),
-                "firefly train configs/forecasting-etth1-96.toml --data DATA --set data.horizon=192";
-            "fits_336", "0.428; 0.356", etth!("336", "0.423; 0.356"),
-                "firefly train configs/forecasting-etth1-96.toml --data DATA --set data.horizon=336";
-            "fits_720", "0.430; 0.384", etth!("720", "0.421; 0.382"),
-                "firefly train configs/forecasting-etth1-96.toml --data DATA --set data.horizon=720";
-        }
     }
 
     fn variants() -> Vec<Variant<FitsConfig>> {

@@ -9,7 +9,7 @@ use firefly_framework::graph::{AnyTensor, Input};
 use firefly_ops::fft::fftn_with;
 use firefly_ops::{ArgumentError, Norm};
 
-use crate::zoo::{Family, MACHINE, Signature, Variant, exactly};
+use crate::zoo::{Family, Signature, Variant, exactly};
 use crate::{MAX_DEPTH, ensure};
 
 limited_config! {
@@ -179,13 +179,6 @@ impl Family for FNet {
             Signature::new("values", "[batch, tokens, width]", "values of each token"),
             Signature::new("pooled", "[batch, width]", "values of the sequence, from its first token"),
         ];
-        measured! {
-            on MACHINE;
-            "fnet", "92.4",
-                "test accuracy of bearing faults at load 3 from frames of 512 samples as tokens, trained on loads 0 \
-                 to 2, in percent: 2 blocks of 32 values (most frequent class: 11.1; mel_classifier_bearing: 100)",
-                "firefly train configs/classification-bearing-fnet.toml --data DATA";
-        }
     }
 
     fn variants() -> Vec<Variant<FNetConfig>> {

@@ -195,39 +195,24 @@ macro_rules! applied_to {
     };
 }
 
-/// Declares a family's card: name, summary, authors, title and address of the paper if there is one, inputs and outputs,
-/// measured results.
+/// Declares a family's card: name, summary, authors, title and address of the paper if there is one, inputs and outputs.
 macro_rules! card {
     ($name:expr, $summary:expr; paper $authors:literal, $title:literal, $url:literal; $($rest:tt)+) => {
         card! {
             @of Some($crate::zoo::Paper { authors: $authors, title: $title, url: $url }), $name, $summary; $($rest)+
         }
     };
-    (@of $paper:expr, $name:expr, $summary:expr; $inputs:expr => $outputs:expr; $results:expr) => {
+    (@of $paper:expr, $name:expr, $summary:expr; $inputs:expr => $outputs:expr;) => {
         const CARD: $crate::zoo::FamilyCard = $crate::zoo::FamilyCard {
             name: $name,
             summary: $summary,
             paper: $paper,
             inputs: $inputs,
             outputs: $outputs,
-            results: $results,
         };
     };
     ($name:expr, $summary:expr; $($rest:tt)+) => {
         card! { @of None, $name, $summary; $($rest)+ }
-    };
-}
-
-/// Measured results on machines: of each the model, the value, the quantity and data, and the command that measures it.
-macro_rules! measured {
-    ($(on $machine:expr; $($model:literal, $value:literal, $what:expr, $command:expr;)+)+) => {
-        &[$($($crate::zoo::Measurement {
-            model: $model,
-            what: $what,
-            value: $value,
-            command: $command,
-            machine: $machine,
-        },)+)+]
     };
 }
 

@@ -7,7 +7,7 @@ use firefly_ops::fft::stft;
 use firefly_ops::options::{LogUnit, Logarithm, MelBands, MelNorm, MelScale, SpectrumKind, mel_filters};
 use firefly_ops::{ArgumentError, MelOptions, StftOptions, Window, WindowSymmetry, log_mel};
 
-use crate::zoo::{Family, MACHINE, Signature, Variant};
+use crate::zoo::{Family, Signature, Variant};
 use crate::{ensure, ensure_table};
 
 /// Range of a standardised spectrum below the greatest value of a recording, in decades of power.
@@ -195,14 +195,6 @@ impl Family for LogMel {
             "Comparison of parametric representations for monosyllabic word recognition",
             "https://doi.org/10.1109/TASSP.1980.1163420";
         RECORDINGS => &[Signature::new("bands", "[batch, bands, frames]", "log power of each band")];
-        measured! {
-            on MACHINE;
-            "log_mel_learned", "91.5 %",
-                "accuracy of the 200 recordings of the official test part of the spoken digits, by a linear layer on \
-                 mean and deviation of 40 bands of 8 kHz (with fixed filters: 94.0 %, which is more; by ridge \
-                 regression 89.5 %; the most frequent class: 10 %)",
-                "firefly train configs/classification-digits-log-mel.toml --data DATA";
-        }
     }
 
     fn variants() -> Vec<Variant<LogMelConfig>> {

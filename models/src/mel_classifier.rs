@@ -14,8 +14,6 @@ use crate::log_mel::{LogMel, LogMelConfig, RECORDINGS, standardised_spectrum};
 use crate::rows::Leading;
 use crate::zoo::{Family, Signature, Variant};
 
-/// Command of the measurements on bearings.
-const BEARING: &str = "firefly train configs/classification-bearing.toml --data DATA";
 /// Name in errors.
 const NAME: &str = "MelClassifier";
 
@@ -178,21 +176,6 @@ impl Family for MelClassifier {
         "mel_classifier", "Classes of recordings, by convolutions over their log-mel spectra.";
         RECORDINGS
         => &[Signature::new("scores", "[batch, classes]", "a value per class, in the order of the setting `classes`")];
-        measured! {
-            on "one core of an AMD EPYC with AVX-512";
-            "mel_classifier_digits", "100.0 %",
-                "accuracy of the 200 recordings of the official test part of the spoken digits, four speakers (linear, \
-                 log-mel bands: 89.5 %)",
-                "firefly train configs/classification-digits.toml --data DATA";
-            "mel_classifier_bearing", "100.0 %",
-                "accuracy of 532 frames of the same nine faulty bearings under load 3 without noise, trained under \
-                 loads 0 to 2 (linear, log-mel bands: 100.0 %)",
-                BEARING;
-            "mel_classifier_bearing", "94.2 %",
-                "accuracy of the same frames with white noise at 0 dB SNR (linear, log-mel bands: 22.0 %)", BEARING;
-            "mel_classifier_bearing", "90.6 %",
-                "accuracy of the same frames with white noise at -4 dB SNR (linear, log-mel bands: 21.6 %)", BEARING;
-        }
     }
 
     fn variants() -> Vec<Variant<MelClassifierConfig>> {

@@ -10,7 +10,7 @@ use firefly_ops::ArgumentError;
 use firefly_ops::options::{LogUnit, MelNorm, MelScale};
 
 use crate::log_mel::{LogMel, LogMelConfig, RECORDINGS, times_columns};
-use crate::zoo::{Family, MACHINE, Signature, Variant};
+use crate::zoo::{Family, Signature, Variant};
 use crate::{ensure, ensure_table};
 
 config! {
@@ -111,13 +111,6 @@ impl Family for Mfcc {
             "https://doi.org/10.1109/TASSP.1980.1163420";
         RECORDINGS
         => &[Signature::new("coefficients", "[batch, coefficients, frames]", "cepstral coefficients, lowest first")];
-        measured! {
-            on MACHINE;
-            "mfcc_8khz", "94.0 %",
-                "accuracy of the 200 recordings of the official test part of the spoken digits, by a linear layer on \
-                 mean and deviation of 20 coefficients (of the 40 log-mel bands: 94.0 %, by ridge regression 89.5 %; \
-                 the most frequent class: 10 %)", "firefly train configs/classification-digits-mfcc.toml --data DATA";
-        }
     }
 
     fn variants() -> Vec<Variant<MfccConfig>> {

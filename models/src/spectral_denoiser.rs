@@ -11,11 +11,8 @@ use firefly_ops::{ArgumentError, StftOptions, Window, WindowSymmetry};
 
 use crate::log_mel::RECORDINGS;
 use crate::rows::Leading;
-use crate::zoo::{Family, MACHINE, Signature, Variant};
+use crate::zoo::{Family, Signature, Variant};
 use crate::{ensure, ensure_most};
-
-/// Command of the measurements on the card.
-const COMMAND: &str = "firefly train configs/denoising-speech.toml --data DATA";
 
 /// Constant added to power before its logarithm, and to a variance before its root.
 const OFFSET: f64 = 1e-8;
@@ -180,14 +177,6 @@ impl Family for SpectralDenoiser {
     card! {
         "spectral_denoiser", "Recordings without noise, by a learned mask on their short-time spectra.";
         RECORDINGS => &[Signature::new("denoised", "[batch, samples]", "in the unit of the signal")];
-        measured! {
-            on MACHINE;
-            "spectral_denoiser_speech", "14.27 dB",
-                "SI-SNR of spoken digits in white noise, pink noise and babble at 5 dB SNR, mean of the three, a \
-                 speaker not trained on (spectral subtraction, tuned for each: 12.13 dB)", COMMAND;
-            "spectral_denoiser_speech", "14.48, 16.34 and 12.00 dB",
-                "the same in each of the three noises (spectral subtraction: 13.86, 12.66 and 9.88 dB)", COMMAND;
-        }
     }
 
     fn variants() -> Vec<Variant<SpectralDenoiserConfig>> {

@@ -330,14 +330,6 @@ impl Family for TimesNet {
             "https://arxiv.org/abs/2210.02186";
         &[Signature::new("series", "[batch, look_back, channels]", "samples of each channel, oldest first")]
         => &[Signature::new("forecast", "[batch, horizon, channels]", "in the unit of the series")];
-        measured! {
-            on "an NVIDIA H100";
-            "timesnet", "0.390, 0.403, 0.399",
-                "test MSE of ETTh1, 96 rows ahead: 3 kernels, 16 hidden features, dropout 0.5, seeds 1 to 3 (last 24 \
-                 rows: 0.512; ridge regression on 360 rows, which is lower: 0.368)",
-                "cargo run --release --features cuda -- train configs/forecasting-timesnet.toml --data DATA --device \
-                 cuda";
-        }
     }
 
     const CAPTURE_UNSUPPORTED: Option<&'static str> = Some("shapes depend on the periods of the series");

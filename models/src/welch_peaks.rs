@@ -12,10 +12,7 @@ use firefly_ops::{
 };
 
 use crate::ensure;
-use crate::zoo::{Family, MACHINE, Signature, Variant, exactly};
-
-/// Command of the measurements on the card, which evaluates exact estimates too.
-const COMMAND: &str = "firefly train configs/bearing-256.toml --data DATA";
+use crate::zoo::{Family, Signature, Variant, exactly};
 
 /// Largest number of samples in a segment of a model: a damaged configuration asks for no more memory than this needs.
 pub(crate) const MAX_MODEL_N_FFT: usize = 1 << 24;
@@ -239,11 +236,6 @@ impl Family for WelchPeaks {
         paper "Welch 1967", "The use of fast Fourier transform for the estimation of power spectra",
             "https://doi.org/10.1109/TAU.1967.1161901";
         FRAMES => PEAKS;
-        measured! {
-            on MACHINE;
-            "welch_peaks", "0.829", "share of the 16 strongest bins of eight segments, bearings under load 3", COMMAND;
-            "welch_peaks_ultra", "0.741", "the same of one segment", COMMAND;
-        }
     }
 
     fn variants() -> Vec<Variant<WelchPeaksConfig>> {

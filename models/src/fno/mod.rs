@@ -1,21 +1,20 @@
 //! Fourier neural operators in one to three dimensions.
 
 mod layer;
-mod units;
 
 use burn::config::Config;
-use burn::module::Module;
+use burn::module::{Module, Param};
 use burn::tensor::activation::gelu;
 use burn::tensor::{Device, Tensor, TensorData};
 use firefly_framework::graph::Input;
 use firefly_ops::ArgumentError;
 use serde::{Deserialize, Serialize};
 
-use crate::channel_linear::ChannelLinear;
-use crate::zoo::{Family, MACHINE, Measurement, Signature, Variant};
-use crate::{MAX_DEPTH, ensure, ensure_most};
 pub use layer::{DenseLayer, FactorizedLayer, FnoLayer, SpectralWeights};
-pub use units::ChannelUnit;
+
+use crate::channel_linear::ChannelLinear;
+use crate::zoo::{Family, Signature, Variant};
+use crate::{MAX_DEPTH, ensure, ensure_most};
 
 /// Largest number of zeros appended to a field, per point of the field.
 const MAX_PADDING_SHARE: f64 = 4.0;
@@ -274,57 +273,9 @@ fn with_coordinates<const D: usize>(field: Tensor<D>, endpoint: bool) -> Tensor<
     Tensor::cat(std::iter::once(field.clone()).chain(coordinates).collect(), 1)
 }
 
-/// Command of the measurements in two dimensions.
-const COMMAND: &str = "firefly train configs/operator-darcy.toml --data DATA";
-/// Command that trains the shipped weights.
-const LONG_COMMAND: &str = "firefly train configs/operator-darcy-long.toml --data DATA";
-/// Command of the measurements in three dimensions.
-const COMMAND_3D: &str = "firefly train configs/operator-darcy3d.toml";
-
-/// Measured results in one dimension.
-const BURGERS: &[Measurement] = measured! {
-    on MACHINE;
-    "fno1d", "0.0011",
-        "relative L2 on Burgers' equation at 1,024 points, trained at 128 points in 60 epochs",
-        "firefly train configs/operator-burgers.toml --set training.epochs=60 --set data.validation_share=0.1 \
-         --set data.generated.points=128";
-    "fno1d", "0.0036, 0.0036, 0.0036",
-        "relative L2 on Burgers' equation at 1,024, 2,048 and 8,192 points, trained at 1,024 in 20 epochs (ridge \
-         regression at 1,024: 0.067)",
-        "firefly train configs/operator-burgers.toml --set training.epochs=20";
-    on "an NVIDIA H200";
-    "fno1d", "0.000353, 0.000353, 0.000354",
-        "relative L2 on Burgers' equation at 1,024, 2,048 and 8,192 points, trained at 1,024 in 200 epochs",
-        "cargo run --release --features cuda -- train configs/operator-burgers.toml --device cuda";
-};
-
-/// Measured results in two dimensions.
-const DARCY: &[Measurement] = measured! {
-    on MACHINE;
-    "fno2d_darcy", "0.080, 0.079, 0.077",
-        "relative L2 on Darcy flow at 16 × 16, 15 epochs, seeds 1 to 3 (ridge regression: 0.241)", COMMAND;
-    "fno2d_darcy", "0.099, 0.105, 0.105",
-        "relative L2 at 32 × 32, trained at 16 × 16, 15 epochs, seeds 1 to 3", COMMAND;
-    "fno2d_darcy", "0.071",
-        "relative L2 on Darcy flow at 16 × 16 points, the shipped weights, trained for 100 epochs", LONG_COMMAND;
-    "fno2d_darcy", "0.096",
-        "relative L2 at 32 × 32 points, the shipped weights, trained at 16 × 16", LONG_COMMAND;
-};
-
-/// Measured results in three dimensions.
-const DARCY_3D: &[Measurement] = measured! {
-    on MACHINE;
-    "fno3d_darcy", "0.040",
-        "relative L2 on Darcy flow at 16 × 16 × 16 points, 15 epochs (mean of the training outputs: 0.349)",
-        COMMAND_3D;
-    "fno3d_darcy", "0.080",
-        "relative L2 at 32 × 32 × 32 points, trained at 16 × 16 × 16 (mean of the training outputs: 0.378)",
-        COMMAND_3D;
-};
-
 /// Registers the operator of a number of dimensions.
 macro_rules! operator {
-    ($rank:literal, $name:literal, $dims:literal, $points:literal, $results:expr, $variants:expr) => {
+    ($rank:literal, $name:literal, $dims:literal, $points:literal, $variants:expr) => {
         impl Family for Fno<$rank> {
             configured_by! { FnoConfig }
 
@@ -338,7 +289,6 @@ macro_rules! operator {
                 => &[Signature::new(
                     "field", concat!("[batch, out_channels, ", $points, "]"), "values at the same points",
                 )];
-                $results
             }
 
             fn variants() -> Vec<Variant<FnoConfig>> {
@@ -368,7 +318,7 @@ fn closed(modes: Vec<usize>, width: usize) -> FnoConfig {
     config.with_width(width).with_lifting(Some(2 * width)).with_projection(2 * width)
 }
 
-operator!(3, "fno1d", "one dimension", "n", BURGERS, {
+operator!(3, "fno1d", "one dimension", "n", {
     let burgers = FnoConfig::new(vec![16]).with_width(64).with_points(1024);
     vec![
         Variant::new("fno1d", "the paper's for Burgers' equation: 16 modes of 64 channels", burgers.clone()),
@@ -377,7 +327,7 @@ operator!(3, "fno1d", "one dimension", "n", BURGERS, {
     ]
 });
 
-operator!(4, "fno2d", "two dimensions", "n₁, n₂", DARCY, {
+operator!(4, "fno2d", "two dimensions", "n₁, n₂", {
     let darcy = FnoConfig::new(vec![24, 12]).with_width(32).with_padding(9).with_points(85);
     let small = FnoConfig::new(vec![8, 4]).with_width(24).with_lifting(Some(48)).with_projection(48).with_points(16);
     let factorized = FnoConfig::new(vec![16, 16]).with_width(64).with_kind(FnoKind::Factorized);
@@ -402,7 +352,7 @@ operator!(4, "fno2d", "two dimensions", "n₁, n₂", DARCY, {
     ]
 });
 
-operator!(5, "fno3d", "three dimensions", "n₁, n₂, n₃", DARCY_3D, {
+operator!(5, "fno3d", "three dimensions", "n₁, n₂, n₃", {
     let flow = FnoConfig::new(vec![16, 16, 8]).with_width(20).with_padding(6);
     let factorized = FnoConfig::new(vec![8, 8, 8]).with_kind(FnoKind::Factorized);
     let closed = closed(vec![8, 8, 8], 16);
@@ -419,9 +369,84 @@ operator!(5, "fno3d", "three dimensions", "n₁, n₂, n₃", DARCY_3D, {
     ]
 });
 
+/// Unit of a channel of a field: a value `x` is `(x − mean) / deviation` in units of the deviation from the mean.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ChannelUnit {
+    /// The mean.
+    pub mean: f64,
+    /// The deviation, positive.
+    pub deviation: f64,
+}
+
+impl<const D: usize> Fno<D> {
+    /// The same operator between fields in units of their own: of one between standardised fields, the one that
+    /// standardises its input by `input` and returns outputs in the units `output`. The first and the last linear layer
+    /// take up the units, so that results are equal up to rounding.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use firefly_models::fno::ChannelUnit;
+    /// use firefly_models::{Fno1d, FnoConfig};
+    ///
+    /// let device = Device::flex();
+    /// let model: Fno1d = FnoConfig::new(vec![3]).with_width(4).with_points(16).init(&device);
+    /// let unit = |mean, deviation| [ChannelUnit { mean, deviation }];
+    /// let field = Tensor::<3>::ones([2, 1, 16], &device);
+    /// let expected = model.forward((field.clone() - 5.0) / 2.0) * 100.0 + 7.0;
+    /// let found = model.in_units(&unit(5.0, 2.0), &unit(7.0, 100.0))?.forward(field);
+    /// assert!((found - expected).abs().max().into_scalar::<f32>() < 1e-3);
+    /// # Ok::<(), firefly_models::ArgumentError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ArgumentError`] for units of another number of channels, and for deviations that are not positive.
+    pub fn in_units(mut self, input: &[ChannelUnit], output: &[ChannelUnit]) -> Result<Self, ArgumentError> {
+        for (argument, units, channels) in
+            [("input", input, self.config().in_channels), ("output", output, self.config().out_channels)]
+        {
+            let is_usable =
+                |unit: &ChannelUnit| unit.mean.is_finite() && unit.deviation.is_finite() && unit.deviation > 0.0;
+            let are_usable = units.len() == channels && units.iter().all(is_usable);
+            let expected = format!("{channels} with finite means and deviations above 0");
+            ensure(are_usable, "Fno::in_units", argument, format_args!("{units:?}"), expected)?;
+        }
+        if let Some(first) = self.lifting.first_mut() {
+            change(first, |weight, bias, inputs| {
+                for (row, bias) in weight.chunks_exact_mut(inputs).zip(bias) {
+                    for (weight, unit) in row.iter_mut().zip(input) {
+                        *weight /= unit.deviation;
+                        *bias -= *weight * unit.mean;
+                    }
+                }
+            });
+        }
+        if let Some(last) = self.projection.last_mut() {
+            change(last, |weight, bias, inputs| {
+                for ((row, bias), unit) in weight.chunks_exact_mut(inputs).zip(bias).zip(output) {
+                    row.iter_mut().for_each(|weight| *weight *= unit.deviation);
+                    *bias = *bias * unit.deviation + unit.mean;
+                }
+            });
+        }
+        Ok(self)
+    }
+}
+
+/// Changes the weights `[out, in]` and the bias `[out]` of a layer in f64; `to` also takes the number of inputs.
+fn change(layer: &mut ChannelLinear, to: impl FnOnce(&mut [f64], &mut [f64], usize)) {
+    let (weight, bias) = (layer.weight.val(), layer.bias.val());
+    let ([outputs, inputs], device, dtype) = (weight.dims(), weight.device(), weight.dtype());
+    let mut weights: Vec<f64> = weight.into_data().iter().collect();
+    let mut biases: Vec<f64> = bias.into_data().iter().collect();
+    to(&mut weights, &mut biases, inputs);
+    layer.weight = Param::from_tensor(Tensor::from_data(TensorData::new(weights, [outputs, inputs]), (&device, dtype)));
+    layer.bias = Param::from_tensor(Tensor::from_data(TensorData::new(biases, [outputs]), (&device, dtype)));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use burn::tensor::Distribution;
 
     #[test]
     fn without_an_endpoint_points_are_shares_of_their_number() {
@@ -436,5 +461,43 @@ mod tests {
         let values: Vec<f32> = field.clone().narrow(0, 1, 1).into_data().iter().collect();
         assert_eq!(field.dims(), [2, 3, 3, 2]);
         assert_eq!(values[6..], [0.0, 0.0, 0.5, 0.5, 1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0]);
+    }
+
+    #[test]
+    fn units_of_each_channel_are_taken_up_by_the_first_and_the_last_layer() {
+        let device = Device::flex();
+        for (lifting, kind) in [(None, FnoKind::Dense), (Some(7), FnoKind::Factorized)] {
+            let config = FnoConfig::new(vec![3, 3]).with_in_channels(2).with_out_channels(3).with_width(4);
+            let config = config.with_lifting(lifting).with_kind(kind).with_padding(2).with_points(8);
+            let model: Fno2d = config.init(&device);
+            let input = [(3.0, 2.0), (-1.0, 0.5)].map(|(mean, deviation)| ChannelUnit { mean, deviation });
+            let output =
+                [(0.0, 1.0), (40.0, 10.0), (-2.0, 0.1)].map(|(mean, deviation)| ChannelUnit { mean, deviation });
+            let field = Tensor::<4>::random([2, 2, 8, 8], Distribution::Normal(0.0, 2.0), &device);
+            let row = |of: &dyn Fn(&ChannelUnit) -> f64, units: &[ChannelUnit]| {
+                let values: Vec<f64> = units.iter().map(of).collect();
+                Tensor::<4>::from_data(TensorData::new(values, [1, units.len(), 1, 1]), &device)
+            };
+            let (mean, deviation) = (|unit: &ChannelUnit| unit.mean, |unit: &ChannelUnit| unit.deviation);
+            let standard = (field.clone() - row(&mean, &input)) / row(&deviation, &input);
+            let expected = model.forward(standard) * row(&deviation, &output) + row(&mean, &output);
+            let found = model.in_units(&input, &output).unwrap().forward(field);
+            let error = ((found - expected) / row(&deviation, &output)).abs().max().into_scalar::<f32>();
+            assert!(error < 1e-4, "{error}");
+        }
+    }
+
+    #[test]
+    fn units_that_do_not_fit_are_refused() {
+        let model = || -> Fno2d { FnoConfig::new(vec![3, 3]).with_width(4).with_points(8).init(&Device::flex()) };
+        let unit = ChannelUnit { mean: 0.0, deviation: 1.0 };
+        let argument = |input: &[ChannelUnit], output: &[ChannelUnit]| {
+            model().in_units(input, output).err().map(|error| error.argument)
+        };
+        assert_eq!(argument(&[unit], &[unit]), None);
+        assert_eq!(argument(&[unit, unit], &[unit]), Some("input"));
+        assert_eq!(argument(&[unit], &[]), Some("output"));
+        assert_eq!(argument(&[ChannelUnit { deviation: 0.0, ..unit }], &[unit]), Some("input"));
+        assert_eq!(argument(&[unit], &[ChannelUnit { mean: f64::NAN, ..unit }]), Some("output"));
     }
 }

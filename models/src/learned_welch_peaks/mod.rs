@@ -14,7 +14,7 @@ use firefly_ops::options::SegmentSet;
 use firefly_ops::{ArgumentError, Peaks, Scaling, WelchOptions, WelchWeights};
 
 use crate::welch_peaks::{FRAMES, PEAKS};
-use crate::zoo::{Family, MACHINE, Variant, exactly};
+use crate::zoo::{Family, Variant, exactly};
 use crate::{ensure, expect_valid};
 pub use config::LearnedWelchPeaksConfig;
 use estimate::Butterflies;
@@ -348,15 +348,6 @@ impl Family for LearnedWelchPeaks {
         paper "Louizos et al. 2018", "Learning sparse neural networks through L0 regularization",
             "https://arxiv.org/abs/1712.01312";
         FRAMES => PEAKS;
-        measured! {
-            on MACHINE;
-            "learned_welch_peaks_bearing", "0.868",
-                "recall of the 16 strongest bins of eight segments, bearings under load 3 (two exact segments: 0.829)",
-                "firefly train configs/bearing-256.toml --data DATA";
-            "learned_welch_peaks_speech", "0.858",
-                "recall of the 16 strongest bins of eight segments, spoken digits, official test part (two exact \
-                 segments: 0.707)", "firefly train configs/speech-256.toml --data DATA";
-        }
     }
 
     fn variants() -> Vec<Variant<LearnedWelchPeaksConfig>> {

@@ -6,8 +6,7 @@ use burn::tensor::activation::{gelu, glu};
 use burn::tensor::{Device, Tensor};
 use firefly_ops::ArgumentError;
 
-use super::hyena::HyenaOperator;
-use super::kernels::{DiagonalStateSpace, DirectKernel};
+use super::kernels::{DiagonalStateSpace, DirectKernel, HyenaOperator};
 use crate::channel_linear::ChannelLinear;
 use crate::ensure;
 

@@ -1,7 +1,6 @@
 //! Sequence models whose layers are long convolutions: learned kernels, state spaces, and Hyena.
 
 mod block;
-mod hyena;
 mod kernels;
 
 use burn::config::Config;
@@ -11,12 +10,11 @@ use burn::tensor::{Device, Tensor};
 use firefly_ops::ArgumentError;
 
 use crate::channel_linear::ChannelLinear;
-use crate::zoo::{Family, H200, Signature, Variant};
+use crate::zoo::{Family, Signature, Variant};
 use crate::{MAX_DEPTH, ensure};
 use block::over_channels;
 pub use block::{Channels, FeedForward, Mixer, SequenceBlock};
-pub use hyena::{HyenaFilter, HyenaOperator};
-pub use kernels::{DiagonalStateSpace, DirectKernel};
+pub use kernels::{DiagonalStateSpace, DirectKernel, HyenaFilter, HyenaOperator};
 
 /// Declares a configuration with the fields that all sequence models have.
 macro_rules! sequence_config {
@@ -140,7 +138,6 @@ macro_rules! sequence_model {
         $(#[$doc:meta])* $model:ident, $config:ident, $mixer:expr, $longest:expr;
         $name:literal, $summary:literal;
         paper $authors:literal, $title:literal, $url:literal;
-        $results:expr;
         $variants:expr
     ) => {
         $(#[$doc])*
@@ -204,7 +201,6 @@ macro_rules! sequence_model {
                 paper $authors, $title, $url;
                 &[Signature::new("signal", "[batch, in_channels, length]", "samples of each channel, oldest first")]
                 => &[Signature::new("scores", "[batch, outputs]", "a value per class, or a regression")];
-                $results
             }
 
             fn variants() -> Vec<Variant<$config>> {
@@ -242,13 +238,6 @@ sequence_model! {
     "long_conv", "Sequence model of convolutions as long as the signal, learned tap by tap.";
     paper "Fu et al. 2023", "Simple Hardware-Efficient Long Convolutions for Sequence Modeling",
         "https://arxiv.org/abs/2302.06646";
-    measured! {
-        on H200;
-        "long_conv", "84.0",
-            "test accuracy of spoken digits from waveforms, official split, in percent, after 25 epochs on steps of \
-             16 samples (linear, log-mel bands: 89.5; most frequent class: 10.0)",
-            "firefly train configs/classification-digits-long-conv.toml --data DATA --device cuda";
-    };
     {
         let config = LongConvConfig::new();
         let tiny = config.clone().with_width(6).with_layers(2).with_length(40).with_outputs(3);
@@ -283,13 +272,6 @@ sequence_model! {
     "s4d", "Sequence model of convolutions with the responses of diagonal state spaces.";
     paper "Gu et al. 2022", "On the Parameterization and Initialization of Diagonal State Space Models",
         "https://arxiv.org/abs/2206.11893";
-    measured! {
-        on H200;
-        "s4d", "96.5",
-            "test accuracy of spoken digits from waveforms, official split, in percent: width 64, 4 layers, 16 pairs \
-             of states on steps of 16 samples (linear, log-mel bands: 89.5; most frequent class: 10.0)",
-            "firefly train configs/classification-digits-s4d.toml --data DATA --device cuda";
-    };
     {
         let config = S4dConfig::new();
         let digits = config.clone().with_length(8_000);
@@ -326,13 +308,6 @@ sequence_model! {
     "hyena", "Sequence model of long convolutions with implicit filters, between products by projections.";
     paper "Poli et al. 2023", "Hyena Hierarchy: Towards Larger Convolutional Language Models",
         "https://arxiv.org/abs/2302.10866";
-    measured! {
-        on H200;
-        "hyena", "80.5",
-            "test accuracy of spoken digits from waveforms, official split, in percent, after 25 epochs: width 64, 3 \
-             layers, on steps of 16 samples (linear, log-mel bands: 89.5; most frequent class: 10.0)",
-            "firefly train configs/classification-digits-hyena.toml --data DATA --device cuda";
-    };
     {
         let config = HyenaConfig::new();
         let digits = config.clone().with_length(8_000);

@@ -1,18 +1,16 @@
 //! Image classifiers whose blocks mix patches in the frequency domain: global filter networks, and adaptive Fourier
-//! neural operators.
-
-mod mixers;
+//! neural operators, with their mixers.
 
 use burn::config::Config;
 use burn::module::{Initializer, Module, Param};
 use burn::nn::{LayerNorm, LayerNormConfig, Linear, LinearConfig};
-use burn::tensor::activation::gelu;
+use burn::tensor::activation::{gelu, relu, soft_shrink};
 use burn::tensor::{Device, Tensor};
-use firefly_ops::ArgumentError;
+use firefly_ops::fft::{ComplexTensor, irfft2_with, rfft2_with};
+use firefly_ops::{ArgumentError, Norm};
 
-use crate::zoo::{Family, H200, Signature, Variant};
+use crate::zoo::{Family, Signature, Variant};
 use crate::{MAX_DEPTH, ensure};
-pub use mixers::{AfnoMixer, BlockLinear, GlobalFilter};
 
 /// Declares a configuration with the fields that all image classifiers have, and its checks, with further ones.
 macro_rules! vision_config {
@@ -87,8 +85,8 @@ impl AfnoConfig {
     }
 }
 
-/// Standard deviation of weights at first.
-const DEVIATION: f64 = 0.02;
+/// Weights, filters and positions at first.
+const NORMAL: Initializer = Initializer::Normal { mean: 0.0, std: 0.02 };
 /// Added to a variance before its square root.
 const VARIANCE_OFFSET: f64 = 1e-6;
 
@@ -197,9 +195,8 @@ impl VisionStack {
         let ClassifierSizes { image, in_channels, patch, width, layers, hidden, classes } = sizes;
         let side = image / patch;
         let norm = || LayerNormConfig::new(width).with_epsilon(VARIANCE_OFFSET).init(device);
-        let normal = Initializer::Normal { mean: 0.0, std: DEVIATION };
         let linear = |inputs, outputs| {
-            let mut layer = LinearConfig::new(inputs, outputs).with_initializer(normal.clone()).init(device);
+            let mut layer = LinearConfig::new(inputs, outputs).with_initializer(NORMAL).init(device);
             layer.bias = Some(Initializer::Zeros.init([outputs], device));
             layer
         };
@@ -213,7 +210,7 @@ impl VisionStack {
         Self {
             // A convolution of as many pixels as a patch has.
             patches: LinearConfig::new(in_channels.saturating_mul(patch * patch), width).init(device),
-            positions: normal.init([1, side, side, width], device),
+            positions: NORMAL.init([1, side, side, width], device),
             blocks: (0..layers).map(block).collect(),
             norm: norm(),
             head: linear(width, classes),
@@ -246,7 +243,6 @@ macro_rules! vision_model {
         $(#[$doc:meta])* $model:ident, $config:ident, $mixer:expr;
         $name:literal, $summary:literal;
         paper $authors:literal, $title:literal, $url:literal;
-        $results:expr;
         $variants:expr
     ) => {
         $(#[$doc])*
@@ -289,7 +285,6 @@ macro_rules! vision_model {
                 paper $authors, $title, $url;
                 &[Signature::new("images", "[batch, in_channels, image, image]", "pixels, in any unit")]
                 => &[Signature::new("scores", "[batch, classes]", "a value per class")];
-                $results
             }
 
             fn variants() -> Vec<Variant<$config>> {
@@ -322,13 +317,6 @@ vision_model! {
     |config, device| PatchMixer::Filter(GlobalFilter::new(config.side(), config.width, device));
     "gfnet", "Image classifier that mixes patches by learned filters of their spectrum.";
     paper "Rao et al. 2021", "Global Filter Networks for Image Classification", "https://arxiv.org/abs/2107.00645";
-    measured! {
-        on H200;
-        "gfnet", "99.0",
-            "test accuracy of spoken digits from log-mel spectra, official split, in percent: 4 blocks of 64 values \
-             (linear, log-mel bands: 89.5; most frequent class: 10.0)",
-            "firefly train configs/classification-digits-gfnet.toml --data DATA --device cuda";
-    };
     {
         let config = GfNetConfig::new();
         let extra_small = config.clone().with_width(384);
@@ -367,13 +355,6 @@ vision_model! {
     "afno", "Image classifier that mixes patches by linear layers over the channels of each bin.";
     paper "Guibas et al. 2022", "Adaptive Fourier Neural Operators: Efficient Token Mixers for Transformers",
         "https://arxiv.org/abs/2111.13587";
-    measured! {
-        on H200;
-        "afno", "87.5",
-            "test accuracy of spoken digits from log-mel spectra, official split, in percent: 4 blocks of 64 values, \
-             4 blocks of channels (linear, log-mel bands: 89.5; most frequent class: 10.0)",
-            "firefly train configs/classification-digits-afno.toml --data DATA --device cuda";
-    };
     {
         let config = AfnoConfig::new();
         let tiny =
@@ -382,5 +363,132 @@ vision_model! {
             Variant::new("afno", "12 blocks of 256 values, weights in 8 blocks", config),
             Variant::new("afno_tiny", "2 blocks of 6 values, for tests", tiny),
         ]
+    }
+}
+
+/// Circular convolution of each channel with a kernel as large as the image, as a product of spectra.
+///
+/// ```
+/// use burn::module::Param;
+/// use burn::tensor::{Device, Distribution, Tensor};
+/// use firefly_models::vision::GlobalFilter;
+///
+/// // A spectrum of ones leaves patches as they are.
+/// let device = Device::flex();
+/// let part = |value| Param::from_tensor(Tensor::full([4, 3, 2], value, &device));
+/// let filter = GlobalFilter { re: part(1.0), im: part(0.0) };
+/// let patches = Tensor::<4>::random([3, 4, 4, 2], Distribution::Default, &device); // [batch, rows, columns, channels]
+/// let error = (filter.forward(patches.clone()) - patches).abs().max();
+/// assert!(error.into_scalar::<f32>() < 1e-5);
+/// ```
+#[derive(Module, Debug)]
+pub struct GlobalFilter {
+    /// Real part of the spectrum of the kernels, `[rows, columns / 2 + 1, channels]`.
+    pub re: Param<Tensor<3>>,
+    /// Imaginary part.
+    pub im: Param<Tensor<3>>,
+}
+
+impl GlobalFilter {
+    /// The untrained filters of `side` × `side` patches.
+    pub fn new(side: usize, channels: usize, device: &Device) -> Self {
+        let part = || NORMAL.init([side, side / 2 + 1, channels], device);
+        Self { re: part(), im: part() }
+    }
+
+    or_panic! { forward = try_forward(patches: Tensor<4>) -> Tensor<4> }
+
+    /// The filters applied to `patches` `[batch, rows, columns, channels]`.
+    ///
+    /// # Errors
+    /// As [`rfft2`](firefly_ops::fft::rfft2).
+    pub fn try_forward(&self, patches: Tensor<4>) -> Result<Tensor<4>, ArgumentError> {
+        let [_, rows, columns, _] = patches.dims();
+        let spectrum = rfft2_with(patches, None, [1, 2], Norm::Ortho)?;
+        let filter = ComplexTensor::new(self.re.val(), self.im.val()).map(|part| part.unsqueeze());
+        irfft2_with(spectrum * filter, Some([rows, columns]), [1, 2], Norm::Ortho)
+    }
+}
+
+/// Two complex linear layers over the channels of every bin, the same for all bins, with block-diagonal weights.
+///
+/// Between the layers is a rectifier (ReLU) of the real and imaginary parts. After them soft thresholding shrinks bins
+/// towards 0, so that few of them are not 0.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use firefly_models::vision::AfnoMixer;
+///
+/// let device = Device::flex();
+/// let mixer = AfnoMixer::new(8, 2, 0.01, &device); // eight channels in two blocks
+/// assert_eq!(mixer.forward(Tensor::<4>::ones([3, 6, 5, 8], &device)).dims(), [3, 6, 5, 8]);
+/// ```
+#[derive(Module, Debug)]
+pub struct AfnoMixer {
+    /// The two layers.
+    pub layers: Vec<BlockLinear>,
+    #[module(skip)]
+    threshold: f64,
+}
+
+/// Complex linear layer with block-diagonal weights.
+///
+/// ```
+/// use burn::tensor::Device;
+/// use firefly_models::vision::AfnoMixer;
+///
+/// let layer = &AfnoMixer::new(8, 2, 0.01, &Device::flex()).layers[0]; // eight channels in two blocks
+/// assert_eq!(layer.weight_re.dims(), [2, 4, 4]);
+/// assert_eq!(layer.bias_im.dims(), [2, 1, 4]);
+/// ```
+#[derive(Module, Debug)]
+pub struct BlockLinear {
+    /// Real part of the weights, `[blocks, in, out]`.
+    pub weight_re: Param<Tensor<3>>,
+    /// Imaginary part of the weights.
+    pub weight_im: Param<Tensor<3>>,
+    /// Real part of the bias, `[blocks, 1, out]`.
+    pub bias_re: Param<Tensor<3>>,
+    /// Imaginary part of the bias.
+    pub bias_im: Param<Tensor<3>>,
+}
+
+impl BlockLinear {
+    fn new(blocks: usize, size: usize, device: &Device) -> Self {
+        let drawn = |rows| NORMAL.init([blocks, rows, size], device);
+        Self { weight_re: drawn(size), weight_im: drawn(size), bias_re: drawn(1), bias_im: drawn(1) }
+    }
+
+    /// The layer on values `[blocks, bins, in]`.
+    fn forward(&self, values: ComplexTensor<3>) -> ComplexTensor<3> {
+        let weight = ComplexTensor::new(self.weight_re.val(), self.weight_im.val());
+        values.matmul(weight) + ComplexTensor::new(self.bias_re.val(), self.bias_im.val())
+    }
+}
+
+impl AfnoMixer {
+    /// The untrained mixer of `channels` in `blocks`.
+    pub fn new(channels: usize, blocks: usize, threshold: f64, device: &Device) -> Self {
+        let layers = (0..2).map(|_| BlockLinear::new(blocks, channels / blocks, device)).collect();
+        Self { layers, threshold }
+    }
+
+    or_panic! { forward = try_forward(patches: Tensor<4>) -> Tensor<4> }
+
+    /// The mixer on `patches` `[batch, rows, columns, channels]`, plus the patches.
+    ///
+    /// # Errors
+    /// As [`rfft2`](firefly_ops::fft::rfft2).
+    pub fn try_forward(&self, patches: Tensor<4>) -> Result<Tensor<4>, ArgumentError> {
+        let [batch, rows, columns, channels] = patches.dims();
+        let blocks = self.layers[0].weight_re.val().dims()[0];
+        let spectrum = rfft2_with(patches.clone(), None, [1, 2], Norm::Ortho)?;
+        let bins = columns / 2 + 1;
+        let count = batch * rows * bins;
+        let split = |part: Tensor<4>| -> Tensor<3> { part.reshape([count, blocks, channels / blocks]).swap_dims(0, 1) };
+        let hidden = self.layers[0].forward(spectrum.map(split)).map(relu);
+        let mixed = self.layers[1].forward(hidden).map(|part| soft_shrink(part, self.threshold));
+        let spectrum = mixed.map(|part| part.swap_dims(0, 1).reshape([batch, rows, bins, channels]));
+        Ok(irfft2_with(spectrum, Some([rows, columns]), [1, 2], Norm::Ortho)? + patches)
     }
 }

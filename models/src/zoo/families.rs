@@ -6,9 +6,8 @@ use burn_store::SafetensorsStoreError;
 use firefly_framework::graph::{AnyTensor, Graph, Input, capture};
 use firefly_ops::ArgumentError;
 
-use super::card::FamilyCard;
 use super::error::ZooError;
-use super::family::{Family, FamilyEntry};
+use super::family::{Family, FamilyCard, FamilyEntry};
 use super::settings::Settings;
 use crate::{
     Afno, Butterfly, FNet, Fits, Fno1d, Fno2d, Fno3d, GfNet, Hyena, LearnedWelchPeaks, LogMel, LongConv, MelClassifier,

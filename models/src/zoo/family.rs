@@ -1,14 +1,16 @@
-//! Contract of a family, and its entry in the registry.
+//! Contract of a family, its card, and its entry in the registry.
 
+use std::collections::HashMap;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::Device;
 use firefly_framework::graph::{AnyTensor, Input};
 use firefly_ops::ArgumentError;
+use serde::{Deserialize, Serialize};
 
-use super::card::{Card, FamilyCard};
 use super::error::ZooError;
 use super::settings::Settings;
 use crate::weights;
@@ -150,7 +152,7 @@ fn variant<F: Family>(name: &str) -> Result<Variant<F::Config>, ZooError> {
 
 fn card<F: Family>(name: &str) -> Result<Card, ZooError> {
     let Variant { name, summary, config, weights } = variant::<F>(name)?;
-    let FamilyCard { name: family, summary: of_family, paper, inputs, outputs, results } = F::CARD;
+    let FamilyCard { name: family, summary: of_family, paper, inputs, outputs } = F::CARD;
     Ok(Card {
         name,
         family,
@@ -163,7 +165,7 @@ fn card<F: Family>(name: &str) -> Result<Card, ZooError> {
         parameters: F::from_config(&config, &host())?.num_params(),
         has_weights: weights.is_some(),
         capture_unsupported: F::CAPTURE_UNSUPPORTED,
-        results: results.iter().filter(|result| result.model == name).copied().collect(),
+        results: F::CARD.results().iter().filter(|result| result.model == name).copied().collect(),
     })
 }
 
@@ -188,4 +190,102 @@ fn restore<M, F: Family + Into<M>>(
     let mut model = F::from_config(&config, device).map_err(|error| refused(error.into()))?;
     weights::apply(&mut model, bytes).map_err(|mismatch| ZooError::OtherModel(path.into(), mismatch))?;
     Ok(model.into())
+}
+
+/// Paper that a family follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Paper {
+    /// Authors and year, such as `Dao et al. 2019`.
+    pub authors: &'static str,
+    /// The title.
+    pub title: &'static str,
+    /// Address of the paper.
+    pub url: &'static str,
+}
+
+/// Input or output of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Signature {
+    /// The name.
+    pub name: &'static str,
+    /// The shape, such as `[batch, frame]`, and the type where it is not float.
+    pub shape: &'static str,
+    /// The meaning, with its unit.
+    pub meaning: &'static str,
+}
+
+impl Signature {
+    pub(crate) const fn new(name: &'static str, shape: &'static str, meaning: &'static str) -> Self {
+        Self { name, shape, meaning }
+    }
+}
+
+/// Measured result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// Variant that was measured.
+    pub model: &'static str,
+    /// Quantity and data, such as `MSE on ETTh1, horizon 96`.
+    pub what: &'static str,
+    /// The value, with its unit.
+    pub value: &'static str,
+    /// Command that measures it.
+    pub command: &'static str,
+    /// Machine that it was measured on.
+    pub machine: &'static str,
+}
+
+/// Description of a family, whatever the variant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FamilyCard {
+    /// Name of the family.
+    pub name: &'static str,
+    /// One sentence: what the model computes.
+    pub summary: &'static str,
+    /// The paper, if it follows one.
+    pub paper: Option<Paper>,
+    /// Inputs, in order.
+    pub inputs: &'static [Signature],
+    /// Outputs, in order.
+    pub outputs: &'static [Signature],
+}
+
+/// Measured results by family.
+static RESULTS: LazyLock<HashMap<&str, Vec<Measurement>>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("results.json")).expect("a test reads results.json"));
+
+impl FamilyCard {
+    /// Measured results of its variants.
+    pub fn results(&self) -> &'static [Measurement] {
+        RESULTS.get(self.name).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Card of a variant.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Card {
+    /// Name of the variant.
+    pub name: &'static str,
+    /// Name of its family.
+    pub family: &'static str,
+    /// One sentence: what the family computes.
+    pub summary: &'static str,
+    /// One phrase: what is particular to the variant.
+    pub variant: &'static str,
+    /// The paper, if it follows one.
+    pub paper: Option<Paper>,
+    /// Inputs, in order.
+    pub inputs: &'static [Signature],
+    /// Outputs, in order.
+    pub outputs: &'static [Signature],
+    /// Every setting of its configuration.
+    pub settings: Settings,
+    /// Number of trainable values.
+    pub parameters: usize,
+    /// Whether trained weights ship with this crate.
+    pub has_weights: bool,
+    /// The reason why the model can't be captured, if it can't.
+    pub capture_unsupported: Option<&'static str>,
+    /// Measured results of the variant.
+    pub results: Vec<Measurement>,
 }

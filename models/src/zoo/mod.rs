@@ -20,7 +20,6 @@
 //! # Ok::<(), firefly_models::zoo::ZooError>(())
 //! ```
 
-mod card;
 mod error;
 mod families;
 mod family;
@@ -29,11 +28,9 @@ mod store;
 
 use burn::tensor::Device;
 
-pub use card::{Card, FamilyCard, Measurement, Paper, Signature};
-pub(crate) use card::{H200, MACHINE};
 pub use error::ZooError;
 pub use families::ZooModel;
-pub use family::{Family, Variant, exactly};
+pub use family::{Card, Family, FamilyCard, Measurement, Paper, Signature, Variant, exactly};
 pub use settings::{Settings, largest_whole};
 pub use store::{WEIGHTS_FORMAT, from_bytes, load};
 
