@@ -1,18 +1,11 @@
 //! Products of butterfly matrices and permutations, which learn fast transforms.
 
-use burn::config::Config;
-use burn::module::{Module, Param};
-use burn::nn::Initializer;
 use burn::tensor::activation::sigmoid;
-use burn::tensor::{Device, Tensor, s};
-use firefly_framework::graph::{AnyTensor, Input};
-use firefly_ops::ArgumentError;
-use firefly_ops::fft::ComplexTensor;
+use burn::tensor::s;
 use serde::{Deserialize, Serialize};
 
-use crate::ensure;
+use crate::prelude::*;
 use crate::rows::Leading;
-use crate::zoo::{Family, Signature, Variant, exactly};
 
 /// Shortest and longest rows.
 const LENGTHS: [usize; 2] = [4, 65_536];

@@ -1,14 +1,8 @@
 //! FITS: forecasting by interpolation in the frequency domain.
 
-use burn::config::Config;
-use burn::module::{Initializer, Module, Param};
-use burn::tensor::{Device, Tensor};
-use firefly_framework::graph::{AnyTensor, Input};
-use firefly_ops::ArgumentError;
-use firefly_ops::fft::{ComplexTensor, irfft, rfft};
+use firefly_ops::fft::{irfft, rfft};
 
-use crate::ensure;
-use crate::zoo::{Family, Signature, Variant, exactly};
+use crate::prelude::*;
 
 config! {
     /// Configuration of [`Fits`](crate::Fits).

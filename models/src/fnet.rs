@@ -1,16 +1,12 @@
 //! FNet: an encoder of tokens whose mixer is a Fourier transform.
 
-use burn::config::Config;
-use burn::module::{Initializer, Module};
-use burn::nn::{Embedding, EmbeddingConfig, LayerNorm, LayerNormConfig, Linear, LinearConfig};
+use burn::nn::{Embedding, EmbeddingConfig};
+use burn::tensor::DType;
 use burn::tensor::activation::{gelu_approximate, tanh};
-use burn::tensor::{DType, Device, Int, Tensor};
-use firefly_framework::graph::{AnyTensor, Input};
+use firefly_ops::Norm;
 use firefly_ops::fft::fftn_with;
-use firefly_ops::{ArgumentError, Norm};
 
-use crate::zoo::{Family, Signature, Variant, exactly};
-use crate::{MAX_DEPTH, ensure};
+use crate::prelude::*;
 
 limited_config! {
     /// Configuration of [`FNet`]; the defaults are those of the paper's base model.

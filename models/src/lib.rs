@@ -266,6 +266,20 @@ pub use welch_peaks::{WelchPeaks, WelchPeaksConfig};
 
 pub use firefly_ops::{ArgumentError, Band, Detrend, Peaks, Scaling, Window, WindowSymmetry};
 
+/// Names that most files of a family need.
+mod prelude {
+    pub(crate) use burn::config::Config;
+    pub(crate) use burn::module::{Initializer, Module, Param};
+    pub(crate) use burn::nn::{LayerNorm, LayerNormConfig, Linear, LinearConfig};
+    pub(crate) use burn::tensor::{Device, FloatDType, Int, Tensor, TensorData};
+    pub(crate) use firefly_framework::graph::{AnyTensor, Input};
+    pub(crate) use firefly_ops::fft::ComplexTensor;
+    pub(crate) use firefly_ops::{ArgumentError, Band, Detrend, Peaks, Scaling, WelchOptions, Window, WindowSymmetry};
+
+    pub(crate) use crate::zoo::{Family, Signature, Variant, exactly};
+    pub(crate) use crate::{MAX_DEPTH, ensure, ensure_most, ensure_table};
+}
+
 /// The value of a result, or a panic with the error's message: how `try_forward` becomes `forward`.
 #[track_caller]
 fn expect_valid<T>(result: Result<T, ArgumentError>) -> T {

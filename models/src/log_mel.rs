@@ -1,14 +1,10 @@
 //! Log-mel spectra, with fixed or with learned filters.
 
-use burn::config::Config;
-use burn::module::{Module, Param};
-use burn::tensor::{Device, FloatDType, Tensor, TensorData};
 use firefly_ops::fft::stft;
 use firefly_ops::options::{LogUnit, Logarithm, MelBands, MelNorm, MelScale, SpectrumKind, mel_filters};
-use firefly_ops::{ArgumentError, MelOptions, StftOptions, Window, WindowSymmetry, log_mel};
+use firefly_ops::{MelOptions, StftOptions, log_mel};
 
-use crate::zoo::{Family, Signature, Variant};
-use crate::{ensure, ensure_table};
+use crate::prelude::*;
 
 /// Range of a standardised spectrum below the greatest value of a recording, in decades of power.
 const RANGE: f64 = 5.0;

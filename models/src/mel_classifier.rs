@@ -1,18 +1,13 @@
 //! Classification of recordings by convolutions over their log-mel spectra.
 
-use burn::config::Config;
-use burn::module::Module;
 use burn::nn::conv::{Conv2d, Conv2dConfig};
 use burn::nn::pool::{MaxPool2d, MaxPool2dConfig};
-use burn::nn::{BatchNorm, BatchNormConfig, Linear, LinearConfig, PaddingConfig2d};
+use burn::nn::{BatchNorm, BatchNormConfig, PaddingConfig2d};
 use burn::tensor::activation::relu;
-use burn::tensor::{Device, Tensor};
-use firefly_ops::ArgumentError;
 
-use crate::ensure;
 use crate::log_mel::{LogMel, LogMelConfig, RECORDINGS, standardised_spectrum};
+use crate::prelude::*;
 use crate::rows::Leading;
-use crate::zoo::{Family, Signature, Variant};
 
 /// Name in errors.
 const NAME: &str = "MelClassifier";

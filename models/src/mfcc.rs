@@ -2,16 +2,10 @@
 
 use std::f64::consts::PI;
 
-use burn::config::Config;
-use burn::module::Module;
-use burn::tensor::{Device, Tensor, TensorData};
-use firefly_framework::graph::Input;
-use firefly_ops::ArgumentError;
 use firefly_ops::options::{LogUnit, MelNorm, MelScale};
 
 use crate::log_mel::{LogMel, LogMelConfig, RECORDINGS, times_columns};
-use crate::zoo::{Family, Signature, Variant};
-use crate::{ensure, ensure_table};
+use crate::prelude::*;
 
 config! {
     /// Configuration of [`Mfcc`].

@@ -1,18 +1,14 @@
 //! Denoising by a mask on the short-time spectrum.
 
-use burn::config::Config;
-use burn::module::Module;
+use burn::nn::PaddingConfig1d;
 use burn::nn::conv::{Conv1d, Conv1dConfig};
-use burn::nn::{Linear, LinearConfig, PaddingConfig1d};
 use burn::tensor::activation::{gelu, sigmoid, softmax};
-use burn::tensor::{Device, FloatDType, Tensor};
-use firefly_ops::fft::{ComplexTensor, istft, stft};
-use firefly_ops::{ArgumentError, StftOptions, Window, WindowSymmetry};
+use firefly_ops::StftOptions;
+use firefly_ops::fft::{istft, stft};
 
 use crate::log_mel::RECORDINGS;
+use crate::prelude::*;
 use crate::rows::Leading;
-use crate::zoo::{Family, Signature, Variant};
-use crate::{ensure, ensure_most};
 
 /// Constant added to power before its logarithm, and to a variance before its root.
 const OFFSET: f64 = 1e-8;

@@ -1,10 +1,6 @@
 //! Layouts of a complex spectrum in one tensor of floats.
 
-use burn::tensor::Tensor;
-use firefly_ops::ArgumentError;
-use firefly_ops::fft::ComplexTensor;
-
-use crate::ensure;
+use crate::prelude::*;
 
 /// Order of the real and imaginary parts of a complex spectrum in one tensor of floats, `[.., 2n]`.
 ///

@@ -3,12 +3,10 @@
 //! Available with the Cargo feature `testing`; not covered by semantic versioning.
 
 use burn::signal::rfft;
-use burn::tensor::{Device, FloatDType, Int, Tensor};
-use firefly_ops::fft::ComplexTensor;
 use firefly_ops::twiddles::exact_twiddles;
-use firefly_ops::{ArgumentError, Detrend, Direction, Peaks, Scaling, WelchOptions, butterfly};
+use firefly_ops::{Direction, butterfly};
 
-use crate::ensure;
+use crate::prelude::*;
 use crate::welch_peaks::WelchPeaksConfig;
 
 /// Factors of one-sided power, `[n_fft/2 + 1]`: 2 at interior bins, 1 at DC and Nyquist.

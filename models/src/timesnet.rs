@@ -1,21 +1,15 @@
 //! TimesNet: a series as pictures of its periods.
 
-use burn::config::Config;
-use burn::module::{Module, Param};
 use burn::nn::conv::{Conv2d, Conv2dConfig};
-use burn::nn::{
-    Dropout, DropoutConfig, Initializer, LayerNorm, LayerNormConfig, Linear, LinearConfig, PaddingConfig2d,
-};
+use burn::nn::{Dropout, DropoutConfig, PaddingConfig2d};
 use burn::tensor::activation::{gelu, softmax};
 use burn::tensor::module::conv2d;
 use burn::tensor::ops::ConvOptions;
-use burn::tensor::{Device, Int, Tensor, TensorData};
 use firefly_ops::fft::rfft;
-use firefly_ops::{ArgumentError, top_k};
+use firefly_ops::top_k;
 
 use crate::dropout::dropped;
-use crate::zoo::{Family, Signature, Variant};
-use crate::{MAX_DEPTH, ensure, ensure_most, ensure_table};
+use crate::prelude::*;
 
 config! {
     /// Configuration of [`TimesNet`]; the defaults are those of the paper for ETTh1.

@@ -1,18 +1,11 @@
 //! Exact Welch peaks as a module.
 
-use burn::config::Config;
-use burn::module::Module;
-use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
-use firefly_framework::graph::{AnyTensor, Input};
+use burn::tensor::DType;
 use firefly_ops::from_host::{HostError, HostPeaks, welch_peaks_from_host};
 use firefly_ops::options::{Average, SegmentPlacement};
-use firefly_ops::{
-    ArgumentError, Band, Detrend, Peaks, SampleKind, Scaling, WelchOptions, Window, WindowSymmetry, top_k, welch_peaks,
-    welch_psd,
-};
+use firefly_ops::{SampleKind, top_k, welch_peaks, welch_psd};
 
-use crate::ensure;
-use crate::zoo::{Family, Signature, Variant, exactly};
+use crate::prelude::*;
 
 /// Largest number of samples in a segment of a model: a damaged configuration asks for no more memory than this needs.
 pub(crate) const MAX_MODEL_N_FFT: usize = 1 << 24;

@@ -1,13 +1,11 @@
 //! Layers of Fourier neural operators.
 
-use burn::module::{Initializer, Module, Param};
 use burn::tensor::activation::relu;
-use burn::tensor::{Device, Tensor};
-use firefly_ops::fft::ComplexTensor;
-use firefly_ops::{ArgumentError, spectral_conv};
+use firefly_ops::spectral_conv;
 
 use super::{FnoConfig, FnoKind};
 use crate::channel_linear::ChannelLinear;
+use crate::prelude::*;
 
 /// Hidden channels of a factorised layer per channel of it.
 const FEED_FORWARD_FACTOR: usize = 4;

@@ -2,19 +2,13 @@
 
 mod layer;
 
-use burn::config::Config;
-use burn::module::{Module, Param};
 use burn::tensor::activation::gelu;
-use burn::tensor::{Device, Tensor, TensorData};
-use firefly_framework::graph::Input;
-use firefly_ops::ArgumentError;
 use serde::{Deserialize, Serialize};
 
 pub use layer::{DenseLayer, FactorizedLayer, FnoLayer, SpectralWeights};
 
 use crate::channel_linear::ChannelLinear;
-use crate::zoo::{Family, Signature, Variant};
-use crate::{MAX_DEPTH, ensure, ensure_most};
+use crate::prelude::*;
 
 /// Largest number of zeros appended to a field, per point of the field.
 const MAX_PADDING_SHARE: f64 = 4.0;

@@ -2,12 +2,10 @@
 
 use std::ops::RangeInclusive;
 
-use burn::config::Config;
 use firefly_ops::options::{SegmentSet, validate_n_fft};
-use firefly_ops::{ArgumentError, Band, Detrend, Scaling, WelchOptions, Window, WindowSymmetry};
 
+use crate::prelude::*;
 use crate::welch_peaks::{MAX_MODEL_N_FFT, WelchPeaksConfig};
-use crate::{ensure, ensure_most};
 
 /// Largest initial logit: a gate with a larger one would never close.
 const MAX_LOGIT: f64 = 50.0;

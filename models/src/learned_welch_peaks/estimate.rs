@@ -1,16 +1,11 @@
 //! Estimate of a learned model with fixed gates, computed once, and the learned transform of its segments: butterflies
 //! with twiddles and gates of their own, composed of operations.
 
-use burn::module::{Module, Param};
-use burn::tensor::{Device, FloatDType, Tensor};
-use firefly_ops::fft::ComplexTensor;
 use firefly_ops::trend::detrend;
 use firefly_ops::twiddles::exact_twiddles;
-use firefly_ops::{
-    ArgumentError, Band, Direction, Peaks, Scaling, WelchOptions, WelchWeights, butterfly, welch_peaks, welch_psd,
-};
+use firefly_ops::{Direction, WelchWeights, butterfly, welch_peaks, welch_psd};
 
-use crate::ensure;
+use crate::prelude::*;
 use crate::welch_peaks::strongest;
 
 /// Estimate of a [`LearnedWelchPeaks`](crate::LearnedWelchPeaks) with gates that it was given. A model computes these

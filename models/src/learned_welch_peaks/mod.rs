@@ -6,16 +6,13 @@ mod gates;
 
 use std::f64::consts::SQRT_2;
 
-use burn::module::{Module, Param};
-use burn::tensor::{Device, FloatDType, Int, Tensor, TensorData};
-use firefly_framework::graph::{AnyTensor, Input};
 use firefly_framework::picker::LearnedSize;
+use firefly_ops::WelchWeights;
 use firefly_ops::options::SegmentSet;
-use firefly_ops::{ArgumentError, Peaks, Scaling, WelchOptions, WelchWeights};
 
+use crate::expect_valid;
+use crate::prelude::*;
 use crate::welch_peaks::{FRAMES, PEAKS};
-use crate::zoo::{Family, Variant, exactly};
-use crate::{ensure, expect_valid};
 pub use config::LearnedWelchPeaksConfig;
 use estimate::Butterflies;
 pub use estimate::{LearnedEstimate, LearnedTransform};

@@ -1,14 +1,10 @@
 //! Residual blocks of sequence models.
 
-use burn::module::Module;
-use burn::nn::{LayerNorm, LayerNormConfig};
 use burn::tensor::activation::{gelu, glu};
-use burn::tensor::{Device, Tensor};
-use firefly_ops::ArgumentError;
 
 use super::kernels::{DiagonalStateSpace, DirectKernel, HyenaOperator};
 use crate::channel_linear::ChannelLinear;
-use crate::ensure;
+use crate::prelude::*;
 
 /// Hidden channels of linear layers behind a Hyena operator, per channel of it.
 const FEED_FORWARD_FACTOR: usize = 4;

@@ -3,15 +3,8 @@
 mod block;
 mod kernels;
 
-use burn::config::Config;
-use burn::module::Module;
-use burn::nn::{LayerNorm, LayerNormConfig, Linear, LinearConfig};
-use burn::tensor::{Device, Tensor};
-use firefly_ops::ArgumentError;
-
 use crate::channel_linear::ChannelLinear;
-use crate::zoo::{Family, Signature, Variant};
-use crate::{MAX_DEPTH, ensure};
+use crate::prelude::*;
 use block::over_channels;
 pub use block::{Channels, FeedForward, Mixer, SequenceBlock};
 pub use kernels::{DiagonalStateSpace, DirectKernel, HyenaFilter, HyenaOperator};

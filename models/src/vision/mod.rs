@@ -1,16 +1,11 @@
 //! Image classifiers whose blocks mix patches in the frequency domain: global filter networks, and adaptive Fourier
 //! neural operators, with their mixers.
 
-use burn::config::Config;
-use burn::module::{Initializer, Module, Param};
-use burn::nn::{LayerNorm, LayerNormConfig, Linear, LinearConfig};
 use burn::tensor::activation::{gelu, relu, soft_shrink};
-use burn::tensor::{Device, Tensor};
-use firefly_ops::fft::{ComplexTensor, irfft2_with, rfft2_with};
-use firefly_ops::{ArgumentError, Norm};
+use firefly_ops::Norm;
+use firefly_ops::fft::{irfft2_with, rfft2_with};
 
-use crate::zoo::{Family, Signature, Variant};
-use crate::{MAX_DEPTH, ensure};
+use crate::prelude::*;
 
 /// Declares a configuration with the fields that all image classifiers have, and its checks, with further ones.
 macro_rules! vision_config {
