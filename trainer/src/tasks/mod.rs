@@ -51,3 +51,28 @@ macro_rules! with_task {
         }
     };
 }
+
+/// Names that most files of a task need.
+mod prelude {
+    pub(super) use std::path::{Path, PathBuf};
+
+    pub(super) use burn::module::Module;
+    pub(super) use burn::tensor::{Device, Tensor, TensorData};
+    pub(super) use firefly_models::ArgumentError;
+    pub(super) use firefly_models::zoo::{Settings, ZooModel};
+
+    pub(super) use super::TaskName;
+    pub(super) use super::scores::ScoreRow;
+    pub(super) use super::zoo_model::{ZooSection, ZooTask};
+    pub(super) use crate::config::{
+        ConfigError, DataRoot, HeldValues, MAX_FRAMES, RATIOS_DB, RunConfig, Sections, TrainingSection, choice, ensure,
+        ensure_within, in_section, locate, locate_own, locate_recordings, section,
+    };
+    pub(super) use crate::metrics::{Metric, StepLoss, Validation};
+    pub(super) use crate::progress::{Event, Monitor};
+    pub(super) use crate::task::{
+        BatchShare, ExampleData, HostSets, LoadedModel, MetricCurve, ModelError, OpenRun,
+        OtherEvaluation, Placed, PredictionFile, PredictionForm, PredictionTable, Predictions, ReportParts, Task,
+        TaskData, TaskError, over_devices,
+    };
+}

@@ -4,22 +4,20 @@ use std::fmt::Debug;
 use std::fs;
 use std::io;
 use std::marker::PhantomData;
-use std::path::{Path, PathBuf};
 
-use burn::module::{Module, ModuleVisitor, Param};
-use burn::tensor::{Device, Tensor};
+use burn::module::{ModuleVisitor, Param};
 use firefly_app::files::write_atomically;
 use firefly_app::number::{bytes, whole};
 use firefly_framework::device::DeviceId;
 use firefly_framework::graph::AnyTensor;
-use firefly_models::zoo::{self, Settings, ZooError, ZooModel, largest_whole};
+use firefly_models::zoo::{self, ZooError, largest_whole};
 use firefly_recordings::available_memory;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::config::{ConfigError, ModelChoice};
-use crate::task::{ModelError, TaskError};
+use crate::config::ModelChoice;
+use crate::tasks::prelude::*;
 
 /// File of the weights in a model's folder.
 const WEIGHTS: &str = "model.safetensors";

@@ -2,13 +2,8 @@
 
 use super::model::{InputForm, image_spectrum};
 use super::{Classification, ClassificationConfig};
-use crate::config::{
-    ConfigError, DataRoot, HeldValues, MAX_FRAMES, RATIOS_DB, Sections, TrainingSection, choice, ensure, ensure_within,
-    in_section, locate_recordings, section,
-};
 use crate::data::{RecordingsConfig, SyntheticConfig};
-use crate::tasks::TaskName;
-use crate::tasks::zoo_model::{ZooSection, ZooTask};
+use crate::tasks::prelude::*;
 
 /// Largest number of samples of an example.
 const MAX_SAMPLES: usize = 1 << 22;

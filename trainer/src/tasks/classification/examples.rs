@@ -1,8 +1,6 @@
 //! Labelled examples: recordings, or parts of them, and generated signals.
 
-use std::path::Path;
-
-use burn::tensor::{Device, Int, Tensor, TensorData};
+use burn::tensor::Int;
 use firefly_recordings::{Samples, stem};
 
 use super::ClassificationConfig;
@@ -10,8 +8,8 @@ use super::config::{DataSection, LabelPart};
 use crate::data::{
     AddedNoise, Corpus, Excerpts, NoiseKind, Part, SignalFamily, Synthetic, SyntheticConfig, add_noise, uniform,
 };
-use crate::task::{HostSets, TaskError};
 use crate::tasks::check_rate;
+use crate::tasks::prelude::*;
 
 /// Seed of the noise of test examples, whatever the run's: their rows are the same in every run.
 const FIXED_SEED: u64 = 0;

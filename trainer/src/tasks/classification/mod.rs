@@ -4,11 +4,7 @@ mod config;
 mod examples;
 mod model;
 
-use std::path::{Path, PathBuf};
-
-use burn::module::Module;
 use burn::nn::loss::CrossEntropyLossConfig;
-use burn::tensor::{Device, Tensor, TensorData};
 use firefly_models::{LogMel, LogMelConfig};
 use firefly_recordings::read_recording;
 
@@ -16,16 +12,10 @@ pub use config::{DataSection, LabelPart, LossSection};
 pub use examples::{ExampleSets, Examples};
 pub use model::{Classifier, InputForm, OutputLayer};
 
-use super::scores::{self, ScoreRow};
+use super::scores;
 use super::{ridge, zoo_model};
-use crate::config::RunConfig;
 use crate::data::Corpus;
-use crate::metrics::{Metric, StepLoss, Validation};
-use crate::progress::{Event, Monitor};
-use crate::task::{
-    BatchShare, ExampleData, LoadedModel, MetricCurve, ModelError, OpenRun, OtherEvaluation, Placed, PredictionTable,
-    Predictions, ReportParts, Task, TaskError, over_devices,
-};
+use crate::tasks::prelude::*;
 use crate::tasks::ridge::{Pairs, RidgeRegression};
 
 /// Examples per batch of an evaluation.

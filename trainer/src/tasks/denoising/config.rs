@@ -1,15 +1,8 @@
 //! Sections of a configuration that are the task's own.
 
-use std::path::PathBuf;
-
 use super::{Denoising, DenoisingConfig};
-use crate::config::{
-    ConfigError, DataRoot, HeldValues, MAX_FRAMES, RATIOS_DB, Sections, TrainingSection, ensure, ensure_within,
-    in_section, locate_own, locate_recordings, section,
-};
 use crate::data::{NoiseKind, RecordingsConfig, SyntheticConfig};
-use crate::tasks::TaskName;
-use crate::tasks::zoo_model::{ZooSection, ZooTask};
+use crate::tasks::prelude::*;
 
 /// Largest number of samples of an example.
 const MAX_SAMPLES: usize = 1 << 22;

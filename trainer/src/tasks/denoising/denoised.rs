@@ -2,16 +2,13 @@
 
 use std::collections::HashSet;
 use std::io::Cursor;
-use std::path::{Path, PathBuf};
 
-use burn::tensor::{Tensor, TensorData};
-use firefly_models::zoo::ZooModel;
 use firefly_recordings::{Recording, read_recording, stem};
 use hound::{SampleFormat, WavSpec, WavWriter};
 
 use super::{DenoisingConfig, denoised};
-use crate::task::{Placed, PredictionFile, TaskError, over_devices};
 use crate::tasks::check_rate;
+use crate::tasks::prelude::*;
 
 /// Samples of a part of a recording that is denoised at once.
 const PART: usize = 1 << 18;

@@ -1,12 +1,10 @@
 //! Evaluation of models, compared with the noisy signals and classical estimates, and its report: tables, the ratio after
 //! denoising over that before, and spectrograms of an example.
 
-use burn::tensor::{Device, FloatDType, Tensor};
+use burn::tensor::FloatDType;
 use firefly_app::page::chart::{AxisScale, Chart, ChartAxis, ChartSeries, Mark, Point};
 use firefly_app::page::figure::Figure;
 use firefly_app::page::heat_map::HeatMap;
-use firefly_models::ArgumentError;
-use firefly_models::zoo::ZooModel;
 use firefly_ops::fft::stft;
 use firefly_ops::{StftOptions, Window, WindowSymmetry};
 
@@ -14,9 +12,8 @@ use super::baselines::{Noisy, SpectralSubtraction, WienerFilter, tuned};
 use super::examples::{Condition, Examples, NoisyBatch};
 use super::quality::{si_snr, snr};
 use super::{BATCH, Denoising, DenoisingConfig, DenoisingData, denoised};
-use crate::metrics::Metric;
-use crate::task::{OpenRun, ReportParts, TaskError};
-use crate::tasks::scores::{self, ScoreRow};
+use crate::tasks::prelude::*;
+use crate::tasks::scores;
 
 /// Training examples that classical estimates are tuned on, for each kind of noise and ratio.
 const TUNED_ON: usize = 48;

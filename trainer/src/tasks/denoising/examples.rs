@@ -1,15 +1,12 @@
 //! Clean signals and their mixtures with noise.
 
-use std::path::Path;
-
-use burn::tensor::{Device, Tensor, TensorData};
 use firefly_recordings::{Recording, Samples};
 
 use super::DenoisingConfig;
 use super::config::DataSection;
 use crate::data::{AddedNoise, Corpus, Excerpts, NoiseKind, Part, RecordingsConfig, Synthetic, add_noise, uniform};
-use crate::task::{HostSets, TaskError};
 use crate::tasks::check_rate;
+use crate::tasks::prelude::*;
 
 /// Seed of the noise of validation and test examples, whatever the run's: their rows are the same in every run.
 const FIXED_SEED: u64 = 0;

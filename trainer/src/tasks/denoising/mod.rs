@@ -7,25 +7,13 @@ mod evaluate;
 mod examples;
 mod quality;
 
-use std::path::{Path, PathBuf};
-
-use burn::tensor::{Device, Tensor};
-use firefly_models::zoo::{Settings, ZooModel};
-
 pub use baselines::{Change, Noisy, SpectralSubtraction, Tunable, WienerFilter, tuned};
 pub use config::{DataSection, LossSection};
 pub use examples::{Condition, ExampleSets, Examples, NoisyBatch};
 pub use quality::{si_snr, si_snr_rows, snr, spectral_difference};
 
-use super::scores::ScoreRow;
 use super::zoo_model;
-use crate::config::RunConfig;
-use crate::metrics::{Metric, StepLoss, Validation};
-use crate::progress::Monitor;
-use crate::task::{
-    BatchShare, ExampleData, LoadedModel, MetricCurve, ModelError, OpenRun, OtherEvaluation, Placed, PredictionForm,
-    Predictions, ReportParts, Task, TaskError,
-};
+use crate::tasks::prelude::*;
 use evaluate::{Comparison, Ratios};
 
 /// Examples per batch of an evaluation.

@@ -1,13 +1,7 @@
 //! Sections of a configuration that are the task's own.
 
-use std::path::PathBuf;
-
 use super::{Forecasting, ForecastingConfig};
-use crate::config::{
-    ConfigError, DataRoot, HeldValues, MAX_FRAMES, Sections, TrainingSection, choice, ensure, locate, section,
-};
-use crate::tasks::TaskName;
-use crate::tasks::zoo_model::{ZooSection, ZooTask};
+use crate::tasks::prelude::*;
 
 /// Largest number of samples of a look-back or a forecast.
 const MAX_SAMPLES: usize = 1 << 16;

@@ -6,28 +6,18 @@ mod config;
 mod ridge;
 mod series;
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use burn::module::Module;
-use burn::tensor::{Device, Tensor, TensorData};
-use firefly_models::zoo::{Settings, ZooModel};
 use firefly_recordings::channel_titles;
 
 pub use config::{DataSection, ForecastError, LossSection};
 pub use series::{Series, SeriesTable, Standardisation, WindowSplit, Windows};
 
 use self::ridge::Ridge;
-use super::scores::{self, ScoreRow};
+use super::scores;
 use super::{ridge as regression, zoo_model};
-use crate::config::RunConfig;
 use crate::data::EpochOrder;
-use crate::metrics::{Metric, StepLoss, Validation};
-use crate::progress::Monitor;
-use crate::task::{
-    BatchShare, LoadedModel, MetricCurve, ModelError, OpenRun, OtherEvaluation, Placed, PredictionTable, Predictions,
-    ReportParts, Task, TaskData, TaskError, over_devices,
-};
+use crate::tasks::prelude::*;
 
 /// Windows per batch of an evaluation.
 const BATCH: usize = 256;

@@ -1,17 +1,11 @@
 //! Sections of a configuration that are the task's own.
 
-use std::path::PathBuf;
-
 use firefly_models::zoo;
 use serde::{Deserialize, Serialize};
 
 use super::{OperatorConfig, OperatorTask};
-use crate::config::{
-    ConfigError, DataRoot, HeldValues, MAX_FRAMES, ModelChoice, NoKeys, Sections, TrainingSection, choice, ensure,
-    locate, locate_own, section,
-};
-use crate::tasks::TaskName;
-use crate::tasks::zoo_model::{ZooSection, ZooTask};
+use crate::config::{ModelChoice, NoKeys};
+use crate::tasks::prelude::*;
 
 /// Largest number of points along a dimension.
 const MAX_POINTS: usize = 1 << 20;

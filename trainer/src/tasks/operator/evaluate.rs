@@ -1,8 +1,6 @@
 //! Evaluation: outputs of a model for samples of any resolution, and their relative L2 errors; and the figures of the
 //! report: fields of a few test samples, and the error against the resolution.
 
-use burn::module::Module;
-use burn::tensor::{Device, Tensor};
 use firefly_app::number::significant;
 use firefly_app::page::chart::{AxisScale, Chart, ChartAxis, ChartSeries};
 use firefly_app::page::figure::Figure;
@@ -12,10 +10,8 @@ use super::domain::{Domain, DomainSymmetry, coordinates, strides};
 use super::fields::{FieldPairs, Fields};
 use super::model::FieldOperator;
 use super::samples::{SampleSets, TestSet};
-use crate::metrics::Metric;
-use crate::task::{Placed, TaskError, over_devices};
+use crate::tasks::prelude::*;
 use crate::tasks::ridge::{self, MAX_VALUES, RidgeRegression};
-use crate::tasks::scores::ScoreRow;
 
 /// Largest number of input values in a batch of an evaluation.
 const BATCH_VALUES: usize = 1 << 16;

@@ -1,15 +1,13 @@
 //! Fields on grids: samples of inputs and outputs, read, checked and put together to batches.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use burn::tensor::{Device, Tensor, TensorData};
 use firefly_recordings::{Array, Samples};
 
 use super::config::FieldFiles;
 use super::domain::{Closing, DomainSymmetry};
 use crate::data::Fingerprint;
-use crate::task::TaskError;
+use crate::tasks::prelude::*;
 
 /// Samples of a field.
 #[derive(Debug, Clone, Default)]

@@ -10,11 +10,6 @@ mod model;
 mod samples;
 mod solvers;
 
-use std::path::{Path, PathBuf};
-
-use burn::module::Module;
-use burn::tensor::{Device, Tensor};
-use firefly_models::zoo::Settings;
 use firefly_recordings::{Array, stem};
 
 pub use config::{Boundary, DataSection, Equation, FieldFiles, GeneratedSection, Symmetries};
@@ -25,16 +20,10 @@ pub use samples::{SampleSets, TestSet};
 
 use self::config::dims;
 use self::domain::DomainSymmetry;
-use super::scores::{self, ScoreRow};
+use super::scores;
 use super::zoo_model;
-use crate::config::RunConfig;
 use crate::data::{Part, uniform};
-use crate::metrics::{Metric, StepLoss, Validation};
-use crate::progress::Monitor;
-use crate::task::{
-    BatchShare, ExampleData, LoadedModel, MetricCurve, ModelError, OpenRun, OtherEvaluation, Placed, PredictionFile,
-    PredictionForm, Predictions, ReportParts, Task, TaskError,
-};
+use crate::tasks::prelude::*;
 
 /// File of the description of the fields in a model's folder.
 const FIELDS: &str = "fields.json";

@@ -1,13 +1,10 @@
 //! The trained model: an operator of the zoo between fields in their own units.
 
-use burn::module::Module;
-use burn::tensor::{Device, Tensor, TensorData};
 use firefly_models::fno::ChannelUnit;
-use firefly_models::zoo::ZooModel;
 use serde::{Deserialize, Serialize};
 
 use super::fields::Fields;
-use crate::task::TaskError;
+use crate::tasks::prelude::*;
 use crate::tasks::zoo_model::first_output;
 
 /// Name in errors.

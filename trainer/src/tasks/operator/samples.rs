@@ -1,7 +1,5 @@
 //! Samples of a run: those to train, to validate and to test on.
 
-use std::path::PathBuf;
-
 use firefly_recordings::distinct_names;
 
 use super::OperatorConfig;
@@ -11,8 +9,7 @@ use super::fields::{FieldPairs, Fields};
 use super::model::{ChannelScales, FieldDescription};
 use super::solvers::Solved;
 use crate::data::EpochOrder;
-use crate::progress::Monitor;
-use crate::task::{HostSets, TaskError};
+use crate::tasks::prelude::*;
 
 /// Least and greatest magnitude of an output relative to the root mean square of all: squares of f32 hold both, and
 /// sums of them.

@@ -1,19 +1,14 @@
 //! Sections of a configuration that are the task's own.
 
 use firefly_models::segments::segments_named;
-use firefly_models::{
-    ArgumentError, Band, Detrend, LearnedWelchPeaksConfig, Scaling, WelchPeaksConfig, Window, WindowSymmetry,
-};
+use firefly_models::{Band, Detrend, LearnedWelchPeaksConfig, Scaling, WelchPeaksConfig, Window, WindowSymmetry};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
 use super::{PeaksConfig, PeaksTask, times};
-use crate::config::{
-    self, ConfigError, DataRoot, HeldValues, MAX_FRAMES, ModelChoice, Sections, Training, choice, ensure, in_section,
-    locate_frames, section,
-};
+use crate::config::{self, ModelChoice, Training, locate_frames};
 use crate::data::DataConfig;
-use crate::tasks::TaskName;
+use crate::tasks::prelude::*;
 
 /// Segments of the exact estimate that a model is fitted to and compared with.
 pub const REFERENCE_SEGMENTS: usize = 8;

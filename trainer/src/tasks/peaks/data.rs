@@ -1,11 +1,9 @@
 //! Data of a run on a device: training frames, validation frames with their reference, and test frames.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use burn::module::Module;
-use burn::tensor::{Device, IndexingUpdateOp, Tensor};
-use firefly_models::{ArgumentError, LearnedWelchPeaks, WelchPeaks};
+use burn::tensor::IndexingUpdateOp;
+use firefly_models::{LearnedWelchPeaks, WelchPeaks};
 use firefly_ops::from_host::HostPeaks;
 use firefly_ops::top_k;
 use firefly_ops::training::PeakTargets;
@@ -17,8 +15,7 @@ use crate::data::{
     Corpus, DataSets, EpochOrder, EvaluationSet, FrameBatches, Frames, Part, Synthetic, SyntheticConfig,
     frames_to_tensor, frames_without_overlap,
 };
-use crate::metrics::{Metric, Validation};
-use crate::task::{TaskData, TaskError};
+use crate::tasks::prelude::*;
 
 /// Metric of a validation: median error of the power of the peaks that were found, in decibels.
 pub(super) const POWER_ERROR_DB: &str = "power_error_db";

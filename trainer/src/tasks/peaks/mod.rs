@@ -8,12 +8,9 @@ mod loss;
 pub mod report;
 mod times;
 
-use std::path::{Path, PathBuf};
-
-use burn::tensor::{Device, Tensor};
 use firefly_models::LearnedWelchPeaks;
 use firefly_models::learned_welch_peaks::LearnedTransform;
-use firefly_models::zoo::{ZooError, ZooModel};
+use firefly_models::zoo::ZooError;
 use firefly_recordings::read_recording;
 
 pub use config::{LossSection, ModelSection, Parameters, REFERENCE_SEGMENTS, TrainingSection};
@@ -24,14 +21,10 @@ use self::data::{POWER_ERROR_DB, PeaksBatch, named_frames};
 use self::evaluate::{active_share, batches, read_back};
 use self::loss::{gates_and_work, learns, peak_losses, price, total_loss};
 use self::report::PeaksReport;
-use crate::config::RunConfig;
 use crate::data::{Corpus, frames_to_tensor, frames_without_overlap};
-use crate::metrics::{Metric, StepLoss, TrainingPoint, Validation};
-use crate::progress::Monitor;
-use crate::task::{
-    BatchShare, GroupRate, LoadedModel, MetricCurve, ModelError, OpenRun, OtherEvaluation, Placed, PredictionTable,
-    Predictions, ReportParts, Task, TaskError, over_devices,
-};
+use crate::metrics::TrainingPoint;
+use crate::task::GroupRate;
+use crate::tasks::prelude::*;
 use crate::tasks::zoo_model;
 
 /// Logarithm of a gain that adds nothing to a bin's own power but rounding.

@@ -5,11 +5,6 @@ mod config;
 mod starts;
 mod target;
 
-use std::path::{Path, PathBuf};
-
-use burn::module::Module;
-use burn::tensor::{Device, Tensor, TensorData};
-use firefly_models::zoo::{Settings, ZooModel};
 use firefly_recordings::read_table;
 
 pub use config::{DataSection, LearningData, OutputPart, TrainingSection};
@@ -18,16 +13,10 @@ pub use target::{ComplexMatrix, Transform, TransformData};
 
 use target::{MatrixErrors, apply};
 
-use super::scores::{self, ScoreRow};
+use super::scores;
 use super::zoo_model;
-use crate::config::RunConfig;
 use crate::data::{Part, normal_rows};
-use crate::metrics::{Metric, StepLoss, Validation};
-use crate::progress::Monitor;
-use crate::task::{
-    BatchShare, LoadedModel, MetricCurve, ModelError, OpenRun, OtherEvaluation, Placed, PredictionTable, Predictions,
-    ReportParts, Task, TaskError, over_devices,
-};
+use crate::tasks::prelude::*;
 
 /// The task.
 #[derive(Debug, Clone, PartialEq)]

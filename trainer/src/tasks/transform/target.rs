@@ -4,14 +4,10 @@ use std::f64::consts::{PI, TAU};
 use std::ops::Range;
 use std::sync::Arc;
 
-use burn::tensor::{Device, Tensor, TensorData};
-use firefly_models::zoo::ZooModel;
-
 use super::TransformConfig;
 use super::config::{DataSection, LearningData, OutputPart};
-use crate::config::choice;
 use crate::data::{EpochOrder, normal};
-use crate::task::{TaskData, TaskError};
+use crate::tasks::prelude::*;
 
 /// The matrix to learn, on a device.
 pub struct TransformData {

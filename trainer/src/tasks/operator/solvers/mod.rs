@@ -5,7 +5,6 @@ mod burgers;
 mod darcy;
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use firefly_app::files::write_atomically;
@@ -21,8 +20,7 @@ use super::config::{Equation, GeneratedSection};
 use super::domain::{places, strides};
 use super::fields::{FieldPairs, Fields};
 use crate::data::{Part, normal_rows};
-use crate::progress::{Event, Monitor};
-use crate::task::TaskError;
+use crate::tasks::prelude::*;
 use burgers::Burgers;
 
 /// Number of the solvers' version: one more whenever their solutions change.
