@@ -4,7 +4,6 @@ mod load;
 mod optimizer_section;
 pub mod reference;
 mod sections;
-mod validate;
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
@@ -19,8 +18,7 @@ pub use load::{ConfigError, DataRoot, GENERATED, load, load_text, task_of, task_
 pub(crate) use load::{locate, locate_frames, locate_own, locate_recordings};
 pub use optimizer_section::{Optimizer, OptimizerSection, RateSchedule};
 pub use sections::{HeldValues, Length, ModelChoice, NoKeys, Section, Sections, Training, TrainingSection};
-pub(crate) use sections::{choice, section};
-pub(crate) use validate::{MAX_FRAMES, RATIOS_DB, ensure, ensure_within, in_section};
+pub(crate) use sections::{MAX_FRAMES, RATIOS_DB, choice, ensure, ensure_within, in_section, section};
 
 /// A training run of a task, as its TOML file states it. Every key has a default.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

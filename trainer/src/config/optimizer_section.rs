@@ -2,8 +2,7 @@
 
 use std::fmt::Display;
 
-use super::validate::ensure;
-use super::{ConfigError, choice, section};
+use super::{ConfigError, choice, ensure, section};
 
 choice! {
     /// Optimizer of the weights.

@@ -3,7 +3,6 @@
 //! Recordings are split by file, never by frame. Every training frame is a pure function of the seed and its index, so
 //! that a run can stop and resume anywhere.
 
-mod added_noise;
 mod corpus;
 mod draw;
 mod excerpts;
@@ -18,11 +17,10 @@ use firefly_recordings::RecordingError;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-pub use added_noise::{AddedNoise, NoiseKind};
 pub use corpus::Corpus;
 pub(crate) use corpus::is_same_rate;
 pub use draw::{EpochOrder, Part, dropout_seed, normal, normal_rows, uniform};
-pub use excerpts::{Excerpts, add_noise};
+pub use excerpts::{AddedNoise, Excerpts, NoiseKind, add_noise};
 pub use frames::{FileChoice, FrameSampler, Frames, SamplingConfig, frames_without_overlap};
 pub use source::{DeviceCorpus, FrameBatches, FrameSource, Mixture, MixtureSource, frames_to_tensor};
 pub use split::{Corpora, RecordingsConfig, split, split_by_suffix};

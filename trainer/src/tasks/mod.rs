@@ -71,8 +71,8 @@ mod prelude {
     pub(super) use crate::metrics::{Metric, StepLoss, Validation};
     pub(super) use crate::progress::{Event, Monitor};
     pub(super) use crate::task::{
-        BatchShare, ExampleData, HostSets, LoadedModel, MetricCurve, ModelError, OpenRun,
-        OtherEvaluation, Placed, PredictionFile, PredictionForm, PredictionTable, Predictions, ReportParts, Task,
-        TaskData, TaskError, over_devices,
+        BatchShare, ExampleData, HostSets, LoadedModel, MetricCurve, ModelError, OpenRun, OtherEvaluation, Placed,
+        PredictionFile, PredictionForm, PredictionTable, Predictions, ReportParts, Task, TaskData, TaskError,
+        over_devices,
     };
 }

@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use super::config::SyntheticConfig;
+use super::SyntheticConfig;
 use crate::data::draw::Draw;
 
 /// Amplitude of a level in decibels.

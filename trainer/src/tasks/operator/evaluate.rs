@@ -7,9 +7,8 @@ use firefly_app::page::figure::Figure;
 use firefly_app::page::heat_map::HeatMap;
 
 use super::domain::{Domain, DomainSymmetry, coordinates, strides};
-use super::fields::{FieldPairs, Fields};
+use super::fields::{FieldPairs, Fields, SampleSets, TestSet};
 use super::model::FieldOperator;
-use super::samples::{SampleSets, TestSet};
 use crate::tasks::prelude::*;
 use crate::tasks::ridge::{self, MAX_VALUES, RidgeRegression};
 

@@ -7,16 +7,14 @@ mod domain;
 mod evaluate;
 mod fields;
 mod model;
-mod samples;
 mod solvers;
 
 use firefly_recordings::{Array, stem};
 
 pub use config::{Boundary, DataSection, Equation, FieldFiles, GeneratedSection, Symmetries};
 pub use domain::{Closing, Domain};
-pub use fields::{FieldPairs, Fields};
+pub use fields::{FieldPairs, Fields, SampleSets, TestSet};
 pub use model::{ChannelScales, FieldDescription, FieldOperator};
-pub use samples::{SampleSets, TestSet};
 
 use self::config::dims;
 use self::domain::DomainSymmetry;

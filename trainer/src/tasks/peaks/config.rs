@@ -5,7 +5,7 @@ use firefly_models::{Band, Detrend, LearnedWelchPeaksConfig, Scaling, WelchPeaks
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
-use super::{PeaksConfig, PeaksTask, times};
+use super::{PeaksConfig, PeaksTask, loss};
 use crate::config::{self, ModelChoice, Training, locate_frames};
 use crate::data::DataConfig;
 use crate::tasks::prelude::*;
@@ -244,7 +244,7 @@ impl Sections for PeaksTask {
     }
 
     fn complete(config: &mut PeaksConfig) -> Result<(), ConfigError> {
-        times::complete(&mut config.loss, &config.model)?;
+        loss::complete(&mut config.loss, &config.model)?;
         Self::validate(config)
     }
 

@@ -17,7 +17,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::times::{self, CalibratedDevices, microseconds_by_device};
+use super::loss::{self, CalibratedDevices, microseconds_by_device};
 use super::{ModelSection, REFERENCE_SEGMENTS};
 use crate::data::{Frames, frames_to_tensor};
 use crate::task::{EvaluationRow, TaskError};
@@ -143,7 +143,7 @@ pub fn compare(
     if frames.is_empty() {
         return Err(TaskError::NoFrames(data_set.into()));
     }
-    let calibrated = times::calibrated();
+    let calibrated = loss::calibrated();
     // All bins, and the model's band if it has one: a band takes less time in exact estimates too.
     let bands = [None].into_iter().chain(section.band.map(Some));
     let adjacent = (1..=REFERENCE_SEGMENTS).map(|segments| (ModelKind::Exact, segments));
@@ -163,7 +163,7 @@ pub fn compare(
             kind: ModelKind::Learned,
             butterflies: model.count_open_butterflies(),
             peaks: Box::new(move |signal| estimate.try_forward(signal)),
-            predicted: microseconds_by_device(&calibrated, times::of_model(model)),
+            predicted: microseconds_by_device(&calibrated, loss::of_model(model)),
         });
     }
     let reference = section.exact(REFERENCE_SEGMENTS).try_init(device)?;
@@ -220,7 +220,7 @@ fn exact_candidate<'a>(
         kind,
         butterflies: options.butterflies(),
         peaks: Box::new(move |signal| welch_peaks(signal, window.clone(), &options, k)),
-        predicted: microseconds_by_device(calibrated, |profile| times::exact(options, k, profile)),
+        predicted: microseconds_by_device(calibrated, |profile| loss::exact(options, k, profile)),
     })
 }
 

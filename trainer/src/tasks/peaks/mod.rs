@@ -6,7 +6,6 @@ pub mod ephemeral;
 pub mod evaluate;
 mod loss;
 pub mod report;
-mod times;
 
 use firefly_models::LearnedWelchPeaks;
 use firefly_models::learned_welch_peaks::LearnedTransform;
