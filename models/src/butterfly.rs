@@ -358,19 +358,7 @@ impl Butterfly {
 impl Family for Butterfly {
     configured_by! { ButterflyConfig }
 
-    card! {
-        "butterfly", "Learned fast transform: a product of butterfly matrices and relaxed permutations.";
-        paper "Dao et al. 2019", "Learning fast algorithms for linear transforms using butterfly factorizations",
-            "https://arxiv.org/abs/1903.05895";
-        &[
-            Signature::new("re", "[rows, n]", "real part of each row"),
-            Signature::new("im", "[rows, n]", "imaginary part of each row"),
-        ]
-        => &[
-            Signature::new("re", "[rows, n]", "real part of each transform"),
-            Signature::new("im", "[rows, n]", "imaginary part of each transform"),
-        ];
-    }
+    const CARD: FamilyCard = FamilyCard::named("butterfly");
 
     fn variants() -> Vec<Variant<ButterflyConfig>> {
         let config = ButterflyConfig::new();

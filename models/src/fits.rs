@@ -171,15 +171,7 @@ fn groups(batch: usize, channels: usize) -> usize {
 impl Family for Fits {
     configured_by! { FitsConfig }
 
-    card! {
-        "fits", "Forecast of a series by a complex linear layer on the lowest bins of its spectrum.";
-        paper "Xu et al. 2024", "FITS: Modeling time series with 10k parameters", "https://arxiv.org/abs/2307.03756";
-        &[Signature::new("series", "[batch, look_back, channels]", "samples of each channel, oldest first")]
-        => &[
-            Signature::new("forecast", "[batch, horizon, channels]", "in the unit of the series"),
-            Signature::new("reconstruction", "[batch, look_back, channels]", "the series as the model interpolates it"),
-        ];
-    }
+    const CARD: FamilyCard = FamilyCard::named("fits");
 
     fn variants() -> Vec<Variant<FitsConfig>> {
         // Look-back and bins with the lowest validation error on hourly ETT data.

@@ -166,16 +166,7 @@ impl FNetBlock {
 impl Family for FNet {
     configured_by! { FNetConfig }
 
-    card! {
-        "fnet", "Encoder of tokens whose blocks mix by the real part of a Fourier transform.";
-        paper "Lee-Thorp et al. 2021", "FNet: Mixing Tokens with Fourier Transforms",
-            "https://arxiv.org/abs/2105.03824";
-        &[Signature::new("tokens", "[batch, tokens], integers", "numbers of tokens in the vocabulary")]
-        => &[
-            Signature::new("values", "[batch, tokens, width]", "values of each token"),
-            Signature::new("pooled", "[batch, width]", "values of the sequence, from its first token"),
-        ];
-    }
+    const CARD: FamilyCard = FamilyCard::named("fnet");
 
     fn variants() -> Vec<Variant<FNetConfig>> {
         let base = FNetConfig::new();

@@ -195,27 +195,6 @@ macro_rules! applied_to {
     };
 }
 
-/// Declares a family's card: name, summary, authors, title and address of the paper if there is one, inputs and outputs.
-macro_rules! card {
-    ($name:expr, $summary:expr; paper $authors:literal, $title:literal, $url:literal; $($rest:tt)+) => {
-        card! {
-            @of Some($crate::zoo::Paper { authors: $authors, title: $title, url: $url }), $name, $summary; $($rest)+
-        }
-    };
-    (@of $paper:expr, $name:expr, $summary:expr; $inputs:expr => $outputs:expr;) => {
-        const CARD: $crate::zoo::FamilyCard = $crate::zoo::FamilyCard {
-            name: $name,
-            summary: $summary,
-            paper: $paper,
-            inputs: $inputs,
-            outputs: $outputs,
-        };
-    };
-    ($name:expr, $summary:expr; $($rest:tt)+) => {
-        card! { @of None, $name, $summary; $($rest)+ }
-    };
-}
-
 use std::fmt::Display;
 
 #[cfg(feature = "flex")]
@@ -276,7 +255,7 @@ mod prelude {
     pub(crate) use firefly_ops::fft::ComplexTensor;
     pub(crate) use firefly_ops::{ArgumentError, Band, Detrend, Peaks, Scaling, WelchOptions, Window, WindowSymmetry};
 
-    pub(crate) use crate::zoo::{Family, Signature, Variant, exactly};
+    pub(crate) use crate::zoo::{Family, FamilyCard, Variant, exactly};
     pub(crate) use crate::{MAX_DEPTH, ensure, ensure_most, ensure_table};
 }
 

@@ -178,20 +178,10 @@ pub(crate) fn times_columns<const E: usize>(matrix: Tensor<2>, values: Tensor<E>
     matrix.cast(values.dtype()).unsqueeze::<3>().matmul(values).reshape(dims)
 }
 
-/// Input signature of models that take recordings.
-pub(crate) const RECORDINGS: &[Signature] =
-    &[Signature::new("signal", "[batch, samples]", "samples of each recording")];
-
 impl Family for LogMel {
     configured_by! { LogMelConfig }
 
-    card! {
-        "log_mel", "Logarithm of the power of short frames in mel bands, with fixed or learned filters.";
-        paper "Davis and Mermelstein 1980",
-            "Comparison of parametric representations for monosyllabic word recognition",
-            "https://doi.org/10.1109/TASSP.1980.1163420";
-        RECORDINGS => &[Signature::new("bands", "[batch, bands, frames]", "log power of each band")];
-    }
+    const CARD: FamilyCard = FamilyCard::named("log_mel");
 
     fn variants() -> Vec<Variant<LogMelConfig>> {
         let config = LogMelConfig::new();

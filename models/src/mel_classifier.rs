@@ -5,7 +5,7 @@ use burn::nn::pool::{MaxPool2d, MaxPool2dConfig};
 use burn::nn::{BatchNorm, BatchNormConfig, PaddingConfig2d};
 use burn::tensor::activation::relu;
 
-use crate::log_mel::{LogMel, LogMelConfig, RECORDINGS, standardised_spectrum};
+use crate::log_mel::{LogMel, LogMelConfig, standardised_spectrum};
 use crate::prelude::*;
 use crate::rows::Leading;
 
@@ -167,11 +167,7 @@ impl MelClassifier {
 impl Family for MelClassifier {
     configured_by! { MelClassifierConfig }
 
-    card! {
-        "mel_classifier", "Classes of recordings, by convolutions over their log-mel spectra.";
-        RECORDINGS
-        => &[Signature::new("scores", "[batch, classes]", "a value per class, in the order of the setting `classes`")];
-    }
+    const CARD: FamilyCard = FamilyCard::named("mel_classifier");
 
     fn variants() -> Vec<Variant<MelClassifierConfig>> {
         let config = MelClassifierConfig::new();

@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use firefly_ops::options::{LogUnit, MelNorm, MelScale};
 
-use crate::log_mel::{LogMel, LogMelConfig, RECORDINGS, times_columns};
+use crate::log_mel::{LogMel, LogMelConfig, times_columns};
 use crate::prelude::*;
 
 config! {
@@ -98,14 +98,7 @@ impl Mfcc {
 impl Family for Mfcc {
     configured_by! { MfccConfig }
 
-    card! {
-        "mfcc", "Mel-frequency cepstral coefficients: the lowest cosine coefficients of log-mel spectra.";
-        paper "Davis and Mermelstein 1980",
-            "Comparison of parametric representations for monosyllabic word recognition",
-            "https://doi.org/10.1109/TASSP.1980.1163420";
-        RECORDINGS
-        => &[Signature::new("coefficients", "[batch, coefficients, frames]", "cepstral coefficients, lowest first")];
-    }
+    const CARD: FamilyCard = FamilyCard::named("mfcc");
 
     fn variants() -> Vec<Variant<MfccConfig>> {
         let torchaudio = LogMelConfig::new().with_hop(200).with_bands(128).with_unit(LogUnit::Decibel);

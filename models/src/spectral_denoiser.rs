@@ -6,7 +6,6 @@ use burn::tensor::activation::{gelu, sigmoid, softmax};
 use firefly_ops::StftOptions;
 use firefly_ops::fft::{istft, stft};
 
-use crate::log_mel::RECORDINGS;
 use crate::prelude::*;
 use crate::rows::Leading;
 
@@ -170,10 +169,7 @@ impl SpectralDenoiser {
 impl Family for SpectralDenoiser {
     configured_by! { SpectralDenoiserConfig }
 
-    card! {
-        "spectral_denoiser", "Recordings without noise, by a learned mask on their short-time spectra.";
-        RECORDINGS => &[Signature::new("denoised", "[batch, samples]", "in the unit of the signal")];
-    }
+    const CARD: FamilyCard = FamilyCard::named("spectral_denoiser");
 
     fn variants() -> Vec<Variant<SpectralDenoiserConfig>> {
         let config = SpectralDenoiserConfig::new();

@@ -318,13 +318,7 @@ impl TimesNet {
 impl Family for TimesNet {
     configured_by! { TimesNetConfig }
 
-    card! {
-        "timesnet", "Forecast of a series by convolutions over pictures of its strongest periods.";
-        paper "Wu et al. 2023", "TimesNet: Temporal 2D-variation modeling for general time series analysis",
-            "https://arxiv.org/abs/2210.02186";
-        &[Signature::new("series", "[batch, look_back, channels]", "samples of each channel, oldest first")]
-        => &[Signature::new("forecast", "[batch, horizon, channels]", "in the unit of the series")];
-    }
+    const CARD: FamilyCard = FamilyCard::named("timesnet");
 
     const CAPTURE_UNSUPPORTED: Option<&'static str> = Some("shapes depend on the periods of the series");
 

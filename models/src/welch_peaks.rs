@@ -212,24 +212,10 @@ pub(crate) fn strongest<const D: usize>(
     Ok(Peaks { bins: (found.bins + band.first as i64).mask_fill(missing, -1), power: found.power })
 }
 
-/// Output signatures of models that find peaks.
-pub(crate) const PEAKS: &[Signature] = &[
-    Signature::new("bins", "[batch, k], integers", "bins of the peaks, strongest first"),
-    Signature::new("power", "[batch, k]", "their power, in the signal's unit squared"),
-];
-
-/// Input signature of models that take frames.
-pub(crate) const FRAMES: &[Signature] = &[Signature::new("signal", "[batch, frame]", "samples of each frame")];
-
 impl Family for WelchPeaks {
     configured_by! { WelchPeaksConfig }
 
-    card! {
-        "welch_peaks", "Strongest bins of each frame's Welch power spectrum.";
-        paper "Welch 1967", "The use of fast Fourier transform for the estimation of power spectra",
-            "https://doi.org/10.1109/TAU.1967.1161901";
-        FRAMES => PEAKS;
-    }
+    const CARD: FamilyCard = FamilyCard::named("welch_peaks");
 
     fn variants() -> Vec<Variant<WelchPeaksConfig>> {
         let config = WelchPeaksConfig::new();

@@ -269,21 +269,11 @@ fn with_coordinates<const D: usize>(field: Tensor<D>, endpoint: bool) -> Tensor<
 
 /// Registers the operator of a number of dimensions.
 macro_rules! operator {
-    ($rank:literal, $name:literal, $dims:literal, $points:literal, $variants:expr) => {
+    ($rank:literal, $name:literal, $variants:expr) => {
         impl Family for Fno<$rank> {
             configured_by! { FnoConfig }
 
-            card! {
-                $name, concat!("Fourier neural operator: a map between fields in ", $dims, ".");
-                paper "Li et al. 2021", "Fourier Neural Operator for Parametric Partial Differential Equations",
-                    "https://arxiv.org/abs/2010.08895";
-                &[Signature::new(
-                    "field", concat!("[batch, in_channels, ", $points, "]"), "values on an equally spaced grid",
-                )]
-                => &[Signature::new(
-                    "field", concat!("[batch, out_channels, ", $points, "]"), "values at the same points",
-                )];
-            }
+            const CARD: FamilyCard = FamilyCard::named($name);
 
             fn variants() -> Vec<Variant<FnoConfig>> {
                 $variants
@@ -312,7 +302,7 @@ fn closed(modes: Vec<usize>, width: usize) -> FnoConfig {
     config.with_width(width).with_lifting(Some(2 * width)).with_projection(2 * width)
 }
 
-operator!(3, "fno1d", "one dimension", "n", {
+operator!(3, "fno1d", {
     let burgers = FnoConfig::new(vec![16]).with_width(64).with_points(1024);
     vec![
         Variant::new("fno1d", "the paper's for Burgers' equation: 16 modes of 64 channels", burgers.clone()),
@@ -321,7 +311,7 @@ operator!(3, "fno1d", "one dimension", "n", {
     ]
 });
 
-operator!(4, "fno2d", "two dimensions", "n₁, n₂", {
+operator!(4, "fno2d", {
     let darcy = FnoConfig::new(vec![24, 12]).with_width(32).with_padding(9).with_points(85);
     let small = FnoConfig::new(vec![8, 4]).with_width(24).with_lifting(Some(48)).with_projection(48).with_points(16);
     let factorized = FnoConfig::new(vec![16, 16]).with_width(64).with_kind(FnoKind::Factorized);
@@ -346,7 +336,7 @@ operator!(4, "fno2d", "two dimensions", "n₁, n₂", {
     ]
 });
 
-operator!(5, "fno3d", "three dimensions", "n₁, n₂, n₃", {
+operator!(5, "fno3d", {
     let flow = FnoConfig::new(vec![16, 16, 8]).with_width(20).with_padding(6);
     let factorized = FnoConfig::new(vec![8, 8, 8]).with_kind(FnoKind::Factorized);
     let closed = closed(vec![8, 8, 8], 16);

@@ -12,7 +12,6 @@ use firefly_ops::options::SegmentSet;
 
 use crate::expect_valid;
 use crate::prelude::*;
-use crate::welch_peaks::{FRAMES, PEAKS};
 pub use config::LearnedWelchPeaksConfig;
 use estimate::Butterflies;
 pub use estimate::{LearnedEstimate, LearnedTransform};
@@ -339,13 +338,7 @@ fn count(sum: Tensor<1>) -> usize {
 impl Family for LearnedWelchPeaks {
     configured_by! { LearnedWelchPeaksConfig }
 
-    card! {
-        "learned_welch_peaks",
-            "Welch peaks with learned taper, gates of segments and gain per bin, and perhaps a learned transform.";
-        paper "Louizos et al. 2018", "Learning sparse neural networks through L0 regularization",
-            "https://arxiv.org/abs/1712.01312";
-        FRAMES => PEAKS;
-    }
+    const CARD: FamilyCard = FamilyCard::named("learned_welch_peaks");
 
     fn variants() -> Vec<Variant<LearnedWelchPeaksConfig>> {
         let config = LearnedWelchPeaksConfig::new();

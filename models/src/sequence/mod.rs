@@ -129,8 +129,7 @@ impl SequenceStack {
 macro_rules! sequence_model {
     (
         $(#[$doc:meta])* $model:ident, $config:ident, $mixer:expr, $longest:expr;
-        $name:literal, $summary:literal;
-        paper $authors:literal, $title:literal, $url:literal;
+        $name:literal;
         $variants:expr
     ) => {
         $(#[$doc])*
@@ -189,12 +188,7 @@ macro_rules! sequence_model {
         impl Family for $model {
             configured_by! { $config }
 
-            card! {
-                $name, $summary;
-                paper $authors, $title, $url;
-                &[Signature::new("signal", "[batch, in_channels, length]", "samples of each channel, oldest first")]
-                => &[Signature::new("scores", "[batch, outputs]", "a value per class, or a regression")];
-            }
+            const CARD: FamilyCard = FamilyCard::named($name);
 
             fn variants() -> Vec<Variant<$config>> {
                 $variants
@@ -228,9 +222,7 @@ sequence_model! {
         Mixer::Direct(DirectKernel::new(config.width, config.length, config.threshold, device))
     },
     |_| usize::MAX;
-    "long_conv", "Sequence model of convolutions as long as the signal, learned tap by tap.";
-    paper "Fu et al. 2023", "Simple Hardware-Efficient Long Convolutions for Sequence Modeling",
-        "https://arxiv.org/abs/2302.06646";
+    "long_conv";
     {
         let config = LongConvConfig::new();
         let tiny = config.clone().with_width(6).with_layers(2).with_length(40).with_outputs(3);
@@ -262,9 +254,7 @@ sequence_model! {
     S4d, S4dConfig,
     |config, device| Mixer::Diagonal(DiagonalStateSpace::new(config.width, config.states, device)),
     |_| usize::MAX;
-    "s4d", "Sequence model of convolutions with the responses of diagonal state spaces.";
-    paper "Gu et al. 2022", "On the Parameterization and Initialization of Diagonal State Space Models",
-        "https://arxiv.org/abs/2206.11893";
+    "s4d";
     {
         let config = S4dConfig::new();
         let digits = config.clone().with_length(8_000);
@@ -298,9 +288,7 @@ sequence_model! {
     Hyena, HyenaConfig,
     |config, device| Mixer::Hyena(HyenaOperator::new(config, device)),
     |config| config.length;
-    "hyena", "Sequence model of long convolutions with implicit filters, between products by projections.";
-    paper "Poli et al. 2023", "Hyena Hierarchy: Towards Larger Convolutional Language Models",
-        "https://arxiv.org/abs/2302.10866";
+    "hyena";
     {
         let config = HyenaConfig::new();
         let digits = config.clone().with_length(8_000);

@@ -236,8 +236,7 @@ impl VisionStack {
 macro_rules! vision_model {
     (
         $(#[$doc:meta])* $model:ident, $config:ident, $mixer:expr;
-        $name:literal, $summary:literal;
-        paper $authors:literal, $title:literal, $url:literal;
+        $name:literal;
         $variants:expr
     ) => {
         $(#[$doc])*
@@ -275,12 +274,7 @@ macro_rules! vision_model {
         impl Family for $model {
             configured_by! { $config }
 
-            card! {
-                $name, $summary;
-                paper $authors, $title, $url;
-                &[Signature::new("images", "[batch, in_channels, image, image]", "pixels, in any unit")]
-                => &[Signature::new("scores", "[batch, classes]", "a value per class")];
-            }
+            const CARD: FamilyCard = FamilyCard::named($name);
 
             fn variants() -> Vec<Variant<$config>> {
                 $variants
@@ -310,8 +304,7 @@ vision_model! {
     /// ```
     GfNet, GfNetConfig,
     |config, device| PatchMixer::Filter(GlobalFilter::new(config.side(), config.width, device));
-    "gfnet", "Image classifier that mixes patches by learned filters of their spectrum.";
-    paper "Rao et al. 2021", "Global Filter Networks for Image Classification", "https://arxiv.org/abs/2107.00645";
+    "gfnet";
     {
         let config = GfNetConfig::new();
         let extra_small = config.clone().with_width(384);
@@ -347,9 +340,7 @@ vision_model! {
     /// ```
     Afno, AfnoConfig,
     |config, device| PatchMixer::Operator(AfnoMixer::new(config.width, config.blocks, config.threshold, device));
-    "afno", "Image classifier that mixes patches by linear layers over the channels of each bin.";
-    paper "Guibas et al. 2022", "Adaptive Fourier Neural Operators: Efficient Token Mixers for Transformers",
-        "https://arxiv.org/abs/2111.13587";
+    "afno";
     {
         let config = AfnoConfig::new();
         let tiny =

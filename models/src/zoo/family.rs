@@ -1,6 +1,7 @@
 //! Contract of a family, its card, and its entry in the registry.
 
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -152,20 +153,20 @@ fn variant<F: Family>(name: &str) -> Result<Variant<F::Config>, ZooError> {
 
 fn card<F: Family>(name: &str) -> Result<Card, ZooError> {
     let Variant { name, summary, config, weights } = variant::<F>(name)?;
-    let FamilyCard { name: family, summary: of_family, paper, inputs, outputs } = F::CARD;
+    let FamilyText { summary: of_family, paper, inputs, outputs, results } = F::CARD.text();
     Ok(Card {
         name,
-        family,
+        family: F::CARD.name,
         summary: of_family,
         variant: summary,
-        paper,
+        paper: *paper,
         inputs,
         outputs,
         settings: Settings::of(&config),
         parameters: F::from_config(&config, &host())?.num_params(),
         has_weights: weights.is_some(),
         capture_unsupported: F::CAPTURE_UNSUPPORTED,
-        results: F::CARD.results().iter().filter(|result| result.model == name).copied().collect(),
+        results: results.iter().filter(|result| result.model == name).copied().collect(),
     })
 }
 
@@ -193,7 +194,7 @@ fn restore<M, F: Family + Into<M>>(
 }
 
 /// Paper that a family follows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Paper {
     /// Authors and year, such as `Dao et al. 2019`.
     pub authors: &'static str,
@@ -204,7 +205,7 @@ pub struct Paper {
 }
 
 /// Input or output of a model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signature {
     /// The name.
     pub name: &'static str,
@@ -212,12 +213,6 @@ pub struct Signature {
     pub shape: &'static str,
     /// The meaning, with its unit.
     pub meaning: &'static str,
-}
-
-impl Signature {
-    pub(crate) const fn new(name: &'static str, shape: &'static str, meaning: &'static str) -> Self {
-        Self { name, shape, meaning }
-    }
 }
 
 /// Measured result.
@@ -235,29 +230,56 @@ pub struct Measurement {
     pub machine: &'static str,
 }
 
-/// Description of a family, whatever the variant.
+/// Description of a family, whatever the variant: its name, and its [text](FamilyText), to which it dereferences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FamilyCard {
     /// Name of the family.
     pub name: &'static str,
+}
+
+/// Text of a family's card, in `cards.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[non_exhaustive]
+pub struct FamilyText {
     /// One sentence: what the model computes.
     pub summary: &'static str,
     /// The paper, if it follows one.
     pub paper: Option<Paper>,
     /// Inputs, in order.
-    pub inputs: &'static [Signature],
+    pub inputs: Vec<Signature>,
     /// Outputs, in order.
-    pub outputs: &'static [Signature],
+    pub outputs: Vec<Signature>,
+    /// Measured results of its variants.
+    pub results: Vec<Measurement>,
 }
 
-/// Measured results by family.
-static RESULTS: LazyLock<HashMap<&str, Vec<Measurement>>> =
-    LazyLock::new(|| serde_json::from_str(include_str!("results.json")).expect("a test reads results.json"));
-
 impl FamilyCard {
-    /// Measured results of its variants.
-    pub fn results(&self) -> &'static [Measurement] {
-        RESULTS.get(self.name).map_or(&[], Vec::as_slice)
+    /// The card of the family of this name, which `cards.json` has.
+    pub(crate) const fn named(name: &'static str) -> Self {
+        Self { name }
+    }
+
+    /// Its text.
+    ///
+    /// ```
+    /// use firefly_models::WelchPeaks;
+    /// use firefly_models::zoo::Family;
+    ///
+    /// assert_eq!(WelchPeaks::CARD.text().inputs[0].shape, "[batch, frame]");
+    /// ```
+    pub fn text(&self) -> &'static FamilyText {
+        static TEXTS: LazyLock<HashMap<&str, FamilyText>> =
+            LazyLock::new(|| serde_json::from_str(include_str!("cards.json")).expect("tests read every card"));
+        &TEXTS[self.name]
+    }
+}
+
+impl Deref for FamilyCard {
+    type Target = FamilyText;
+
+    fn deref(&self) -> &FamilyText {
+        self.text()
     }
 }
 

@@ -30,7 +30,7 @@ use burn::tensor::Device;
 
 pub use error::ZooError;
 pub use families::ZooModel;
-pub use family::{Card, Family, FamilyCard, Measurement, Paper, Signature, Variant, exactly};
+pub use family::{Card, Family, FamilyCard, FamilyText, Measurement, Paper, Signature, Variant, exactly};
 pub use settings::{Settings, largest_whole};
 pub use store::{WEIGHTS_FORMAT, from_bytes, load};
 
