@@ -139,20 +139,14 @@ pub struct AutoWelchPeaks {
     cache: Arc<Cache>,
 }
 
+/// Device, frames of a batch, samples of a frame, and whether only one operation on the device is possible.
+type SelectionKey = (DeviceId, usize, usize, bool);
+
 /// Device profiles and selections, each computed once.
 #[derive(Debug, Default)]
 struct Cache {
     profiles: Mutex<HashMap<DeviceId, Arc<DeviceProfile>>>,
     selections: Mutex<HashMap<SelectionKey, Arc<Selection>>>,
-}
-
-/// Arguments on which a selection of a module depends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct SelectionKey {
-    device: DeviceId,
-    batch: usize,
-    frame: usize,
-    direct: bool,
 }
 
 impl AutoWelchPeaks {
@@ -185,7 +179,7 @@ impl AutoWelchPeaks {
     pub fn select(&self, batch: usize, frame: usize, direct: bool) -> Arc<Selection> {
         let device = self.exact.devices().first().map_or(DeviceId::CPU, DeviceId::of);
         let mut selections = self.cache.selections.lock().unwrap_or_else(PoisonError::into_inner);
-        let selection = selections.entry(SelectionKey { device, batch, frame, direct }).or_insert_with(|| {
+        let selection = selections.entry((device, batch, frame, direct)).or_insert_with(|| {
             let profile = self.cache.profile(device, &self.config);
             let peaks = &self.config.peaks;
             // Where its segments lie does not change the time of an estimate.

@@ -356,9 +356,7 @@ impl Butterfly {
 }
 
 impl Family for Butterfly {
-    configured_by! { ButterflyConfig }
-
-    const CARD: FamilyCard = FamilyCard::named("butterfly");
+    configured_by! { ButterflyConfig, "butterfly" }
 
     fn variants() -> Vec<Variant<ButterflyConfig>> {
         let config = ButterflyConfig::new();

@@ -169,9 +169,7 @@ fn groups(batch: usize, channels: usize) -> usize {
 }
 
 impl Family for Fits {
-    configured_by! { FitsConfig }
-
-    const CARD: FamilyCard = FamilyCard::named("fits");
+    configured_by! { FitsConfig, "fits" }
 
     fn variants() -> Vec<Variant<FitsConfig>> {
         // Look-back and bins with the lowest validation error on hourly ETT data.

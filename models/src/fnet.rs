@@ -164,9 +164,7 @@ impl FNetBlock {
 }
 
 impl Family for FNet {
-    configured_by! { FNetConfig }
-
-    const CARD: FamilyCard = FamilyCard::named("fnet");
+    configured_by! { FNetConfig, "fnet" }
 
     fn variants() -> Vec<Variant<FNetConfig>> {
         let base = FNetConfig::new();

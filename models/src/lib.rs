@@ -157,10 +157,12 @@ macro_rules! configured {
     };
 }
 
-/// Declares a family's configuration, whose `try_init` makes the model that returns it by `config`.
+/// Declares a family's configuration, whose `try_init` makes the model that returns it by `config`, and its card by name.
 macro_rules! configured_by {
-    ($config:ty) => {
+    ($config:ty, $name:literal) => {
         type Config = $config;
+
+        const CARD: $crate::zoo::FamilyCard = $crate::zoo::FamilyCard::named($name);
 
         fn from_config(config: &$config, device: &burn::tensor::Device) -> Result<Self, firefly_ops::ArgumentError> {
             config.try_init(device)
@@ -255,7 +257,7 @@ mod prelude {
     pub(crate) use firefly_ops::fft::ComplexTensor;
     pub(crate) use firefly_ops::{ArgumentError, Band, Detrend, Peaks, Scaling, WelchOptions, Window, WindowSymmetry};
 
-    pub(crate) use crate::zoo::{Family, FamilyCard, Variant, exactly};
+    pub(crate) use crate::zoo::{Family, Variant, exactly};
     pub(crate) use crate::{MAX_DEPTH, ensure, ensure_most, ensure_table};
 }
 

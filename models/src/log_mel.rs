@@ -179,9 +179,7 @@ pub(crate) fn times_columns<const E: usize>(matrix: Tensor<2>, values: Tensor<E>
 }
 
 impl Family for LogMel {
-    configured_by! { LogMelConfig }
-
-    const CARD: FamilyCard = FamilyCard::named("log_mel");
+    configured_by! { LogMelConfig, "log_mel" }
 
     fn variants() -> Vec<Variant<LogMelConfig>> {
         let config = LogMelConfig::new();

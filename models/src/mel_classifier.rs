@@ -165,9 +165,7 @@ impl MelClassifier {
 }
 
 impl Family for MelClassifier {
-    configured_by! { MelClassifierConfig }
-
-    const CARD: FamilyCard = FamilyCard::named("mel_classifier");
+    configured_by! { MelClassifierConfig, "mel_classifier" }
 
     fn variants() -> Vec<Variant<MelClassifierConfig>> {
         let config = MelClassifierConfig::new();

@@ -96,9 +96,7 @@ impl Mfcc {
 }
 
 impl Family for Mfcc {
-    configured_by! { MfccConfig }
-
-    const CARD: FamilyCard = FamilyCard::named("mfcc");
+    configured_by! { MfccConfig, "mfcc" }
 
     fn variants() -> Vec<Variant<MfccConfig>> {
         let torchaudio = LogMelConfig::new().with_hop(200).with_bands(128).with_unit(LogUnit::Decibel);

@@ -167,9 +167,7 @@ impl SpectralDenoiser {
 }
 
 impl Family for SpectralDenoiser {
-    configured_by! { SpectralDenoiserConfig }
-
-    const CARD: FamilyCard = FamilyCard::named("spectral_denoiser");
+    configured_by! { SpectralDenoiserConfig, "spectral_denoiser" }
 
     fn variants() -> Vec<Variant<SpectralDenoiserConfig>> {
         let config = SpectralDenoiserConfig::new();

@@ -316,9 +316,7 @@ impl TimesNet {
 }
 
 impl Family for TimesNet {
-    configured_by! { TimesNetConfig }
-
-    const CARD: FamilyCard = FamilyCard::named("timesnet");
+    configured_by! { TimesNetConfig, "timesnet" }
 
     const CAPTURE_UNSUPPORTED: Option<&'static str> = Some("shapes depend on the periods of the series");
 

@@ -213,9 +213,7 @@ pub(crate) fn strongest<const D: usize>(
 }
 
 impl Family for WelchPeaks {
-    configured_by! { WelchPeaksConfig }
-
-    const CARD: FamilyCard = FamilyCard::named("welch_peaks");
+    configured_by! { WelchPeaksConfig, "welch_peaks" }
 
     fn variants() -> Vec<Variant<WelchPeaksConfig>> {
         let config = WelchPeaksConfig::new();

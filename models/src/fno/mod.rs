@@ -271,9 +271,7 @@ fn with_coordinates<const D: usize>(field: Tensor<D>, endpoint: bool) -> Tensor<
 macro_rules! operator {
     ($rank:literal, $name:literal, $variants:expr) => {
         impl Family for Fno<$rank> {
-            configured_by! { FnoConfig }
-
-            const CARD: FamilyCard = FamilyCard::named($name);
+            configured_by! { FnoConfig, $name }
 
             fn variants() -> Vec<Variant<FnoConfig>> {
                 $variants

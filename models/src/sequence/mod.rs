@@ -1,13 +1,13 @@
 //! Sequence models whose layers are long convolutions: learned kernels, state spaces, and Hyena.
 
 mod block;
-mod kernels;
 
 use crate::channel_linear::ChannelLinear;
 use crate::prelude::*;
 use block::over_channels;
-pub use block::{Channels, FeedForward, Mixer, SequenceBlock};
-pub use kernels::{DiagonalStateSpace, DirectKernel, HyenaFilter, HyenaOperator};
+pub use block::{
+    Channels, DiagonalStateSpace, DirectKernel, FeedForward, HyenaFilter, HyenaOperator, Mixer, SequenceBlock,
+};
 
 /// Declares a configuration with the fields that all sequence models have.
 macro_rules! sequence_config {
@@ -186,9 +186,7 @@ macro_rules! sequence_model {
         }
 
         impl Family for $model {
-            configured_by! { $config }
-
-            const CARD: FamilyCard = FamilyCard::named($name);
+            configured_by! { $config, $name }
 
             fn variants() -> Vec<Variant<$config>> {
                 $variants

@@ -272,9 +272,7 @@ macro_rules! vision_model {
         }
 
         impl Family for $model {
-            configured_by! { $config }
-
-            const CARD: FamilyCard = FamilyCard::named($name);
+            configured_by! { $config, $name }
 
             fn variants() -> Vec<Variant<$config>> {
                 $variants

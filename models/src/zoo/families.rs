@@ -6,8 +6,9 @@ use burn_store::SafetensorsStoreError;
 use firefly_framework::graph::{AnyTensor, Graph, Input, capture};
 use firefly_ops::ArgumentError;
 
+use super::card::FamilyCard;
 use super::error::ZooError;
-use super::family::{Family, FamilyCard, FamilyEntry};
+use super::family::{Family, FamilyEntry};
 use super::settings::Settings;
 use crate::{
     Afno, Butterfly, FNet, Fits, Fno1d, Fno2d, Fno3d, GfNet, Hyena, LearnedWelchPeaks, LogMel, LongConv, MelClassifier,
@@ -15,7 +16,7 @@ use crate::{
 };
 
 macro_rules! families {
-    ($($(#[$summary:meta])* $family:ident),* $(,)?) => {
+    ($($family:ident),* $(,)?) => {
         /// Model of any family: a Burn module, so that it trains with any optimiser and is saved with any store.
         ///
         /// Tensors go in and out as lists of [`AnyTensor`]; a model whose type is known is the variant's field.
@@ -33,7 +34,10 @@ macro_rules! families {
         #[derive(Module, Debug)]
         #[allow(clippy::large_enum_variant, reason = "a model is one value among tensors")]
         pub enum ZooModel {
-            $($(#[$summary])* $family($family)),*
+            $(
+                #[doc = concat!("The model [`", stringify!($family), "`](crate::", stringify!($family), ").")]
+                $family($family),
+            )*
         }
 
         $(
@@ -80,41 +84,23 @@ macro_rules! families {
 }
 
 families! {
-    /// Exact Welch peaks.
     WelchPeaks,
-    /// Welch peaks with learned taper, gates of segments and gain, and perhaps a learned transform.
     LearnedWelchPeaks,
-    /// Learned fast transform.
     Butterfly,
-    /// Forecasting by interpolation in the frequency domain.
     Fits,
-    /// Log-mel spectra, with fixed or learned filters.
     LogMel,
-    /// Mel-frequency cepstral coefficients.
     Mfcc,
-    /// Classification of recordings by convolutions over log-mel spectra.
     MelClassifier,
-    /// Denoising by a mask on the short-time spectrum.
     SpectralDenoiser,
-    /// Forecasting by convolutions over pictures of a series' periods.
     TimesNet,
-    /// Fourier neural operator in one dimension.
     Fno1d,
-    /// Fourier neural operator in two dimensions.
     Fno2d,
-    /// Fourier neural operator in three dimensions.
     Fno3d,
-    /// Sequence model of long convolutions learned tap by tap.
     LongConv,
-    /// Sequence model of diagonal state spaces.
     S4d,
-    /// Sequence model of Hyena operators.
     Hyena,
-    /// Encoder of tokens that mixes them by Fourier transforms.
     FNet,
-    /// Image classifier by global filters.
     GfNet,
-    /// Image classifier by adaptive Fourier neural operators.
     Afno,
 }
 

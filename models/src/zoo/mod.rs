@@ -20,6 +20,7 @@
 //! # Ok::<(), firefly_models::zoo::ZooError>(())
 //! ```
 
+mod card;
 mod error;
 mod families;
 mod family;
@@ -28,9 +29,10 @@ mod store;
 
 use burn::tensor::Device;
 
+pub use card::{Card, FamilyCard, FamilyText, Measurement, Paper, Signature};
 pub use error::ZooError;
 pub use families::ZooModel;
-pub use family::{Card, Family, FamilyCard, FamilyText, Measurement, Paper, Signature, Variant, exactly};
+pub use family::{Family, Variant, exactly};
 pub use settings::{Settings, largest_whole};
 pub use store::{WEIGHTS_FORMAT, from_bytes, load};
 
