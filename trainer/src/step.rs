@@ -154,11 +154,6 @@ impl<'a, T: Task> Stepper<'a, T> {
     pub fn gradients(&self, step: usize) -> Result<StepGradients<T>, StepError> {
         let batches = self.config.optimizer.accumulate;
         let model = T::advance(&self.run(), self.model.clone(), step, self.steps)?;
-        if batches == 1 {
-            let loss = self.share_of_loss(&model, step, step, 1.0)?;
-            let gradients = GradientsParams::from_grads(loss.total.backward(), &model);
-            return Ok(StepGradients { model, loss: loss.detached(), gradients });
-        }
         let mut accumulator = GradientsAccumulator::new();
         let mut sum: Option<StepLoss> = None;
         for batch in step * batches..(step + 1) * batches {

@@ -6,7 +6,7 @@ pub mod reference;
 mod sections;
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Display};
+use std::fmt::Display;
 use std::str::FromStr;
 
 use firefly_app::device_list::{DeviceList, DeviceListError};
@@ -137,12 +137,6 @@ impl FromStr for TaskName {
             let known = names().collect::<Vec<_>>().join(", ");
             format!("there is no task `{text}`{}; tasks are {known}", suggest::hint(text, names()))
         })
-    }
-}
-
-impl fmt::Display for TaskName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

@@ -72,6 +72,12 @@ macro_rules! choice {
                 }
             }
         }
+
+        impl ::std::fmt::Display for $choice {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
     };
 }
 pub(crate) use choice;

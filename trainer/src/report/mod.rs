@@ -82,6 +82,12 @@ impl Report {
     }
 }
 
+/// A chart over two axes, given by label and scale.
+pub(crate) fn chart([x, y]: [(&str, AxisScale); 2], series: Vec<ChartSeries>) -> Chart {
+    let [x, y] = [x, y].map(|(label, scale)| ChartAxis::new(label, scale));
+    Chart { x, y, series, threshold: None }
+}
+
 /// A part of the page, or a note that it is missing.
 fn or_nothing(part: Option<String>, note: &str) -> String {
     part.unwrap_or_else(|| nothing(note))
@@ -100,12 +106,7 @@ fn training_figures(
     let curve = |name: &str, colour: usize, value: &dyn Fn(&TrainingPoint) -> Option<f64>| {
         ChartSeries::line(name, colour, training.iter().filter_map(|point| Some((point.step as f64, value(point)?))))
     };
-    let chart = |y: &str, scale: AxisScale, series: Vec<ChartSeries>| Chart {
-        x: ChartAxis::new("training step", AxisScale::Linear),
-        y: ChartAxis::new(y, scale),
-        series,
-        threshold: None,
-    };
+    let chart = |y: &str, scale, series| chart([("training step", AxisScale::Linear), (y, scale)], series);
     let mut losses = vec![curve("total", 0, &|point| Some(point.loss))];
     for (index, (metric, name)) in terms.iter().enumerate() {
         losses.push(curve(name, index + 1, &|point| point.metric(metric)));

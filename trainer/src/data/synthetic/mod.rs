@@ -182,12 +182,6 @@ choice! {
     }
 }
 
-impl Display for SignalFamily {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
 /// A name that is not a family's.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("no family of signals is called {0:?}; there are tones, harmonics, am, fm, chirps and noise")]

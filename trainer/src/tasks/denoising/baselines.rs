@@ -220,7 +220,7 @@ mod tests {
 
     use super::*;
     use crate::data::{Part, normal_rows};
-    use crate::tasks::denoising::quality::si_snr;
+    use crate::tasks::denoising::si_snr;
 
     const SAMPLES: usize = 4000;
 

@@ -5,12 +5,11 @@ mod config;
 mod denoised;
 mod evaluate;
 mod examples;
-mod quality;
 
 pub use baselines::{Change, Noisy, SpectralSubtraction, Tunable, WienerFilter, tuned};
 pub use config::{DataSection, LossSection};
+pub use evaluate::{si_snr, si_snr_rows, snr, spectral_difference};
 pub use examples::{Condition, ExampleSets, Examples, NoisyBatch};
-pub use quality::{si_snr, si_snr_rows, snr, spectral_difference};
 
 use super::zoo_model;
 use crate::tasks::prelude::*;

@@ -2,13 +2,14 @@
 //! report: fields of a few test samples, and the error against the resolution.
 
 use firefly_app::number::significant;
-use firefly_app::page::chart::{AxisScale, Chart, ChartAxis, ChartSeries};
+use firefly_app::page::chart::{AxisScale, ChartSeries};
 use firefly_app::page::figure::Figure;
 use firefly_app::page::heat_map::HeatMap;
 
 use super::domain::{Domain, DomainSymmetry, coordinates, strides};
 use super::fields::{FieldPairs, Fields, SampleSets, TestSet};
 use super::model::FieldOperator;
+use crate::report::chart;
 use crate::tasks::prelude::*;
 use crate::tasks::ridge::{self, MAX_VALUES, RidgeRegression};
 
@@ -206,12 +207,8 @@ fn error_against_resolution(sets: &SampleSets, rows: &[ScoreRow]) -> Option<Figu
         places.sort_by(|a, b| a.0.total_cmp(&b.0));
         ChartSeries::line(name, colour, places)
     });
-    let chart = Chart {
-        x: ChartAxis::new("points along the first dimension", AxisScale::Log2),
-        y: ChartAxis::new("relative L2 error", AxisScale::Linear),
-        series: series.collect(),
-        threshold: None,
-    };
+    let axes = [("points along the first dimension", AxisScale::Log2), ("relative L2 error", AxisScale::Linear)];
+    let chart = chart(axes, series.collect());
     let trained: Vec<String> = sets.train.input.points.iter().map(ToString::to_string).collect();
     let mut figure = Figure::chart("Error against resolution", chart, "No model was evaluated.");
     figure.caption = format!("Trained at {} points.", trained.join(" × "));
@@ -234,18 +231,14 @@ impl Drawn<'_> {
             let points = values[..n].iter().enumerate();
             ChartSeries::line(name, colour, points.map(|(point, value)| (point as f64 / n as f64, f64::from(*value))))
         };
-        let chart = Chart {
-            x: ChartAxis::new("place (share of the interval)", AxisScale::Linear),
-            y: ChartAxis::new("value", AxisScale::Linear),
-            series: vec![
-                line("input", 0, self.input.sample(self.index)),
-                line("target", 1, self.target.sample(self.index)),
-                line("prediction", 2, self.found.sample(self.index)),
-                line("error", 3, &self.error()),
-            ],
-            threshold: None,
-        };
-        Figure::chart(title, chart, "The fields have no finite value.").without_values()
+        let series = vec![
+            line("input", 0, self.input.sample(self.index)),
+            line("target", 1, self.target.sample(self.index)),
+            line("prediction", 2, self.found.sample(self.index)),
+            line("error", 3, &self.error()),
+        ];
+        let axes = ["place (share of the interval)", "value"].map(|label| (label, AxisScale::Linear));
+        Figure::chart(title, chart(axes, series), "The fields have no finite value.").without_values()
     }
 
     /// The first channels beside each other; of a cube the slice in its middle.

@@ -1,10 +1,11 @@
 //! The evaluation section: a table per data set, and recall against time per frame and against open butterflies.
 
 use firefly_app::number::{fixed, percent, significant};
-use firefly_app::page::chart::{AxisScale, Chart, ChartAxis, ChartSeries, Mark, Point};
+use firefly_app::page::chart::{AxisScale, ChartSeries, Mark, Point};
 use firefly_app::page::figure::Figure;
 use firefly_app::page::html_table::{HtmlRow, HtmlTable};
 
+use crate::report::chart;
 use crate::tasks::peaks::evaluate::{ModelKind, PeaksRow, predicting_devices};
 
 /// Longest label beside a mark, in characters; the full name is in its tooltip and in the table.
@@ -134,17 +135,13 @@ fn figure(
     };
     let learned = if prefix.is_empty() { "learned models".to_owned() } else { format!("{prefix}…") };
     let series = |name: &str, mark, kind| ChartSeries::new(name, colour(kind), mark, points(kind));
-    let chart = Chart {
-        x: ChartAxis::new(cost, scale),
-        y: ChartAxis::new("recall of the reference peaks (exact bin)", AxisScale::Share),
-        series: vec![
-            series("exact, adjacent segments", Mark::Line, ModelKind::Exact),
-            series("exact, spread segments", Mark::Line, ModelKind::Spread),
-            series(&learned, Mark::Points, ModelKind::Learned),
-        ],
-        threshold: None,
-    };
-    let mut figure = Figure::chart(title, chart, empty);
+    let series = vec![
+        series("exact, adjacent segments", Mark::Line, ModelKind::Exact),
+        series("exact, spread segments", Mark::Line, ModelKind::Spread),
+        series(&learned, Mark::Points, ModelKind::Learned),
+    ];
+    let axes = [(cost, scale), ("recall of the reference peaks (exact bin)", AxisScale::Share)];
+    let mut figure = Figure::chart(title, chart(axes, series), empty);
     figure.caption = comparison(all, of, words);
     figure
 }

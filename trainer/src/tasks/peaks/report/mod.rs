@@ -7,7 +7,7 @@ mod evaluation;
 
 use burn::tensor::{Tensor, TensorData};
 use firefly_app::number::{fixed, percent};
-use firefly_app::page::chart::{AxisScale, Chart, ChartAxis, ChartSeries, Mark, Point, Threshold};
+use firefly_app::page::chart::{AxisScale, Chart, ChartSeries, Mark, Point, Threshold};
 use firefly_app::page::figure::Figure;
 use firefly_app::page::heat_map::HeatMap;
 use firefly_models::LearnedWelchPeaks;
@@ -15,6 +15,7 @@ use firefly_models::LearnedWelchPeaks;
 pub use evaluation::against_time;
 
 use super::{PeaksConfig, PeaksRow};
+use crate::report::chart;
 use crate::task::ReportParts;
 
 /// A gate at or above this value is open.
@@ -184,12 +185,9 @@ fn segments(gates: &[f32]) -> Figure {
         Point::at(index as f64, inside)
     };
     let points = gates.iter().enumerate().take(MAX_BARS).map(bar).collect();
-    let chart = Chart {
-        x: ChartAxis::new("segment of the frame", AxisScale::Category),
-        y: ChartAxis::new("gate", AxisScale::Share),
-        series: vec![ChartSeries::new("gate", 2, Mark::Bars, points)],
-        threshold: Some(Threshold { value: f64::from(OPEN), label: format!("open from {OPEN}") }),
-    };
+    let axes = [("segment of the frame", AxisScale::Category), ("gate", AxisScale::Share)];
+    let threshold = Some(Threshold { value: f64::from(OPEN), label: format!("open from {OPEN}") });
+    let chart = Chart { threshold, ..chart(axes, vec![ChartSeries::new("gate", 2, Mark::Bars, points)]) };
     let mut figure = Figure::chart(SEGMENTS, chart, "No gate is finite.");
     figure.caption = format!("{} of {} segments are open.", open(gates), gates.len());
     if gates.len() > MAX_BARS {
@@ -215,12 +213,7 @@ fn curves_figure(title: &str, x: &str, y: &str, curves: &[(&str, &Vec<f32>)]) ->
         ChartSeries::line(name, index, points)
     };
     let series = curves.iter().enumerate().map(curve).collect();
-    let chart = Chart {
-        x: ChartAxis::new(x, AxisScale::Linear),
-        y: ChartAxis::new(y, AxisScale::Linear),
-        series,
-        threshold: None,
-    };
+    let chart = chart([x, y].map(|label| (label, AxisScale::Linear)), series);
     Figure::chart(title, chart, "No finite value was learned.")
 }
 
