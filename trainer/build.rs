@@ -28,11 +28,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let list: String = paths.iter().map(configuration).collect();
     let (count, file) = (paths.len(), Path::new(&env::var("OUT_DIR")?).join("configurations.rs"));
-    fs::write(
-        file,
-        format!(
-            "/// Every one, in the order of their names.\npub const CONFIGURATIONS: [ShippedConfiguration; {count}] = [\n{list}];\n"
-        ),
-    )?;
+    let text = format!(
+        "/// Every one, in the order of their names.\n\
+         pub const CONFIGURATIONS: [ShippedConfiguration; {count}] = [\n{list}];\n"
+    );
+    fs::write(file, text)?;
     Ok(())
 }

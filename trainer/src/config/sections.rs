@@ -164,7 +164,12 @@ pub struct HeldValues {
 impl HeldValues {
     /// `got` items, as the key says, of `size` values each.
     pub fn new(key: &'static str, got: usize, size: usize) -> Self {
-        Self { key, got, values: got as u128 * size as u128 }
+        Self::product(key, got, [got as u128, size as u128])
+    }
+
+    /// As many values as the product of these factors.
+    pub fn product(key: &'static str, got: usize, factors: impl IntoIterator<Item = u128>) -> Self {
+        Self { key, got, values: factors.into_iter().fold(1, u128::saturating_mul) }
     }
 }
 

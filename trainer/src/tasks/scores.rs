@@ -72,19 +72,13 @@ pub fn report<const N: usize>(data_set: String, facts: [(&str, String); N], rows
 /// A table per data set as HTML.
 fn tables(rows: &[ScoreRow]) -> Vec<String> {
     let of_set = |rows: &[ScoreRow]| {
-        let table = HtmlTable {
-            caption: rows[0].data_set.clone(),
-            columns: [String::from("model")].into_iter().chain(titles(rows)).collect(),
-            rows: rows
-                .iter()
-                .map(|row| HtmlRow {
-                    colour: Some(usize::from(!row.is_learned)),
-                    name: row.name.clone(),
-                    cells: row.scores.iter().map(cell).collect(),
-                    strong: row.is_learned,
-                })
-                .collect(),
+        let row = |ScoreRow { name, is_learned, scores, .. }: &ScoreRow| HtmlRow {
+            colour: Some(usize::from(!is_learned)),
+            strong: *is_learned,
+            ..HtmlRow::new(name, scores.iter().map(cell).collect())
         };
+        let columns = [String::from("model")].into_iter().chain(titles(rows)).collect();
+        let table = HtmlTable { caption: rows[0].data_set.clone(), columns, rows: rows.iter().map(row).collect() };
         table.html_folded_if_long()
     };
     rows.chunk_by(|a, b| a.data_set == b.data_set).map(of_set).collect()

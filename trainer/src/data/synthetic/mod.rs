@@ -249,31 +249,21 @@ impl SyntheticConfig {
         let [low, high] = self.frequency;
         let room = high - low;
         let has = |family| self.families.contains(&family);
-        if has(SignalFamily::Harmonics) && self.harmonics[1] as f64 * low > high {
-            return Err(DataError::setting(
-                "harmonics",
-                format!("{:?}", self.harmonics),
-                format!("at most {}, or `frequency` wider", (high / low).floor()),
-            ));
-        }
-        if has(SignalFamily::Am) && 2.0 * self.modulation_rate[1] > room {
-            return Err(DataError::setting(
-                "modulation_rate",
-                format!("{:?}", self.modulation_rate),
-                format!("at most {}, for both sidebands within `frequency`", room / 2.0),
-            ));
-        }
-        if has(SignalFamily::Fm) && 2.0 * (self.modulation_rate[1] + self.fm_deviation[1]) > room {
-            return Err(DataError::setting(
-                "fm_deviation",
-                format!("{:?}", self.fm_deviation),
-                format!(
-                    "at most {} together with `modulation_rate`, for Carson's bandwidth within `frequency`",
-                    room / 2.0
-                ),
-            ));
-        }
-        Ok(())
+        let (harmonics, rate, deviation) = (self.harmonics, self.modulation_rate, self.fm_deviation);
+        let sidebands = format!("at most {}, for both sidebands within `frequency`", room / 2.0);
+        let bandwidth = "together with `modulation_rate`, for Carson's bandwidth within `frequency`";
+        let error = if has(SignalFamily::Harmonics) && harmonics[1] as f64 * low > high {
+            let accepted = format!("at most {}, or `frequency` wider", (high / low).floor());
+            DataError::setting("harmonics", format!("{harmonics:?}"), accepted)
+        } else if has(SignalFamily::Am) && 2.0 * rate[1] > room {
+            DataError::setting("modulation_rate", format!("{rate:?}"), sidebands)
+        } else if has(SignalFamily::Fm) && 2.0 * (rate[1] + deviation[1]) > room {
+            let accepted = format!("at most {} {bandwidth}", room / 2.0);
+            DataError::setting("fm_deviation", format!("{deviation:?}"), accepted)
+        } else {
+            return Ok(());
+        };
+        Err(error)
     }
 }
 

@@ -2,17 +2,19 @@
 //! layer computes where the model has none.
 
 use std::fs;
+use std::path::Path;
 
+use burn::module::Module;
 use burn::nn::{BatchNorm, BatchNormConfig, Linear, LinearConfig};
-use burn::tensor::Int;
 use burn::tensor::activation::softmax;
+use burn::tensor::{Device, Int, Tensor};
 use firefly_app::files::write_atomically;
 use firefly_models::log_mel::standardised_spectrum;
-use firefly_models::zoo::ZooError;
-use firefly_models::{LogMel, LogMelConfig, weights};
+use firefly_models::zoo::{Settings, ZooError, ZooModel};
+use firefly_models::{ArgumentError, LogMel, LogMelConfig, weights};
 
 use super::ClassificationConfig;
-use crate::tasks::prelude::*;
+use crate::task::{ModelError, TaskError};
 use crate::tasks::zoo_model;
 
 /// Name in errors.

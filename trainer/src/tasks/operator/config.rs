@@ -190,12 +190,9 @@ impl Sections for OperatorTask {
         let (batch, padding) = (config.training.batch, setting("padding"));
         // Values of the layers at the zeros behind a field, as many as a step keeps of them.
         let behind = |points: usize| field(points.saturating_add(padding)) - field(points);
-        let padded = |points: usize| HeldValues {
-            key: "model.settings.padding",
-            got: padding,
-            values: [batch, setting("width"), setting("layers"), KEPT_PER_LAYER]
-                .into_iter()
-                .fold(behind(points), |values, factor| values.saturating_mul(factor as u128)),
+        let kept = [batch, setting("width"), setting("layers"), KEPT_PER_LAYER].map(|factor| factor as u128);
+        let padded = |points: usize| {
+            HeldValues::product("model.settings.padding", padding, kept.into_iter().chain([behind(points)]))
         };
         if config.data.files.is_some() {
             return vec![padded(0)];
@@ -206,11 +203,7 @@ impl Sections for OperatorTask {
         let pair = |points: usize| 2 * points.pow(equation.dims() as u32);
         vec![
             padded(points),
-            HeldValues {
-                key: "training.batch",
-                got: batch,
-                values: field(points).saturating_mul(widest as u128 + 2).saturating_mul(batch as u128),
-            },
+            HeldValues::product("training.batch", batch, [field(points), widest as u128 + 2, batch as u128]),
             HeldValues::new("data.generated.samples", samples, pair(points)),
             HeldValues::new("data.generated.test_samples", test_samples, test_points.iter().copied().map(pair).sum()),
             HeldValues::new("data.generated.solver_points", solver_points, pair(solver_points) / solver_points),

@@ -49,32 +49,24 @@ fn table(data_set: &str, rows: &[&PeaksRow]) -> HtmlTable {
         "butterflies per frame",
     ];
     columns.extend(rest.map(str::to_owned));
-    let predicted = |row: &PeaksRow, device: &&str| {
-        row.predicted_microseconds_per_frame.get(*device).map_or("–".to_owned(), |time| significant(*time, 3))
+    let cells = |row: &PeaksRow| {
+        let predicted = |device: &&str| row.predicted_microseconds_per_frame.get(*device);
+        let predicted = |device| predicted(device).map_or("–".to_owned(), |time| significant(*time, 3));
+        let rest = [
+            fixed(row.recall, 3),
+            fixed(row.recall_within_one_bin, 3),
+            fixed(row.median_power_error_db, 2),
+            percent(row.active_share),
+            fixed(row.butterflies_per_frame, 0),
+        ];
+        let time = significant(row.median_microseconds_per_frame, 3);
+        [time].into_iter().chain(devices.iter().map(predicted)).chain(rest).collect()
     };
-    HtmlTable {
-        caption: data_set.to_owned(),
-        columns,
-        rows: rows
-            .iter()
-            .map(|row| HtmlRow {
-                colour: Some(colour(row.kind)),
-                name: row.name.clone(),
-                cells: [significant(row.median_microseconds_per_frame, 3)]
-                    .into_iter()
-                    .chain(devices.iter().map(|device| predicted(row, device)))
-                    .chain([
-                        fixed(row.recall, 3),
-                        fixed(row.recall_within_one_bin, 3),
-                        fixed(row.median_power_error_db, 2),
-                        percent(row.active_share),
-                        fixed(row.butterflies_per_frame, 0),
-                    ])
-                    .collect(),
-                strong: row.kind == ModelKind::Learned,
-            })
-            .collect(),
-    }
+    let row = |row: &&PeaksRow| {
+        let (colour, strong) = (Some(colour(row.kind)), row.kind == ModelKind::Learned);
+        HtmlRow { colour, name: row.name.clone(), cells: cells(row), strong }
+    };
+    HtmlTable { caption: data_set.to_owned(), columns, rows: rows.iter().map(row).collect() }
 }
 
 /// Recall of the rows of one data set against their open butterflies, with the best learned model set beside the exact
