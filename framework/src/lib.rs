@@ -9,6 +9,7 @@
 //! - [`picker`]: the strategy that computes Welch peaks of a batch.
 //! - [`published`]: the published system's constants, estimates, rules and names.
 //! - [`rewrite`]: rules that replace parts of a graph by Firefly's operations.
+//! - [`onnx`]: export of graphs as ONNX files.
 //! - [`files`]: atomic replacement of files.
 //!
 //! # Features
@@ -23,6 +24,7 @@ pub mod drawing;
 pub mod files;
 pub mod graph;
 pub mod movement;
+pub mod onnx;
 pub mod picker;
 pub mod profile;
 pub mod published;

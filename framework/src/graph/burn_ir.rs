@@ -5,6 +5,7 @@ use burn::backend::ir::{
     ScalarIr, ScalarOpIr, ShapeOpIr, SliceOpIr, TensorId, TensorIr, TensorStatus,
 };
 use burn::tensor::{Shape, Slice};
+use serde_json::Value;
 
 use super::{AxisSlice, Graph, GraphError, Node, Operation, Origin, Ranked, ValueId};
 
@@ -21,10 +22,7 @@ pub(super) fn operations(graph: &Graph) -> Result<Vec<OperationIr>, GraphError> 
     let kept = |id: ValueId| !matches!(graph.get(id).origin, Origin::Computed) || graph.outputs().contains(&id);
     let mut operations = Vec::new();
     for (index, node) in graph.nodes().iter().enumerate() {
-        let mut operation = match &node.recorded {
-            Some(recorded) => recorded.as_ref().clone(),
-            None => constructed(graph, node)?,
-        };
+        let mut operation = operation_of(graph, node)?;
         let frees = |id: ValueId| last_readers[id.index()] == Some(index) && !kept(id);
         // A value that one operation reads twice would be freed by the first read: it is dropped afterwards instead.
         let once = |id: ValueId| node.inputs.iter().filter(|input| **input == id).count() == 1;
@@ -57,6 +55,11 @@ impl IrVisitorMut for Statuses<'_> {
             (false, _) => TensorStatus::NotInit,
         };
     }
+}
+
+/// Burn's record of a node's operation, with the indices of the graph's values as identifiers.
+pub(crate) fn operation_of(graph: &Graph, node: &Node) -> Result<OperationIr, GraphError> {
+    node.recorded.as_ref().map_or_else(|| constructed(graph, node), |recorded| Ok(recorded.as_ref().clone()))
 }
 
 /// Operation of a node that was not captured, but added by a rewrite rule.
@@ -197,16 +200,22 @@ fn slices(ranges: &[Slice], shape: &[usize]) -> Vec<AxisSlice> {
 }
 
 /// Name of Burn's variant for an operation, such as `Exp`; of the group where it has no variants of its own.
-///
-/// Burn has no function for it, but serialises an operation with the names of its variants:
-/// `{"Float": ["F32", {"Exp": …}]}`, with the element type before the operation in some groups.
 fn name(recorded: &OperationIr) -> String {
+    named_record(recorded).0
+}
+
+/// The name of an operation, and the serialised fields of its record; infinite floats are missing there.
+///
+/// Burn has no function for the name, but serialises an operation with the names of its variants:
+/// `{"Float": ["F32", {"Exp": …}]}`, with the element type before the operation in some groups.
+pub(crate) fn named_record(recorded: &OperationIr) -> (String, Value) {
     let is_group = !matches!(recorded, OperationIr::Init(_) | OperationIr::Drop(_));
     let serialised = serde_json::to_value(recorded).unwrap_or_default();
     let Some((group, content)) = serialised.as_object().and_then(|variants| variants.iter().next()) else {
-        return "unknown".into();
+        return ("unknown".into(), Value::Null);
     };
     let operation = content.as_array().and_then(|parts| parts.last()).unwrap_or(content);
-    let variant = operation.as_object().and_then(|variants| variants.keys().next()).filter(|_| is_group);
-    variant.unwrap_or(group).clone()
+    let variant = operation.as_object().and_then(|variants| variants.iter().next()).filter(|_| is_group);
+    let (name, record) = variant.unwrap_or((group, operation));
+    (name.clone(), record.clone())
 }

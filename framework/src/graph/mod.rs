@@ -1,7 +1,7 @@
 //! A model as a graph: recorded on Burn's capture device, profiled, and replayed on a real backend.
 //!
-//! [`capture`] makes a [`Graph`]: plain data, which can as well be built by hand, and [`Replay`] runs it. This is the
-//! one place that reads Burn's graph representation (`burn-ir`).
+//! [`capture`] makes a [`Graph`]: plain data, which can as well be built by hand, and [`Replay`] runs it. This and
+//! [`onnx`](crate::onnx) are the places that read Burn's graph representation (`burn-ir`).
 //!
 //! ```
 //! use burn::backend::Flex;
@@ -22,6 +22,8 @@ mod capture;
 mod model;
 mod operation;
 mod replay;
+
+pub(crate) use burn_ir::{named_record, operation_of};
 
 pub use any_tensor::AnyTensor;
 pub use arguments::{Arguments, Input, Outputs, Source};
