@@ -144,6 +144,22 @@ formats *groups:
     cargo build --release --locked --workspace --bin firefly --example samples
     FIREFLY_PROGRAMS="$CARGO_TARGET_DIR/release" "$environment/bin/python" $tests {{ groups }}
 
+# ONNX files of the zoo and of single operations, whose values onnxruntime compares with those of the models.
+onnx:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    export PYTHONDONTWRITEBYTECODE=1
+    tests="$PWD/models/tests/onnx"
+    environment="$CARGO_TARGET_DIR/onnx"
+    {{ python }} -m venv "$environment"
+    "$environment/bin/pip" install --quiet --requirement "$tests/requirements.txt"
+    "$environment/bin/ruff" format --no-cache --check --config python/pyproject.toml "$tests"
+    "$environment/bin/ruff" check --no-cache --config python/pyproject.toml "$tests"
+    # Writes the files. Features as of the whole workspace, so that Burn is built once.
+    rm -rf "$CARGO_TARGET_DIR/tmp/onnx"
+    cargo test --release --locked --workspace --test onnx
+    "$environment/bin/python" "$tests" "$CARGO_TARGET_DIR/tmp/onnx"
+
 # The Python package: lints, a wheel, its tests, tutorials and notebooks. EXTRAS=ray,dask,torch adds what examples and tensors need.
 wheel:
     #!/usr/bin/env bash

@@ -302,9 +302,9 @@ impl Butterfly {
         let rows = rows.map(|part| leading.flatten(part));
         let rows = self.products.iter().fold(rows, |rows, ButterflyProduct { permutation, factors }| {
             // A permutation is real: both parts are rows of one call.
-            let parts = permutation.forward(Tensor::cat(vec![rows.re, rows.im], 0));
-            let part = |start| parts.clone().narrow(0, start, count);
-            let rows = ComplexTensor::new(part(0), part(count));
+            let parts = permutation.forward(Tensor::stack::<3>(vec![rows.re, rows.im], 0));
+            let part = |part| parts.clone().narrow(0, part, 1).reshape([count, n]);
+            let rows = ComplexTensor::new(part(0), part(1));
             factors.iter().fold(rows, |rows, factor| factor.forward(rows))
         });
         Ok(rows.map(|part| leading.unflatten(part)))

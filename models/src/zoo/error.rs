@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use burn_store::SafetensorsStoreError;
 use firefly_framework::graph::GraphError;
+use firefly_framework::onnx::OnnxError;
 use firefly_ops::ArgumentError;
 use thiserror::Error;
 
@@ -62,6 +63,9 @@ pub enum ZooError {
     /// The model can't be captured.
     #[error(transparent)]
     Graph(#[from] GraphError),
+    /// The model can't be exported as an ONNX file.
+    #[error(transparent)]
+    Onnx(#[from] OnnxError),
     /// No trained weights ship with this crate.
     #[error("zoo: there are no trained weights of {model}; {}", shipped(trained))]
     NoWeights {

@@ -3,10 +3,11 @@
 use burn::module::Module;
 use burn::tensor::Device;
 use burn_store::SafetensorsStoreError;
-use firefly_framework::graph::{AnyTensor, Graph, Input, capture};
+use firefly_framework::graph::{AnyTensor, Graph, GraphError, Input, capture};
+use firefly_framework::onnx::{self, Description};
 use firefly_ops::ArgumentError;
 
-use super::card::FamilyCard;
+use super::card::{FamilyCard, Signature};
 use super::error::ZooError;
 use super::family::{Family, FamilyEntry};
 use super::settings::Settings;
@@ -125,11 +126,47 @@ impl ZooModel {
     /// # Errors
     /// [`ZooError::Graph`] for a model that can't be recorded: its card says why.
     pub fn capture(&self, batch: usize) -> Result<Graph, ZooError> {
+        Ok(self.graph(batch)?)
+    }
+
+    fn graph(&self, batch: usize) -> Result<Graph, GraphError> {
         // Without gradients, as the model is used.
         let model = self.valid();
-        let graph = capture(&self.inputs(batch), |inputs: Vec<AnyTensor>, device: &Device| {
+        capture(&self.inputs(batch), |inputs: Vec<AnyTensor>, device: &Device| {
             model.to_device(device).try_forward(inputs)
-        });
-        Ok(graph?)
+        })
+    }
+
+    /// The model as an ONNX file of any batch, or of one if its operations depend on the batch. Inputs and outputs have
+    /// the names of the card, an output that is called like an input with `output_` before it; the metadata has the
+    /// settings.
+    ///
+    /// ```
+    /// use burn::tensor::Device;
+    /// use firefly_models::zoo;
+    ///
+    /// let model = zoo::pretrained("mel_classifier_digits", &Device::flex())?.to_onnx()?;
+    /// assert_eq!((model.inputs[0].shape.join(" "), model.fixed_batch), ("batch 6000".into(), None));
+    /// # Ok::<(), zoo::ZooError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ZooError::Onnx`] for a model that can't be captured, and one with an operation that has no translation.
+    pub fn to_onnx(&self) -> Result<onnx::Model, ZooError> {
+        let card = self.family();
+        let text = |signature: &Signature| format!("{}: {}", signature.shape, signature.meaning);
+        let name = |name: &str| {
+            let prefix = if card.inputs.iter().any(|input| input.name == name) { "output_" } else { "" };
+            format!("{prefix}{name}")
+        };
+        let settings = serde_json::to_string(&self.settings()).unwrap_or_default();
+        let description = Description {
+            name: card.name.into(),
+            text: card.summary.into(),
+            inputs: card.inputs.iter().map(text).collect(),
+            outputs: card.outputs.iter().map(|output| (name(output.name), text(output))).collect(),
+            metadata: vec![("firefly.settings".into(), settings)],
+        };
+        Ok(onnx::export(|batch| self.graph(batch), 1, &description)?)
     }
 }
