@@ -2,6 +2,7 @@
 
 mod choices;
 mod eval;
+mod export;
 mod options;
 mod outcome;
 mod predict;
@@ -47,6 +48,9 @@ enum Command {
     #[command(after_help = "Examples:\n  firefly train eval runs/run\n  \
                       firefly train eval runs/run --data tones,noise --json rows.json")]
     Eval(eval::EvalArgs),
+    /// Writes the model of a finished run as an ONNX file.
+    #[command(after_help = "Example:\n  firefly train export runs/run --onnx model.onnx")]
+    Export(export::ExportArgs),
     /// Lists tasks, models and shipped configurations.
     List,
     /// Prints a configuration of a task with every key, its meaning and its default.
@@ -83,6 +87,7 @@ impl Cli {
     pub fn run(self) -> anyhow::Result<ExitCode> {
         let done = match self.command {
             Some(Command::Eval(args)) => eval::run(&args),
+            Some(Command::Export(args)) => export::run(&args),
             Some(Command::List) => choices::list(),
             Some(Command::New(args)) => choices::new(&args),
             Some(Command::Predict(args)) => predict::run(&args),

@@ -70,3 +70,12 @@ pub fn assert_resumes_to_the_same_bits(arguments: &[&str], out: &Path, step: usi
     assert!(errors(&output).contains(&format!("resuming at step {step}")), "{}", errors(&output));
     assert!(outcome(out) == whole, "other bits");
 }
+
+/// The ONNX file of a finished run as text, of which its names can be read.
+pub fn exported(out: &Path) -> String {
+    let path = out.join("model.onnx");
+    let output = run(&["export", text(out), "--onnx", text(&path)]);
+    assert!(output.status.success(), "{}", errors(&output));
+    assert!(errors(&output).contains("model of any batch written to"), "{}", errors(&output));
+    String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned()
+}

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::common::{errors, run, small_config, text};
+use crate::common::{errors, exported, run, small_config, text};
 
 #[test]
 fn a_run_leaves_a_complete_folder_that_can_be_evaluated_again() {
@@ -278,6 +278,7 @@ fn predictions_of_recordings_are_written_as_a_table() {
     let config = small_config(folder.path());
     let (out, recording) = (folder.path().join("run"), folder.path().join("a.wav"));
     assert!(run(&[text(&config), "--out", text(&out), "--steps", "4"]).status.success());
+    assert!(exported(&out).contains("[batch, k]: their power"));
     write_wav(&recording, noise(300));
     let table = folder.path().join("peaks.csv");
     let output = run(&["predict", text(&out), text(&recording), "--out", text(&table)]);

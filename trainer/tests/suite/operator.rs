@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use firefly_recordings::Array;
 
-use crate::common::{assert_resumes_to_the_same_bits, errors, evaluation, run, text};
+use crate::common::{assert_resumes_to_the_same_bits, errors, evaluation, exported, run, text};
 
 const TINY: &str = "../configs/operator-tiny.toml";
 
@@ -47,6 +47,7 @@ fn solutions_are_learned_at_every_resolution_and_predicted_in_their_own_units() 
     let page = fs::read_to_string(out.join("report.html")).unwrap();
     assert!(page.contains("Error against resolution") && page.contains("256 points: sample 1"));
 
+    assert!(exported(&out).contains("Einsum"));
     // The cache is a file of data: its training samples are predicted as well as the test samples.
     let solved: PathBuf = fs::read_dir(&cache).unwrap().next().unwrap().unwrap().path();
     let predictions = folder.path().join("predictions");

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::{assert_resumes_to_the_same_bits, errors, evaluation, run, text};
+use crate::common::{assert_resumes_to_the_same_bits, errors, evaluation, exported, run, text};
 
 /// The path of a shipped configuration.
 fn shipped(name: &str) -> PathBuf {
@@ -67,6 +67,7 @@ fn transforms_are_learned_from_examples_and_predicted() {
     let loss = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["loss"].as_f64().unwrap();
     assert!(loss(metrics.lines().last().unwrap()) < 0.5 * loss(metrics.lines().next().unwrap()), "{metrics}");
 
+    assert!(exported(&out).contains("output_re"));
     let (rows, table) = (folder.path().join("rows.csv"), folder.path().join("out.csv"));
     fs::write(&rows, "1,0,0,0,0,0,0,0\n0,1,0,0,0,0,0,0\n").unwrap();
     let output = run(&["predict", text(&out), text(&rows), "--out", text(&table)]);
@@ -90,6 +91,7 @@ fn a_forecast_of_a_generated_series_is_better_than_repetition_and_resumes_to_the
 
     assert_resumes_to_the_same_bits(&arguments, &out, 60);
 
+    assert!(exported(&out).contains("forecast"));
     let again = run(&["eval", text(&out)]);
     assert!(String::from_utf8_lossy(&again.stdout).contains("generated series, 6 rows ahead"), "{}", errors(&again));
     let (table, forecast) = (folder.path().join("series.csv"), folder.path().join("forecast.csv"));
@@ -121,6 +123,10 @@ fn families_of_signals_are_classified_and_predicted() {
 
     let again = run(&["eval", text(&out)]);
     assert!(again.status.success(), "{}", errors(&again));
+    let file = exported(&out);
+    assert!(file.contains("firefly.classes") && file.contains("[batch, samples]: recordings at "));
+    let refused = run(&["export", text(&out), "--onnx", text(folder.path())]);
+    assert!(!refused.status.success() && errors(&refused).contains("--onnx"), "{}", errors(&refused));
     let (tone, table) = (folder.path().join("tone.csv"), folder.path().join("classes.csv"));
     let sine = (0..1500).map(|index| format!("{}\n", (f64::from(index) * 0.7).sin()));
     fs::write(&tone, sine.collect::<String>()).unwrap();
@@ -192,6 +198,7 @@ fn recordings_are_denoised_into_files_of_their_own() {
     let out = folder.path().join("run");
     let output = run(&[text(&shipped("denoising-tiny")), "--out", text(&out), "--steps", "2"]);
     assert!(output.status.success(), "{}", errors(&output));
+    assert!(exported(&out).contains("denoised"));
     let wav = |name: &str, sample_rate: u32, samples: usize| {
         let path = folder.path().join(name);
         let spec =

@@ -9,9 +9,12 @@ use burn::nn::{BatchNorm, BatchNormConfig, Linear, LinearConfig};
 use burn::tensor::activation::softmax;
 use burn::tensor::{Device, Int, Tensor};
 use firefly_app::files::write_atomically;
+use firefly_framework::graph::{Input, capture};
+use firefly_framework::onnx::{self, Description, OnnxError};
 use firefly_models::log_mel::standardised_spectrum;
 use firefly_models::zoo::{Settings, ZooError, ZooModel};
 use firefly_models::{ArgumentError, LogMel, LogMelConfig, weights};
+use serde_json::json;
 
 use super::ClassificationConfig;
 use crate::task::{ModelError, TaskError};
@@ -137,6 +140,28 @@ impl Classifier {
     /// [`try_forward`](Self::try_forward).
     pub fn probabilities(&self, signal: Tensor<2>) -> Result<Tensor<2>, TaskError> {
         Ok(softmax(self.try_forward(signal)?, 1))
+    }
+
+    /// The classifier as an ONNX file that maps recordings to scores. Errors as of [`ZooModel::to_onnx`].
+    pub fn to_onnx(&self, config: &ClassificationConfig) -> Result<onnx::Model, OnnxError> {
+        let ClassificationConfig { data, .. } = config;
+        let description = Description {
+            name: self.model.family().name.into(),
+            text: self.model.family().summary.into(),
+            inputs: vec![format!("[batch, samples]: recordings at {} Hz", data.sample_rate)],
+            outputs: vec![(
+                "scores".into(),
+                format!("[batch, classes]: a value per class: {}", self.classes.join(", ")),
+            )],
+            metadata: vec![("firefly.classes".into(), json!(self.classes).to_string())],
+        };
+        let model = self.valid();
+        let graph = |batch| {
+            capture(&[Input::new("signal", [batch, data.samples])], |signal: Tensor<2>, device: &Device| {
+                model.clone().to_device(device).try_forward(signal)
+            })
+        };
+        onnx::export(graph, 1, &description)
     }
 
     /// Scores `[batch, classes]` of recordings `[batch, samples]`. An error if recordings are too short for the model,
