@@ -18,7 +18,7 @@ use firefly_ops::options::{
 };
 use firefly_ops::{
     Band, Detrend, LocalMaximaOptions, MelOptions, Norm, Scaling, StftOptions, WelchOptions, WelchWeights, Window,
-    WindowSymmetry, local_maxima, log_mel, long_conv, mel, spectral_conv, top_k, welch_peaks, welch_psd,
+    WindowSymmetry, butterfly, local_maxima, log_mel, long_conv, mel, spectral_conv, top_k, welch_peaks, welch_psd,
 };
 use safetensors::tensor::{Dtype, TensorView, serialize_to_file};
 
@@ -266,6 +266,14 @@ fn transforms_of_any_length_are_exported() {
         });
         check_operation(&format!("irfft_{n}"), &[n / 2 + 1], |x, _| vec![irfft(complex(x), n).unwrap().into()]);
     }
+    // Burn's own transforms are of powers of two.
+    for n in [2, 16] {
+        check_operation(&format!("burn_{n}"), &[n + 1, 4], |x, _| {
+            let (re, im) = burn::signal::rfft(rank::<3>(x), 1, Some(n));
+            let back = burn::signal::irfft(re.clone(), im.clone(), 1, Some(n));
+            vec![re.into(), im.into(), back.into()]
+        });
+    }
     check_operation("fft2", &[3, 10, 12], |x, _| {
         let x = rank::<4>(x);
         parts(fft2(ComplexTensor::new(x.clone(), x.flip([3]))).unwrap())
@@ -372,7 +380,7 @@ fn mel_spectra_are_exported() {
 }
 
 #[test]
-fn convolutions_are_exported() {
+fn convolutions_and_butterflies_are_exported() {
     for (name, taps, is_gated) in [("short", 5, false), ("gated", 23, true), ("longer_than_the_signal", 40, false)] {
         check_operation(&format!("long_conv_{name}"), &[3, 23], move |x, device| {
             let x = rank::<3>(x);
@@ -393,6 +401,14 @@ fn convolutions_are_exported() {
         let weights = ComplexTensor::new(weights(shape, 1, device), weights(shape, 2, device));
         vec![spectral_conv(rank::<5>(x), weights).unwrap().into()]
     });
+    for is_gated in [false, true] {
+        check_operation(&format!("butterfly_{is_gated}"), &[16], move |x, device| {
+            let x = rank::<2>(x);
+            let gates = is_gated.then(|| weights([4, 8], 4, device).abs());
+            let input = ComplexTensor::new(x.clone(), x.flip([1]));
+            parts(butterfly(input, weights([4, 8, 2], 3, device), gates).unwrap())
+        });
+    }
 }
 
 #[test]
@@ -413,18 +429,24 @@ fn operations_of_burn_are_exported() {
     check_operation("shapes", &[4, 6], |x, device| {
         let x = rank::<3>(x);
         let [batch, ..] = x.dims();
+        let kernel: Tensor<3> = weights([1, 4, 3], 8, device);
+        let assigned = x.clone().slice_assign([0..batch, 1..3, 2..5], kernel.narrow(1, 1, 2).expand([batch, 2, 3]));
+        let unfolded: Tensor<4> = x.clone().unfold(2, 3, 2);
         let reversed = x.clone().flip([1]).slice([0..batch, 1..4, 0..5]).swap_dims(1, 2);
         let filled = Tensor::<3>::full([batch, 2, 2], 0.75, device);
         let masked = x.clone().mask_fill(x.clone().greater_elem(0.5), f32::NEG_INFINITY).max_dim(2);
         let indices = Tensor::<1, Int>::from_data([3, 0, 0], device);
         let selected = x.select(1, indices);
-        vec![reversed.into(), filled.into(), masked.into(), selected.into()]
+        vec![assigned.into(), unfolded.into(), reversed.into(), filled.into(), masked.into(), selected.into()]
     });
     check_operation("reductions", &[4, 6], |x, _| {
         let x = rank::<3>(x);
+        let (values, positions) = x.clone().sort_with_indices(2);
+        let (greatest, places) = x.clone().topk_with_indices(3, 1);
         let sums = x.clone().sum_dim(0) + x.clone().mean_dim(1).prod_dim(2) + x.clone().min_dim(2).sum_dim(1);
         let product = x.clone().matmul(x.clone().swap_dims(1, 2));
-        vec![sums.into(), product.into(), x.mean().into()]
+        let all: Vec<AnyTensor> = vec![values.into(), positions.into(), greatest.into(), places.into(), sums.into()];
+        [all, vec![product.into(), x.clone().argmax(2).into(), x.mean().into()]].concat()
     });
 }
 

@@ -1,6 +1,7 @@
 //! Translation of Burn's operations.
 
 use burn::backend::ir::{IrVisitorMut, OperationIr, ScalarIr, TensorIr};
+use burn::tensor::{BoolStore, DType};
 use serde_json::{Value, json};
 
 use super::OnnxError;
@@ -23,6 +24,9 @@ const REDUCTIONS: &str = "MeanDim:ReduceMean SumDim:ReduceSum ProdDim:ReduceProd
     Mean:ReduceMean Sum:ReduceSum Prod:ReduceProd Max:ReduceMax Min:ReduceMin";
 /// Operations with an attribute `axis`.
 const ALONG_AXIS: &str = "Cat:Concat Select:Gather Gather:GatherElements Softmax LogSoftmax";
+/// Operations that order values, and whether the greatest comes first; sorting says so itself.
+const ORDERINGS: &str = "TopK:1 ArgTopK:1 TopKWithIndices:1 MaxDimWithIndices:1 MinDimWithIndices:0 ArgMax:1 ArgMin:0 \
+    Sort: ArgSort: SortWithIndices:";
 /// Convolutions and pooling over windows.
 const WINDOWS: &str = "Conv1d:Conv Conv2d:Conv Conv3d:Conv ConvTranspose1d:ConvTranspose ConvTranspose2d:ConvTranspose \
     ConvTranspose3d:ConvTranspose AvgPool1d:AveragePool AvgPool2d:AveragePool MaxPool1d:MaxPool MaxPool2d:MaxPool";
@@ -91,6 +95,16 @@ impl Exporter<'_> {
             };
             return Ok(vec![self.reduce(kind, *value, axis, true)]);
         }
+        if let (Some(largest), Some(axis)) = (listed(ORDERINGS, name), axis) {
+            let largest = largest == "1" || record["descending"] == true;
+            let count = self.length(out, axis)?;
+            let [values, positions] = self.ordered(inputs[0], axis, largest, count);
+            if name.starts_with("Arg") {
+                return Ok(vec![self.cast(positions, [DType::I64, out.dtype])]);
+            }
+            let positions = outputs.get(1).map(|of| self.cast(positions, [DType::I64, of.dtype]));
+            return Ok([values].into_iter().chain(positions).collect());
+        }
         if let Some(kind) = listed(WINDOWS, name) {
             return Ok(vec![self.windowed(kind, inputs, &record)]);
         }
@@ -113,6 +127,13 @@ impl Exporter<'_> {
                 let (value, shape) = (self.scalar(*value), self.shape(self.lengths(out))?);
                 self.op("Expand", &[value, shape])
             }
+            (_, Operation::Unfold { axis, size, step }, [value]) => {
+                let starts = (0..self.length(out, *axis)?).map(|window| window * step);
+                let value = self.windows(*value, starts, *size, *axis);
+                let rank = out.shape.len();
+                let axes: Vec<usize> = (0..rank).filter(|at| *at != axis + 1).chain([axis + 1]).collect();
+                self.op_with("Transpose", &[value], json!({"perm": axes}))
+            }
             (_, Operation::Slice { slices }, [value]) => {
                 let (from, to, mut value) = (self.lengths(tensors[0]), self.lengths(out), *value);
                 for (axis, AxisSlice { start, stride }) in slices.iter().enumerate() {
@@ -125,6 +146,20 @@ impl Exporter<'_> {
                     }
                 }
                 value
+            }
+            (_, Operation::AssignSlice { slices }, [whole, part]) if slices.iter().all(|slice| slice.stride == 1) => {
+                let lengths = self.lengths(tensors[0]).iter().zip(self.lengths(tensors[1]));
+                if lengths.clone().any(|(whole, part)| whole.per_batch != part.per_batch) {
+                    return Err(OnnxError::Batch("a part of it is replaced".into()));
+                }
+                let before = slices.iter().map(|slice| slice.start as i64);
+                let behind = lengths.zip(before.clone()).map(|((whole, part), start)| whole.fixed - part.fixed - start);
+                let pads = self.ints(before.chain(behind));
+                let (one, shape) = (self.scalar(1.0), self.op("Shape", &[*part]));
+                let ones = self.op("Expand", &[one, shape]);
+                let [covered, padded] = [ones, *part].map(|values| self.op("Pad", &[values, pads]));
+                let covered = self.cast(covered, [self.dtype, DType::Bool(BoolStore::Native)]);
+                self.op("Where", &[covered, padded, *whole])
             }
             ("MaskWhere", _, [value, mask, other]) => self.op("Where", &[*mask, *other, *value]),
             ("MaskFill", _, [value, mask]) => {

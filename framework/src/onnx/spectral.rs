@@ -1,8 +1,8 @@
-//! Translation of Firefly's operations, by their definition.
+//! Translation of Firefly's operations, by their definition, and of Burn's Fourier transforms.
 
 use std::f64::consts::LOG10_E;
 
-use burn::backend::ir::{CustomOpIr, TensorIr};
+use burn::backend::ir::{CustomOpIr, ScalarIr, TensorIr};
 use burn::tensor::{DType, IntDType};
 use firefly_ops::op::OpDescriptor;
 use firefly_ops::options::{
@@ -55,6 +55,9 @@ impl Exporter<'_> {
             }
             (Some(OpDescriptor::TopK { k, bins }), [values]) => Ok(self.strongest(*values, k, 0, bins)),
             (Some(OpDescriptor::Mel { options, logarithm }), _) => self.mel(tensors, inputs, &options, logarithm),
+            (Some(OpDescriptor::Butterfly {}), [re, im, rest @ ..]) => {
+                Ok(self.butterfly([*re, *im], rest, self.length(&tensors[0], 1)?).into())
+            }
             (Some(OpDescriptor::SpectralConv {}), [input, re, im]) => {
                 self.spectral_conv(*input, [*re, *im], [&tensors[0], &tensors[1]])
             }
@@ -62,6 +65,28 @@ impl Exporter<'_> {
                 let (n, taps) = (self.length(&tensors[0], 2)?, self.length(&tensors[1], 1)?);
                 let convolved = self.long_conv(*signal, *kernel, [n, taps]);
                 Ok(vec![gate.iter().fold(convolved, |product, gate| self.op("Mul", &[product, *gate]))])
+            }
+            (None, _) => self.burn_fourier(operation, inputs),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// The transforms of `burn::signal`, along any dimension.
+    fn burn_fourier(&mut self, operation: &CustomOpIr, inputs: &[Slot]) -> Translated {
+        let [ScalarIr::UInt(dim), ScalarIr::Bool(has_length), ScalarIr::UInt(length)] = *operation.scalars else {
+            return Ok(Vec::new());
+        };
+        let input = &operation.inputs[0];
+        let (given, axis) = (self.length(input, dim as usize)?, dim as i64 - input.shape.len() as i64);
+        let n = |natural| if has_length { length as usize } else { natural };
+        match (operation.id.as_str(), inputs) {
+            ("signal::rfft", [signal]) => {
+                let signal = self.resized(*signal, axis, given, n(given));
+                Ok(self.real_fft(signal, axis, &forward(n(given))).into())
+            }
+            ("signal::irfft", [re, im]) => {
+                let n = n(2 * (given - 1));
+                Ok(vec![self.inverse_real_fft([*re, *im], given, axis, &inverse(n, n as f64))])
             }
             _ => Ok(Vec::new()),
         }
@@ -195,6 +220,43 @@ impl Exporter<'_> {
             LogUnit::Decibel => 20.0 * LOG10_E,
         };
         Ok(vec![self.scaled(values, factor)])
+    }
+
+    /// Butterfly transform of rows of `n` values, stage by stage, by twiddles and perhaps gates.
+    fn butterfly(&mut self, values: Complex, weights: &[Slot], n: usize) -> Complex {
+        let stages = n.trailing_zeros();
+        let reversed = |index: usize| (index.reverse_bits() >> (usize::BITS - stages)) as i64;
+        let mut values = values.map(|part| self.gathered(part, (0..n).map(reversed), 1));
+        for stage in 0..stages as usize {
+            let half = 1i64 << stage;
+            let blocks = n as i64 / (2 * half);
+            let pairs = self.ints([blocks, half]);
+            let [rows, row] = [vec![-1, blocks, 2, half], vec![-1, n as i64]].map(|shape| self.ints(shape));
+            let of_stage = self.part(weights[0], stage, 0);
+            let twiddles = [0, 1].map(|part| self.part(of_stage, part, 1));
+            let twiddles = twiddles.map(|part| self.op("Reshape", &[part, pairs]));
+            let gates = weights.get(1).map(|gates| self.part(*gates, stage, 0));
+            let gates = gates.map(|gates| self.op("Reshape", &[gates, pairs]));
+            let blocks = values.map(|part| self.op("Reshape", &[part, rows]));
+            let [upper, lower] = [0, 1].map(|place| blocks.map(|part| self.part(part, place, 2)));
+            let turned = self.product(twiddles, lower);
+            values = [0, 1].map(|part| {
+                let [a, b, t] = [upper[part], lower[part], turned[part]];
+                let mut results = ["Add", "Sub"].map(|kind| self.op(kind, &[a, t]));
+                if let Some(gate) = gates {
+                    // The gate g mixes the butterfly with the identity: a + g t, and b + g (a − t − b).
+                    let rest = self.op("Sub", &[results[1], b]);
+                    results = [[a, t], [b, rest]].map(|[kept, change]| {
+                        let change = self.op("Mul", &[gate, change]);
+                        self.op("Add", &[kept, change])
+                    });
+                }
+                let results = results.map(|result| self.unsqueeze(result, 2));
+                let stacked = self.concat(&results, 2);
+                self.op("Reshape", &[stacked, row])
+            });
+        }
+        values
     }
 
     /// Spectral convolution: the kept modes, their product with the weights, zeros around them, and the inverse
