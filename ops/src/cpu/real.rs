@@ -75,12 +75,16 @@ macro_rules! real {
 
             fn with_scratch<R>(body: impl FnOnce(&mut Scratch<Self, Self::Key>) -> R) -> R {
                 thread_local! {
-                    static SCRATCH: Cell<Scratch<$float, $key>> = Cell::default();
+                    static SCRATCH: Cell<Vec<Scratch<$float, $key>>> = Cell::default();
                 }
                 // Taken rather than borrowed: a nested call on the same thread gets buffers of its own.
-                let mut scratch = SCRATCH.take();
+                let mut idle = SCRATCH.take();
+                let mut scratch = idle.pop().unwrap_or_default();
+                SCRATCH.set(idle);
                 let result = body(&mut scratch);
-                SCRATCH.set(scratch);
+                let mut idle = SCRATCH.take();
+                idle.push(scratch);
+                SCRATCH.set(idle);
                 result
             }
         }
