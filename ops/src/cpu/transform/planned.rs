@@ -4,6 +4,7 @@ use rustfft::FftDirection;
 use rustfft::num_complex::Complex;
 
 use super::OneSidedFactors;
+use crate::cpu::isa::{PlainKernel, dispatch_widest};
 use crate::cpu::real::Real;
 use crate::cpu::runtime::take;
 use crate::cpu::runtime::tasks::Tasks;
@@ -26,18 +27,24 @@ pub(super) fn complex_fft<T: Real>(
             let outputs = out_re.chunks_exact_mut(n).zip(out_im.chunks_exact_mut(n));
             for (at, (out_re, out_im)) in outputs.enumerate() {
                 // The parts of a row are interleaved, as rustfft takes them, and cut or padded to n values.
-                match input {
-                    Some(parts) => {
-                        let [re, im] = parts.map(|part| &part[at * width..][..width]);
-                        load(row, re, im);
-                    }
-                    None => load(row, out_re, out_im),
-                }
+                let [re, im] = match input {
+                    Some(parts) => parts.map(|part| &part[at * width..][..width]),
+                    None => [&*out_re, &*out_im],
+                };
+                dispatch_widest(PlainKernel(
+                    #[inline(always)]
+                    || load(row, re, im),
+                ));
                 plan.process_with_scratch(row, spare);
                 // Taken apart again, times the factor.
-                for ((z, re), im) in row.iter().zip(out_re).zip(out_im) {
-                    (*re, *im) = (z.re * scale, z.im * scale);
-                }
+                dispatch_widest(PlainKernel(
+                    #[inline(always)]
+                    || {
+                        for ((z, re), im) in row.iter().zip(&mut *out_re).zip(&mut *out_im) {
+                            (*re, *im) = (z.re * scale, z.im * scale);
+                        }
+                    },
+                ));
             }
         });
     });
@@ -118,6 +125,7 @@ pub(super) fn work(n: usize) -> usize {
 }
 
 /// Loads as many values of a row as `into` has, and zeros after them.
+#[inline(always)]
 fn load<T: Real>(into: &mut [Complex<T>], re: &[T], im: &[T]) {
     for (z, (&re, &im)) in into.iter_mut().zip(re.iter().zip(im)) {
         *z = Complex::new(re, im);
