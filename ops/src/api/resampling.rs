@@ -2,12 +2,12 @@
 
 use std::f64::consts::PI;
 
-use burn::tensor::{AsIndex, Tensor};
+use burn::tensor::{AsIndex, Slice, Tensor};
 
 use super::fft::{FftCall, along, row_frames};
 use super::rows::reshaped;
 use crate::error::{Result, ensure};
-use crate::options::{Window, WindowSymmetry};
+use crate::options::{Norm, Window, WindowSymmetry};
 
 /// Signal of `num` samples along `dim` with the spectrum of `input`, real, cut or continued by zeros, as
 /// `scipy.signal.resample`. The signal counts as periodic: ends that differ ring.
@@ -26,20 +26,23 @@ use crate::options::{Window, WindowSymmetry};
 ///
 /// Errors are of a `num` of 0, a dimension that is not there or has no values, or a device without kernels.
 pub fn resample<const D: usize>(input: Tensor<D>, num: usize, dim: impl AsIndex) -> Result<Tensor<D>> {
-    let call = FftCall::forward("resample");
+    let call = FftCall { operation: "resample", forward: true, norm: Norm::Forward };
     let (dim, input) = call.real_input(input, dim)?;
     let n = input.dims()[dim];
     ensure(num >= 1, call.operation, "num", num, "at least 1 sample")?;
-    let spectrum = call.real(input, None, dim)?;
+    let mut spectrum = call.real(input, None, dim)?;
     let shorter = n.min(num);
-    let mut factors = vec![num as f64 / n as f64; shorter / 2 + 1];
     if shorter % 2 == 0 && n != num {
         // The highest bin of an even length stands for both signs of its frequency, and is two bins of the longer one.
-        factors[shorter / 2] *= if num < n { 2.0 } else { 0.5 };
+        let factor = if num < n { 2.0 } else { 0.5 };
+        spectrum = spectrum.map(|part| {
+            let mut bin = [Slice::full(); D];
+            bin[dim] = Slice::index(shorter as isize / 2);
+            let weighted = part.clone().slice(bin) * factor;
+            part.slice_assign(bin, weighted)
+        });
     }
-    let factors = along(factors, dim, &spectrum.re);
-    let kept = spectrum.map(|part| part.narrow(dim, 0, shorter / 2 + 1) * factors.clone());
-    FftCall { forward: false, ..call }.inverse_real(kept, Some(num), dim)
+    FftCall { forward: false, ..call }.inverse_real(spectrum, Some(num), dim)
 }
 
 /// Signal at `up`/`down` times the sample rate along `dim`, ⌈n · up / down⌉ samples, as `scipy.signal.resample_poly`: zeros
