@@ -22,35 +22,45 @@ pub(super) fn columns_as_rows<B: Kernels>(
     B::complex_fft(inputs::ComplexFft { re: rows(inputs.re), im: rows(inputs.im) }, options).map(columns)
 }
 
-/// [`Kernels::dct`] by real Fourier transforms of twice the length. `constant` makes a tensor `[1, n]` of n factors, of
-/// the type of the rows and on their device.
+/// [`Kernels::dct`] by real Fourier transforms of twice the length, of type 4 four times. `constant` makes a tensor
+/// `[1, n]` of n factors, of the type of the rows and on their device.
 pub(super) fn dct<B: Kernels>(
     inputs: inputs::Dct<FloatTensor<B>>,
-    is_transposed: bool,
-    scale: f64,
-    first: f64,
+    (kind, sines): (usize, bool),
+    [scale, first]: [f64; 2],
     constant: impl Fn(Vec<f64>) -> FloatTensor<B>,
 ) -> [FloatTensor<B>; 1] {
     let [rows, n] = inputs.rows.shape().dims();
     if rows == 0 {
         return [inputs.rows];
     }
+    if sines {
+        let alternating = |x| B::float_mul(x, constant((0..n).map(|j| 1.0 - 2.0 * (j % 2) as f64).collect()));
+        let reversed = |x| B::float_flip(x, &[1]);
+        let rows = if kind == 2 { alternating(inputs.rows) } else { reversed(inputs.rows) };
+        let cosines = B::dct(inputs::Dct { rows }, kind, false, scale, first);
+        return cosines.map(|rows| if kind == 2 { reversed(rows) } else { alternating(rows) });
+    }
     // Half a sample's shift, from the first sample to the middle between a row and its mirror image: with the angle
-    // πk/2n, y_k = Re(exp(-i·angle) X_k), of the transform X of a row padded with n zeros.
+    // πk/2n, y_k = Re(exp(-i·angle) X_k), of the transform X of a row padded with n zeros. Type 4 has the coefficients
+    // of odd numbers of twice as many.
+    let (points, step) = if kind == 4 { (4 * n, 2) } else { (2 * n, 1) };
     let table = |part: fn(f64) -> f64| {
-        let factor = |k: usize| scale * if k == 0 { first } else { 1.0 };
-        constant((0..n).map(|k| factor(k) * part(PI * k as f64 / (2 * n) as f64)).collect())
+        let factor = |k: usize| scale * if k == 0 && kind < 4 { first } else { 1.0 };
+        constant((0..n).map(|k| factor(k) * part(PI * (step * k + step - 1) as f64 / points as f64)).collect())
     };
     let [cosines, sines] = [table(f64::cos), table(f64::sin)];
-    let first_n = |part| B::float_slice(part, &[Slice::from(0..rows), Slice::from(0..n)]);
-    if is_transposed {
+    let columns = |part, columns| B::float_slice(part, &[Slice::from(0..rows), columns]);
+    if kind == 3 {
         // The sum over both sides of the spectrum counts interior bins twice.
-        let options = FftOptions::new(2 * n, Direction::Inverse).with_interior(0.5);
+        let options = FftOptions::new(points, Direction::Inverse).with_interior(0.5);
         let [re, im] = [cosines, sines].map(|factors| B::float_mul(inputs.rows.clone(), factors));
-        return B::inverse_real_fft(inputs::InverseRealFft { re, im }, options).map(first_n);
+        return B::inverse_real_fft(inputs::InverseRealFft { re, im }, options)
+            .map(|part| columns(part, Slice::from(0..n)));
     }
-    let options = FftOptions::new(2 * n, Direction::Forward);
-    let [re, im] = B::real_fft(inputs::RealFft { signal: inputs.rows }, options).map(first_n);
+    let options = FftOptions::new(points, Direction::Forward);
+    let bins = Slice::new(step as isize - 1, Some((step * n) as isize), step as isize);
+    let [re, im] = B::real_fft(inputs::RealFft { signal: inputs.rows }, options).map(|part| columns(part, bins));
     [B::float_add(B::float_mul(re, cosines), B::float_mul(im, sines))]
 }
 

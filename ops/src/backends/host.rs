@@ -346,11 +346,25 @@ impl<B: Host> Kernels for B {
         })
     }
 
-    fn dct(inputs: inputs::Dct<FloatTensor<B>>, is_transposed: bool, scale: f64, first: f64) -> [FloatTensor<B>; 1] {
-        let (device, dtype) = (inputs.rows.device(), inputs.rows.dtype());
-        dct::<B>(inputs, is_transposed, scale, first, |factors| {
-            let shape = [1, factors.len()];
-            B::float_from_data(TensorData::new(factors, shape).convert_dtype(dtype), &device)
+    fn dct(
+        inputs: inputs::Dct<FloatTensor<B>>,
+        kind: usize,
+        sines: bool,
+        scale: f64,
+        first: f64,
+    ) -> [FloatTensor<B>; 1] {
+        let (device, dtype, n) = (inputs.rows.device(), inputs.rows.dtype(), inputs.rows.shape()[1]);
+        if !n.is_multiple_of(2) {
+            return dct::<B>(inputs, (kind, sines), [scale, first], |factors| {
+                let shape = [1, factors.len()];
+                B::float_from_data(TensorData::new(factors, shape).convert_dtype(dtype), &device)
+            });
+        }
+        let rows = B::array(inputs.rows);
+        with_real!(dtype, T => {
+            let mut output = like::<B, T>(&rows);
+            cpu::cosine::<T>(rows.slice(), n, (kind, sines), [scale, first], &mut output);
+            [B::float(output.into_data(rows.shape().clone()))]
         })
     }
 

@@ -65,6 +65,6 @@ pub use spectral_conv::SpectralConvGradients;
 pub(crate) use spectral_conv::{spectral_conv, spectral_conv_backward, workspace_len};
 pub use top_k::top_k;
 pub use transform::{
-    columns_fill_lanes, complex_fft, complex_fft_columns, complex_fft_in_place, inverse_real_fft, real_fft,
+    columns_fill_lanes, complex_fft, complex_fft_columns, complex_fft_in_place, cosine, inverse_real_fft, real_fft,
 };
 pub use welch::{Estimate, welch_peaks, welch_psd, welch_psd_backward};

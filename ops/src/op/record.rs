@@ -137,7 +137,11 @@ impl OpDescriptor {
                 call.length("length", options.length, values)?;
                 call.has(1, &[matrices, values, width])
             }
-            Self::Dct { .. } => call.dims(0).map(|[_, _]| ()),
+            Self::Dct { kind, .. } => {
+                let [_, n] = call.dims(0)?;
+                ensure((2..=4).contains(&kind), call.operation, "kind", kind, "from 2 to 4")?;
+                ensure(n >= 1, call.operation, "rows", "without values", "rows of at least 1 value")
+            }
             Self::CrossSpectra { is_hermitian } => {
                 let ([batch, m, segments, bins], [_, n, _, _]) = (call.dims(0)?, call.dims(2)?);
                 let n = if is_hermitian { m } else { n };

@@ -370,10 +370,13 @@ operations! { needed, width;
         -> floats 1 = [re.rows_of(options.length)],
         Adjoint(OpDescriptor::RealFft { options: options.reversed(2.0) });
 
-    /// Cosine transform of `rows` `[rows, n]`: y_k = `scale` Σ_j x_j cos(πk(2j + 1)/2n), times `first` for k = 0; or, if
-    /// it is transposed, x_j = `scale` Σ_k y_k cos(πk(2j + 1)/2n), with `first` times y_0.
-    DCT = dct: Dct { is_transposed: bool, scale: f64, first: f64 } (rows)
-        -> floats 1 = [rows], Adjoint(OpDescriptor::Dct { is_transposed: !is_transposed, scale, first });
+    /// Cosine transform of `rows` `[rows, n]` of type 2, y_k = `scale` Σ_j x_j cos(πk(2j + 1)/2n), times `first` for
+    /// k = 0; of type 3, its transpose, x_j = `scale` Σ_k y_k cos(πk(2j + 1)/2n), with `first` times y_0; or of type 4,
+    /// y_k = `scale` Σ_j x_j cos(π(2j + 1)(2k + 1)/4n). `sines`, with k + 1 for k in types 2 and 3, are the cosines of
+    /// x_j times (−1)ʲ, with the y_k in reverse.
+    DCT = dct: Dct { kind: usize, sines: bool, scale: f64, first: f64 } (rows)
+        -> floats 1 = [rows],
+        Adjoint(OpDescriptor::Dct { kind: if kind == 4 { 4 } else { 5 - kind }, sines, scale, first });
 
     /// Products of spectra of channels, `first` `[batch, m, segments, bins]` and `second` `[batch, n, segments, bins]`:
     /// real and imaginary parts `[batch, m, n, bins]` of Σ_s first_i* second_j at each bin. If `is_hermitian`, both have

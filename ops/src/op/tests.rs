@@ -45,7 +45,7 @@ fn every_operation_is_parsed_from_its_name_and_scalars() {
             OpDescriptor::ComplexFftColumns { options: fft },
             OpDescriptor::RealFft { options: FftOptions { direction: Direction::Forward, ..fft } },
             OpDescriptor::InverseRealFft { options: fft },
-            OpDescriptor::Dct { is_transposed: true, scale: 0.25, first: 0.5 },
+            OpDescriptor::Dct { kind: 3, sines: true, scale: 0.25, first: 0.5 },
             OpDescriptor::CrossSpectra { is_hermitian: true },
             OpDescriptor::CrossSpectraBackward { needed },
             OpDescriptor::Mel { options: circular, logarithm: None },

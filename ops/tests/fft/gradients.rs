@@ -56,6 +56,14 @@ const SUBJECTS: &[TransformSubject] = &[
         name: "transposed sine transforms",
         run: |x| Ok(vec![dst_with(x.re, 2, 1, Norm::Ortho)?, idst_with(x.im, 2, 2, Norm::Backward)?]),
     },
+    TransformSubject {
+        name: "transforms of even lengths",
+        run: |x| Ok(vec![dct_with(x.re.clone(), 2, 2, Norm::Forward)?, dst_with(x.re, 2, 0, Norm::Ortho)?]),
+    },
+    TransformSubject {
+        name: "transposed transforms of even lengths",
+        run: |x| Ok(vec![idst_with(x.re, 2, 2, Norm::Ortho)?, dst_with(x.im, 4, 2, Norm::Ortho)?]),
+    },
     TransformSubject { name: "czt", run: |x| czt(x, Some(7), Some([0.6, 0.8]), Some([1.0, 0.2]), 1).map(parts) },
     TransformSubject { name: "zoom_fft", run: |x| zoom_fft(x.re, [0.1, 0.2], Some(3), 1.0, true, 0).map(parts) },
     TransformSubject { name: "hilbert", run: |x| hilbert(x.re, None, 2).map(parts) },

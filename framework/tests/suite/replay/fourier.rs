@@ -79,6 +79,9 @@ fn functions_of_torch_fft_replay() {
         check(&["firefly::dct", "firefly::dct"], |signal, _| {
             fft::idct_with(fft::dct_with(signal, 2, 0, norm).unwrap() * 2.0, 2, 1, norm).unwrap()
         });
+        check(&["firefly::dct", "firefly::dct"], |signal, _| {
+            fft::idst_with(fft::dst_with(signal, 4, 0, norm).unwrap() * 2.0, 2, 1, norm).unwrap()
+        });
     }
 }
 

@@ -92,18 +92,19 @@ impl FftCall {
         Ok(back(leading.unflatten(signal, n), dim))
     }
 
-    /// Cosine transform of type 2, or else its transpose, type 3.
-    pub fn cosine<const D: usize>(&self, input: Tensor<D>, dim: usize, is_transposed: bool) -> Result<Tensor<D>> {
+    /// Cosine or sine transform of type 2, 3 or 4.
+    pub fn cosine<const D: usize>(&self, input: Tensor<D>, dim: usize, kind: usize, sines: bool) -> Result<Tensor<D>> {
         let n = input.dims()[dim];
-        // The cosines are those of a transform of twice the length; type 3 takes half of the first coefficient.
-        let (leading, rows) = self.real_rows(input, dim, 2 * n)?;
+        // The cosines are those of a transform of twice the length, or four times; type 3 takes half of the first
+        // coefficient.
+        let (leading, rows) = self.real_rows(input, dim, if kind == 4 { 4 * n } else { 2 * n })?;
         let scale = 2.0 * self.norm.factor(self.forward, 2 * n);
-        let first = match self.norm {
-            Norm::Ortho => 0.5f64.sqrt(),
-            _ if is_transposed => 0.5,
+        let first = match (self.norm, kind) {
+            (Norm::Ortho, 2 | 3) => 0.5f64.sqrt(),
+            (_, 3) => 0.5,
             _ => 1.0,
         };
-        let [transformed] = inputs::Dct { rows }.apply::<Dispatch>(is_transposed, scale, first);
+        let [transformed] = inputs::Dct { rows }.apply::<Dispatch>(kind, sines, scale, first);
         Ok(back(leading.unflatten(transformed, n), dim))
     }
 

@@ -1,8 +1,6 @@
 //! Discrete cosine and sine transforms of types I to IV, in SciPy's norms.
 
-use std::f64::consts::PI;
-
-use burn::tensor::{AsIndex, Int, Tensor, TensorData, s};
+use burn::tensor::{AsIndex, Tensor, TensorData};
 
 use super::{ComplexTensor, FftCall};
 use crate::error::{Result, ensure};
@@ -45,7 +43,7 @@ pub fn dct<const D: usize>(input: Tensor<D>) -> Result<Tensor<D>> {
 /// - `dim`: the dimension; negative ones count from the end.
 /// - `norm`: all of it is divided by N in [`Norm::Forward`] and by √N in [`Norm::Ortho`], which has factors of √2 on the
 ///   ends as well, so that the transform is orthogonal. N is 2n, of type 1 2n − 2 for cosines and 2n + 2 for sines.
-/// - returns n values along `dim`, by a real transform of N points or, for type 4, a complex one of n.
+/// - returns n values along `dim`, by a real transform of N points, or, of types 2 to 4 and even n, a complex one of n/2.
 ///
 /// # Errors
 /// [`ArgumentError`](crate::ArgumentError) for another type, a dimension that is not there or has too few values, or a
@@ -107,18 +105,17 @@ impl FftCall {
         let (dim, x) = self.real_input(x, dim)?;
         let (name, n) = (self.operation, x.dims()[dim]);
         ensure((1..=4).contains(&kind), name, "kind", kind, "from 1 to 4")?;
-        let is_transposed = matches!((kind, self.forward), (2, false) | (3, true));
-        let alternating = |tensor| times(tensor, dim, |j| if j % 2 == 0 { 1.0 } else { -1.0 });
-        let reversed = |tensor: Tensor<D>| tensor.slice_dim(dim, s![0..n;-1]);
         match (kind, sines) {
             (1, false) => {
                 let expected = format_args!("a tensor with at least 2 values along dimension {dim} for type 1");
                 ensure(n >= 2, name, "input", format_args!("{:?}", x.dims()), expected)?;
                 // A Hermitian signal with these values as its lower half has that spectrum.
-                let ends = |factor: f64| move |j: usize| if j == 0 || j == n - 1 { factor } else { 1.0 };
-                let root = if self.norm == Norm::Ortho { 2f64.sqrt() } else { 1.0 };
-                let spectrum = self.inverse_real(times(x, dim, ends(root)).into(), Some(2 * n - 2), dim)?;
-                Ok(times(spectrum.narrow(dim, 0, n), dim, ends(1.0 / root)))
+                let ends = |x, factor| match self.norm {
+                    Norm::Ortho => times(x, dim, |j| if j == 0 || j == n - 1 { factor } else { 1.0 }),
+                    _ => x,
+                };
+                let spectrum = self.inverse_real(ends(x, 2f64.sqrt()).into(), Some(2 * n - 2), dim)?;
+                Ok(ends(spectrum.narrow(dim, 0, n), 0.5f64.sqrt()))
             }
             (1, true) => {
                 // An odd signal, imaginary and Hermitian, with a 0 before and after these values.
@@ -127,29 +124,8 @@ impl FftCall {
                 let half = ComplexTensor { re: im.zeros_like(), im };
                 Ok(self.inverse_real(half, Some(2 * n + 2), dim)?.narrow(dim, 1, n))
             }
-            (4, false) => self.cosine_4(x, dim),
-            (4, true) => Ok(alternating(self.cosine_4(reversed(x), dim)?)),
-            (_, false) => self.cosine(x, dim, is_transposed),
-            (_, true) if is_transposed => Ok(alternating(self.cosine(reversed(x), dim, true)?)),
-            (_, true) => Ok(reversed(self.cosine(alternating(x), dim, false)?)),
+            _ => self.cosine(x, dim, if self.forward || kind == 4 { kind } else { 5 - kind }, sines),
         }
-    }
-
-    /// Cosine transform of type 4 by a complex transform of n points, which has the coefficients of even numbers 2m up
-    /// to 2n − 2; those from n on are the negative ones of the odd numbers 2n − 1 − 2m.
-    fn cosine_4<const D: usize>(self, input: Tensor<D>, dim: usize) -> Result<Tensor<D>> {
-        let n = input.dims()[dim];
-        let scale = 2.0 * self.norm.factor(self.forward, 2 * n);
-        let angle = |numerator: usize| PI * numerator as f64 / (4 * n) as f64;
-        let re = times(input.clone(), dim, |j| angle(2 * j).cos());
-        let rows = ComplexTensor { re, im: times(input, dim, |j| -angle(2 * j).sin()) };
-        let spectrum = Self { forward: true, norm: Norm::Backward, ..self }.complex(rows, None, dim)?;
-        let signed = |m: usize| if 2 * m < n { scale } else { -scale };
-        let even = times(spectrum.re, dim, |m| signed(m) * angle(4 * m + 1).cos())
-            + times(spectrum.im, dim, |m| signed(m) * angle(4 * m + 1).sin());
-        let places: Vec<i64> = (0..n).map(|k| if k % 2 == 0 { k / 2 } else { n - k.div_ceil(2) } as i64).collect();
-        let places = Tensor::<1, Int>::from_data(&places[..], &even.device());
-        Ok(even.select(dim, places))
     }
 }
 

@@ -239,15 +239,15 @@ impl Kernels for CubeBackend {
         transformed([inputs.re, inputs.im], TransformKind::RealInverse, &options, options.length)
     }
 
-    fn dct(inputs: inputs::Dct<CubeTensor>, is_transposed: bool, scale: f64, first: f64) -> [CubeTensor; 1] {
+    fn dct(inputs: inputs::Dct<CubeTensor>, kind: usize, sines: bool, scale: f64, first: f64) -> [CubeTensor; 1] {
         let n = size(&inputs.rows)[1];
-        if n.is_multiple_of(2) {
-            let kind = if is_transposed { TransformKind::CosineTransposed } else { TransformKind::Cosine };
+        if n.is_multiple_of(2) && kind < 4 && !sines {
+            let kind = if kind == 2 { TransformKind::Cosine } else { TransformKind::CosineTransposed };
             let options = FftOptions::new(n, Direction::Forward).with_scale(scale).with_interior(first);
             return transformed([inputs.rows], kind, &options, n);
         }
         let (client, device) = (inputs.rows.client.clone(), inputs.rows.device.clone());
-        dct::<Self>(inputs, is_transposed, scale, first, |factors| {
+        dct::<Self>(inputs, (kind, sines), [scale, first], |factors| {
             // By the client of the rows, which may record launches for another runtime.
             let factors: Vec<f32> = factors.into_iter().map(|factor| factor as f32).collect();
             let handle = client.create_from_slice(bytemuck::cast_slice(&factors));

@@ -1,11 +1,12 @@
 //! Fourier transforms of rows, by every instruction set and algorithm.
 
+use firefly_reference::dct;
 use rayon::ThreadPoolBuilder;
 use rustfft::FftDirection;
 use rustfft::num_complex::Complex;
 
-use super::{lengths, noise, single};
-use crate::cpu::{InstructionSet, complex_fft, complex_fft_in_place, inverse_real_fft, real_fft};
+use super::{lengths, noise, reduced, single};
+use crate::cpu::{InstructionSet, complex_fft, complex_fft_in_place, cosine, inverse_real_fft, real_fft};
 use crate::options::{Direction, FftOptions};
 use crate::rustfft_plans::Planned;
 
@@ -139,6 +140,45 @@ fn real_rows_match_double_precision_on_every_set() {
             with(set, || inverse_real_fft([&re[..], &im[..]], bins, &inverse, &mut back[..]));
             let none = vec![0.0; rows * n];
             assert_close(complex(&back, &none).into_iter(), &complex(&signal, &none), &format!("{case}, back"));
+        }
+    }
+}
+
+#[test]
+fn cosine_and_sine_transforms_match_the_definition_on_every_set() {
+    // Values in registers, by passes, by mixed radices in a row or in lanes, by a chirp, and by rustfft; more rows than
+    // a block, whose last one is not full.
+    const ROWS: usize = reduced(37, 3);
+    for (n, kind) in lengths(&[16, 2, 4, 6, 30, 64, 256, 720, 1500, 2062]).flat_map(|n| [2, 3, 4].map(|kind| (n, kind)))
+    {
+        // A quarter of the definition, which has a factor of 2 on all but the first value of type 3.
+        let factors = [0.5, if kind == 3 { 0.5 } else { 1.0 }];
+        let mut values = noise(ROWS * n, n as u64);
+        values.copy_within(..n, (ROWS - 1) * n);
+        let signal = single(&values);
+        for (sines, definition) in [(false, dct::dct as fn(usize, &[f64]) -> Vec<f64>), (true, dct::dst)] {
+            let expected = |row: usize| {
+                let row: Vec<f64> = signal[row * n..(row + 1) * n].iter().map(|&value| value.into()).collect();
+                definition(kind, &row).into_iter().map(|value| Complex::new(value / 4.0, 0.0)).collect::<Vec<_>>()
+            };
+            let expected = [0, ROWS - 2].map(|row| (row, expected(row)));
+            for set in InstructionSet::available() {
+                let case = format!("{set}, type {kind} of {n}, sines: {sines}");
+                let mut got = vec![0.0; ROWS * n];
+                with(set, || cosine(&signal[..], n, (kind, sines), factors, &mut got[..]));
+                for (row, expected) in &expected {
+                    let got = got[row * n..(row + 1) * n].iter().map(|&value| Complex::new(value.into(), 0.0));
+                    assert_close(got, expected, &case);
+                }
+                assert_eq!(got[..n], got[(ROWS - 1) * n..], "{case}: the same row twice");
+            }
+            let (signal, mut got) = (signal.iter().map(|&x| x.into()).collect::<Vec<f64>>(), vec![0.0f64; ROWS * n]);
+            cosine(&signal[..], n, (kind, sines), factors, &mut got[..]);
+            for (row, expected) in &expected {
+                let largest = expected.iter().map(|z| z.re.abs()).fold(0.0, f64::max);
+                let errors = got[row * n..].iter().zip(expected).map(|(got, expected)| (got - expected.re).abs());
+                assert!(errors.fold(0.0, f64::max) < 1e-13 * largest, "type {kind} of {n} in f64, sines: {sines}");
+            }
         }
     }
 }

@@ -12,6 +12,7 @@
 //! | `bluestein` | large prime factors, as convolutions with a chirp |
 //! | `real_rows` | real, as complex rows of half the length |
 //! | `planned` | all others, and f64: one at a time by rustfft and realfft |
+//! | `cosine` | real, cosine and sine transforms, as complex rows of half the length |
 //!
 //! Families that go on with spectra in a tile take them from `lanes`. Columns of matrices are transformed with
 //! a column per lane, or one at a time (`column_modes`).
@@ -19,6 +20,7 @@
 mod algorithm;
 pub(in crate::cpu) mod bluestein;
 mod column_modes;
+mod cosine;
 mod lanes;
 mod long_rows;
 mod mixed_radix_rows;
@@ -31,6 +33,7 @@ pub(in crate::cpu) mod transposition;
 
 use algorithm::ComplexAlgorithm;
 pub use column_modes::{columns_fill_lanes, columns_to_modes, complex_fft_columns, modes_to_columns};
+pub use cosine::cosine;
 use lanes::{LaneTransform, LaneTransformKind};
 use long_rows::transform_long_rows;
 use mixed_radix_rows::transform_rows;
