@@ -40,7 +40,8 @@ def apply(
     count = len(inputs[0]) // per
     results = [np.empty((count, int(abs(width))), dtype) for width, dtype in zip(widths, types)]
     pairs = [as_pairs(rows) for rows in inputs], [as_pairs(rows) for rows in results]
-    _native.apply(operation, *pairs, arguments, "cpu" if device is None else device)
+    # Operations of whole batches have memory of their own for their results.
+    results = _native.apply(operation, *pairs, arguments, "cpu" if device is None else device) or results
     return [rows[:0] for rows in results] if is_empty else results
 
 

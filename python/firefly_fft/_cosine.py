@@ -118,14 +118,12 @@ def _transform(
         raise ValueError(f"n is {length}, but must be at least 2 with type 1")
     if inverse:
         kind, norm = {2: 3, 3: 2}.get(kind, kind), _OPPOSITE[norm]
-    points = 2 * (length + (0 if kind > 1 else 1 if sines else -1))
-    factor = {"backward": 1.0, "ortho": 1 / math.sqrt(points), "forward": 1 / points}[norm]
-    if kind in (2, 3):
-        first = math.sqrt(0.5 if kind == 2 else 2.0) if is_orthogonal else 1.0
-        arguments = length, [kind == 3, sines], [first, factor if kind == 3 else 2 * factor]
-        return from_rows(apply_to_parts("cosine", rows, length, arguments, device), leading, axis)
-    if is_orthogonal:
-        factor *= math.sqrt(points)
-    call = int(kind), sines, "ortho" if is_orthogonal else "backward"
-    result = apply_to_parts("trigonometric", rows, length, call, device)
+    factor = 1.0
+    if is_orthogonal != (norm == "ortho"):
+        # Another factor than that of the operation's norm.
+        points = 2 * (length + (0 if kind > 1 else 1 if sines else -1))
+        factor = {"backward": 1.0, "ortho": 1 / math.sqrt(points), "forward": 1 / points}[norm]
+        norm = "ortho" if is_orthogonal else "backward"
+        factor *= math.sqrt(points) if is_orthogonal else 1.0
+    result = apply_to_parts("trigonometric", rows, length, (int(kind), sines, norm), device)
     return from_rows(result if factor == 1 else result * result.real.dtype.type(factor), leading, axis)

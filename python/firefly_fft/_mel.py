@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _native
 from ._arrays import Array, as_rows, count, from_rows, in_range, placed, real, rescaled, warn
+from ._batch import apply
 from ._dispatch import dispatched
 from ._windows import coefficients, is_named
 
@@ -118,11 +119,16 @@ def _mel(x: Any, window: Array, frames: dict[str, Any], bands: dict[str, Any], d
     array, device = placed(x, device, real)
     rows, leading = as_rows(array, -1)
     scaled, exponents = in_range(rows)
+
+    def spectra(rows: Array, frames: dict[str, Any]) -> Array:
+        (power,) = apply("mel", [rows], [0], (window.tolist(), frames, bands), device)
+        return power.reshape(len(power), bands["n_mels"], power.shape[1] // bands["n_mels"])
+
     if exponents is None:
-        power = _native.mel(rows, window, frames, bands, device)
+        power = spectra(rows, frames)
     else:
-        _native.mel(scaled[:0], window, frames, bands, device)  # Checks the logarithm.
-        power = _native.mel(scaled, window, {**frames, "logarithm": None}, bands, device)
+        spectra(scaled[:0], frames)  # Checks the logarithm.
+        power = spectra(scaled, {**frames, "logarithm": None})
         power = rescaled(power, exponents, 1 if frames["amplitude"] else 2)
         if frames["logarithm"] is not None:
             power = _logarithm(power, frames["amplitude"], *frames["logarithm"]).astype(rows.dtype)

@@ -155,7 +155,7 @@ def resample(
         raise ValueError(f"domain is {domain!r}, but must be 'time'")
     rows, leading = rows_of(x, axis, numeric)
     n, samples = rows.shape[1], count(num, "num")
-    factors = np.ones(n // 2 + 1)
+    weights = None
     if window is not None:
         if callable(window):
             given = np.asarray(real(window(np.fft.fftfreq(n)), "window"), np.float64)
@@ -168,8 +168,7 @@ def resample(
         mirrored = given[-np.arange(n)]
         if rows.dtype.kind == "c" and not np.allclose(given, mirrored):
             raise ValueError("window differs between positive and negative frequencies, but x is complex")
-        factors = ((given + mirrored) / 2)[: n // 2 + 1]
-    weights = _resampling(n, samples, factors).tolist()
+        weights = _resampling(n, samples, ((given + mirrored) / 2)[: n // 2 + 1]).tolist()
     resampled = from_rows(apply_to_parts("resample", rows, samples, (weights, samples), device), leading, axis)
     if t is None:
         return resampled

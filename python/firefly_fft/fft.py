@@ -19,8 +19,8 @@ from typing import Any, List, Sequence, Tuple
 import numpy as np
 from numpy.fft import fftfreq, fftshift, ifftshift, rfftfreq
 
-from . import _native
-from ._arrays import Array, as_pairs, as_rows, count, from_pairs, from_rows, numeric, placed, real
+from ._arrays import Array, as_rows, count, from_rows, numeric, placed, real
+from ._batch import apply
 from ._cosine import dct, dst, idct, idst
 from ._dispatch import dispatched
 
@@ -83,7 +83,7 @@ def rfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     array, device = placed(x, device, real)
     rows, leading = as_rows(array, axis)
     points = _points(n, rows.shape[1])
-    return from_rows(from_pairs(_native.rfft(rows, points, _norm(norm), device)), leading, axis)
+    return from_rows(apply("rfft", [rows], [(points // 2 + 1) * 1j], (points, _norm(norm)), device)[0], leading, axis)
 
 
 @dispatched("x")
@@ -96,7 +96,7 @@ def irfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
     array, device = placed(x, device, numeric)
     rows, leading = as_rows(array, axis)
     points = _points(n, 2 * (rows.shape[1] - 1))
-    return from_rows(_native.irfft(as_pairs(rows), points, _norm(norm), device), leading, axis)
+    return from_rows(apply("irfft", [rows], [points], (points, _norm(norm)), device)[0], leading, axis)
 
 
 @dispatched("x")
@@ -271,7 +271,8 @@ def _complex(x: Any, n: int | None, axis: int, norm: str | None, call: Tuple[boo
     array, device = placed(x, name, numeric)
     rows, leading = as_rows(array, axis)
     points = _points(n, rows.shape[1])
-    return from_rows(from_pairs(_native.fft(as_pairs(rows), points, inverse, _norm(norm), device)), leading, axis)
+    arguments = points, inverse, _norm(norm)
+    return from_rows(apply("fft", [rows], [points * 1j], arguments, device)[0], leading, axis)
 
 
 def _points(n: int | None, default: int) -> int:

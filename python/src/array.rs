@@ -32,6 +32,21 @@ impl AsRef<[u8]> for ArrayMemory {
 /// # Errors
 /// `TypeError` for another type, `ValueError` for another layout.
 pub fn borrow(array: &Bound<'_, PyUntypedArray>) -> PyResult<TensorData> {
+    let (memory, dtype) = memory(array)?;
+    Ok(shared(memory, array.shape().to_vec(), dtype))
+}
+
+/// Values in memory that is shared as data of a tensor, which is copied before it is written to.
+pub fn shared(memory: Bytes, shape: Vec<usize>, dtype: DType) -> TensorData {
+    let bytes = TensorBytes::from_shared(memory, AllocationProperty::Other);
+    TensorData::from_bytes(bytes, Shape::from(shape), dtype)
+}
+
+/// The memory of an array and the type of its values.
+///
+/// # Errors
+/// As [`borrow`].
+pub fn memory(array: &Bound<'_, PyUntypedArray>) -> PyResult<(Bytes, DType)> {
     let (py, given) = (array.py(), array.dtype());
     let types = [(dtype::<f32>(py), DType::F32), (dtype::<f64>(py), DType::F64), (dtype::<i64>(py), DType::I64)];
     let Some((_, dtype)) = types.into_iter().find(|(one, _)| one.is_equiv_to(&given)) else {
@@ -43,8 +58,7 @@ pub fn borrow(array: &Bound<'_, PyUntypedArray>) -> PyResult<TensorData> {
         return Err(PyValueError::new_err("the array is not contiguous, or its memory not aligned"));
     }
     let memory = ArrayMemory { start, bytes: array.len() * dtype.size(), array: array.clone().unbind() };
-    let bytes = TensorBytes::from_shared(Bytes::from_owner(memory), AllocationProperty::Other);
-    Ok(TensorData::from_bytes(bytes, Shape::from(array.shape().to_vec()), dtype))
+    Ok((Bytes::from_owner(memory), dtype))
 }
 
 /// Memory of a result, which an array refers to.

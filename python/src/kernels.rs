@@ -1,13 +1,10 @@
-//! Cosine and sine transforms of types 2 and 3, and filters in polyphase form, on rows in the host's memory.
+//! Filters on rows in the host's memory: in polyphase form, and with few taps.
 
 use std::array::from_fn;
-use std::f64::consts::PI;
 use std::ops::{Add, Mul, Sub};
 
 use burn::tensor::{Device, Element, Tensor, TensorData};
 use bytemuck::Pod;
-use firefly_ops::fft::{ComplexTensor, irfft_with, rfft};
-use firefly_ops::{ArgumentError, Norm};
 
 /// Type that is computed in, f32 or f64.
 pub trait Real: Element + Pod + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> {}
@@ -16,90 +13,62 @@ impl<T: Element + Pod + Add<Output = Self> + Sub<Output = Self> + Mul<Output = S
 
 /// Products that are summed side by side.
 const LANES: usize = 16;
+/// Values of a filter with few taps that are computed side by side.
+const VALUES: usize = 4 * LANES;
+/// The most taps of a filter that is faster than a convolution by transforms.
+pub const MAX_TAPS: usize = 128;
 
-/// Cosine and sine of πk/2n for the bins k of a real transform of `n` points.
-pub fn rotations(n: usize) -> Vec<[f64; 2]> {
-    (0..=n / 2).map(|k| PI * k as f64 / (2 * n) as f64).map(|angle| [angle.cos(), angle.sin()]).collect()
-}
-
-/// Cosine transforms of type 2 or, if `is_transposed`, 3, or sine transforms of that type, by real transforms of as many
-/// points (J. Makhoul, "A fast cosine transform in one and two dimensions", 1980), with factors on the first coefficient
-/// and on all.
-pub fn cosine<T: Real>(
-    rows: Tensor<2>,
-    [is_transposed, sines]: [bool; 2],
-    factors: [f64; 2],
-    rotations: &[[f64; 2]],
-) -> Result<Tensor<2>, ArgumentError> {
-    let ([_, n], device, data) = (rows.dims(), rows.device(), rows.into_data());
-    let number = T::from_elem::<f64>;
-    let [cos, sin]: [Vec<T>; 2] = from_fn(|part| rotations.iter().map(|rotation| number(rotation[part])).collect());
-    let [first, scale] = factors.map(number);
-    // Sines of type 2 are cosines of rows with alternating signs, in reverse; type 3 is the transpose.
-    let sign = number(if sines { -1.0 } else { 1.0 });
-    let values: &[T] = bytemuck::cast_slice(data.as_bytes());
-    let mut results = vec![T::zeroed(); values.len()];
-    if is_transposed {
-        let mut parts = [(); 2].map(|()| Vec::with_capacity(values.len() / n * rotations.len()));
-        let mut row = vec![T::zeroed(); n];
-        for from in values.chunks_exact(n) {
-            row.copy_from_slice(from);
-            if sines {
-                row.reverse();
-            }
-            parts[0].push(first * row[0]);
-            parts[1].push(T::zeroed());
-            let ends = row[1..].iter().zip(row[1..].iter().rev()).zip(cos[1..].iter().zip(&sin[1..]));
-            parts[0].extend(ends.clone().map(|((&low, &high), (&cos, &sin))| low * cos + high * sin));
-            parts[1].extend(ends.map(|((&low, &high), (&cos, &sin))| low * sin - high * cos));
+/// Runs plain code that is inlined, with the widest instructions that this processor has.
+fn with_widest(work: impl FnOnce()) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw")]
+        fn avx512(work: impl FnOnce()) {
+            work();
         }
-        let [re, im] = parts.map(|part| tensor(part, rotations.len(), &device));
-        let ordered = irfft_with(ComplexTensor { re, im }, Some(n), -1, Norm::Forward)?.into_data();
-        let rows = bytemuck::cast_slice::<_, T>(ordered.as_bytes()).chunks_exact(n);
-        for (ordered, row) in rows.zip(results.chunks_exact_mut(n)) {
-            let (even, odd) = ordered.split_at(n.div_ceil(2));
-            row.iter_mut().step_by(2).zip(even).for_each(|(to, from)| *to = scale * *from);
-            let odd = odd.iter().rev().map(|&from| scale * sign * from);
-            row.iter_mut().skip(1).step_by(2).zip(odd).for_each(|(to, from)| *to = from);
+        #[target_feature(enable = "avx2")]
+        fn avx2(work: impl FnOnce()) {
+            work();
         }
-    } else {
-        // Even positions, then odd ones in reverse.
-        let mut ordered = vec![T::zeroed(); values.len()];
-        for (row, ordered) in values.chunks_exact(n).zip(ordered.chunks_exact_mut(n)) {
-            let (even, odd) = ordered.split_at_mut(n.div_ceil(2));
-            let pairs = row.as_chunks::<{ 2 * LANES }>().0;
-            let lanes =
-                even.as_chunks_mut::<LANES>().0.iter_mut().zip(odd.as_rchunks_mut::<LANES>().1.iter_mut().rev());
-            for (pairs, (even, odd)) in pairs.iter().zip(lanes) {
-                *even = from_fn(|lane| pairs[2 * lane]);
-                *odd = from_fn(|lane| sign * pairs[2 * (LANES - lane) - 1]);
-            }
-            let done = n / (2 * LANES) * LANES;
-            let rest = row[2 * done..].iter();
-            even[done..].iter_mut().zip(rest.clone().step_by(2)).for_each(|(to, from)| *to = *from);
-            let odd = odd.iter_mut().rev().skip(done);
-            odd.zip(rest.skip(1).step_by(2)).for_each(|(to, from)| *to = sign * *from);
-        }
-        let ComplexTensor { re, im } = rfft(tensor(ordered, n, &device))?;
-        let [re, im] = [re, im].map(Tensor::into_data);
-        let [re, im] =
-            [&re, &im].map(|part| bytemuck::cast_slice::<_, T>(part.as_bytes()).chunks_exact(rotations.len()));
-        for (result, (re, im)) in results.chunks_exact_mut(n).zip(re.zip(im)) {
-            let (low, high) = result.split_at_mut(n / 2 + 1);
-            let rotated = re.iter().zip(im).zip(cos.iter().zip(&sin));
-            low.iter_mut()
-                .zip(rotated)
-                .for_each(|(to, ((&re, &im), (&cos, &sin)))| *to = scale * (re * cos + im * sin));
-            let rotated = re[1..].iter().zip(&im[1..]).zip(cos[1..].iter().zip(&sin[1..]));
-            let high = high.iter_mut().rev().zip(rotated);
-            high.for_each(|(to, ((&re, &im), (&cos, &sin)))| *to = scale * (re * sin - im * cos));
-            low[0] = low[0] * first;
-            if sines {
-                result.reverse();
-            }
+        let has_512 = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl");
+        if has_512 && is_x86_feature_detected!("avx512dq") && is_x86_feature_detected!("avx512bw") {
+            // SAFETY: the processor has these instructions.
+            return unsafe { avx512(work) };
+        } else if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has these instructions.
+            return unsafe { avx2(work) };
         }
     }
-    Ok(tensor(results, n, &device))
+    work();
+}
+
+/// Convolution of each row with taps: of its values those that no sample outside the row counts in.
+pub fn convolve<T: Real>(rows: Tensor<2>, taps: &[f64]) -> Tensor<2> {
+    let ([count, n], device, data) = (rows.dims(), rows.device(), rows.into_data());
+    let taps: Vec<T> = taps.iter().rev().map(|tap| T::from_elem(*tap)).collect();
+    let num = n + 1 - taps.len();
+    let mut values = vec![T::zeroed(); count * num];
+    let rows = bytemuck::cast_slice::<_, T>(data.as_bytes()).chunks_exact(n);
+    with_widest(
+        #[inline(always)]
+        || {
+            for (row, values) in rows.zip(values.chunks_exact_mut(num)) {
+                for (block, values) in values.chunks_mut(VALUES).enumerate() {
+                    let samples = &row[block * VALUES..][..values.len() + taps.len() - 1];
+                    let mut sums = [T::zeroed(); VALUES];
+                    for (samples, &tap) in samples.windows(values.len()).zip(&taps) {
+                        if let Some(samples) = samples.first_chunk::<VALUES>() {
+                            sums.iter_mut().zip(samples).for_each(|(sum, &sample)| *sum = *sum + tap * sample);
+                        } else {
+                            sums.iter_mut().zip(samples).for_each(|(sum, &sample)| *sum = *sum + tap * sample);
+                        }
+                    }
+                    values.copy_from_slice(&sums[..values.len()]);
+                }
+            }
+        },
+    );
+    tensor(values, num, &device)
 }
 
 /// `num` values of each row at `up` times its sample rate, filtered without delay, of which every `down`-th is kept: only
@@ -118,19 +87,25 @@ pub fn polyphase<T: Real>(rows: Tensor<2>, taps: &[f64], [up, down]: [usize; 2],
     let mut samples = vec![outside; n + 2 * before];
     let mut values = vec![T::zeroed(); count * num];
     let rows = bytemuck::cast_slice(data.as_bytes()).chunks_exact(n);
-    for (row, values) in rows.zip(values.chunks_exact_mut(num)) {
-        samples[before..][..n].copy_from_slice(row);
-        for (period, values) in values.chunks_mut(up).enumerate() {
-            let samples = &samples[period * down..];
-            for (value, (first, taps)) in values.iter_mut().zip(&phases) {
-                *value = product(&samples[*first..][..taps.len()], taps);
+    with_widest(
+        #[inline(always)]
+        || {
+            for (row, values) in rows.zip(values.chunks_exact_mut(num)) {
+                samples[before..][..n].copy_from_slice(row);
+                for (period, values) in values.chunks_mut(up).enumerate() {
+                    let samples = &samples[period * down..];
+                    for (value, (first, taps)) in values.iter_mut().zip(&phases) {
+                        *value = product(&samples[*first..][..taps.len()], taps);
+                    }
+                }
             }
-        }
-    }
+        },
+    );
     tensor(values, num, &device)
 }
 
 /// Sum of the products of the elements of two slices.
+#[inline(always)]
 fn product<T: Real>(a: &[T], b: &[T]) -> T {
     let (a, b) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
     let rest = a.remainder().iter().zip(b.remainder());
@@ -139,7 +114,9 @@ fn product<T: Real>(a: &[T], b: &[T]) -> T {
     for (a, b) in a.zip(b) {
         sums.iter_mut().zip(a.iter().zip(b)).for_each(|(sum, (&a, &b))| *sum = *sum + a * b);
     }
-    sums.iter().fold(rest, |sum, &lane| sum + lane)
+    let eight: [T; 8] = from_fn(|lane| sums[lane] + sums[lane + 8]);
+    let four: [T; 4] = from_fn(|lane| eight[lane] + eight[lane + 4]);
+    (four[0] + four[2]) + (four[1] + four[3]) + rest
 }
 
 fn tensor<T: Real>(values: Vec<T>, width: usize, device: &Device) -> Tensor<2> {

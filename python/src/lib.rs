@@ -7,7 +7,6 @@ mod array;
 mod batch;
 mod device;
 mod error;
-mod fft;
 mod kernels;
 mod mel;
 mod operations;
@@ -29,9 +28,7 @@ mod _native {
     #[pymodule_export]
     use super::batch::apply;
     #[pymodule_export]
-    use super::fft::{fft, irfft, rfft};
-    #[pymodule_export]
-    use super::mel::{mel, mel_filters};
+    use super::mel::mel_filters;
     #[pymodule_export]
     use super::operations::dpss;
     #[pymodule_export]

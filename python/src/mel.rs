@@ -3,14 +3,11 @@
 use burn::tensor::TensorData;
 use firefly_ops::options::{LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelScale, SignalPadding, SpectrumKind};
 use firefly_ops::{MelOptions, StftOptions};
-use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::array::own;
-use crate::device::{upload, vector};
 use crate::error::value_error;
-use crate::rows::Rows;
 
 /// The bands, as the entries of a dictionary.
 #[derive(FromPyObject)]
@@ -68,12 +65,20 @@ impl FrameArguments {
         Ok(options.with_center(self.center).with_pad(pad))
     }
 
-    fn options(&self, window: usize, bands: MelBands) -> PyResult<MelOptions> {
+    /// The frames of mel spectra.
+    ///
+    /// # Errors
+    /// As [`stft`](Self::stft).
+    pub fn options(&self, window: usize, bands: MelBands) -> PyResult<MelOptions> {
         let kind = if self.amplitude { SpectrumKind::Amplitude } else { SpectrumKind::Power };
         Ok(MelOptions::new(self.stft(window)?, bands).with_kind(kind))
     }
 
-    fn logarithm(&self) -> PyResult<Option<Logarithm>> {
+    /// The logarithm, if there is one.
+    ///
+    /// # Errors
+    /// `ValueError` for a unit that is none.
+    pub fn logarithm(&self) -> PyResult<Option<Logarithm>> {
         let Some((unit, floor)) = &self.logarithm else { return Ok(None) };
         let unit = match unit.as_str() {
             "natural" => LogUnit::Natural,
@@ -86,33 +91,6 @@ impl FrameArguments {
         };
         Ok(Some(Logarithm::new(unit).with_guard(LogGuard::Floor(*floor))))
     }
-}
-
-/// Bands `[rows, bands, frames]` of a signal `[rows, samples]`, or their logarithm.
-#[pyfunction]
-pub fn mel<'py>(
-    py: Python<'py>,
-    signal: &Bound<'py, PyAny>,
-    window: PyReadonlyArray1<'py, f64>,
-    frames: FrameArguments,
-    bands: BandArguments,
-    device: &str,
-) -> PyResult<Bound<'py, PyAny>> {
-    let signal = Rows::of(signal, device)?;
-    let window = window.as_array().to_vec();
-    let options = frames.options(window.len(), bands.bands())?;
-    let logarithm = frames.logarithm()?;
-    let window = vector(window, signal.dtype());
-    let bands = signal.compute(py, move |signal| {
-        let window = upload::<1>(window, signal.device());
-        let signal = signal.tensor::<2>();
-        let bands = match logarithm {
-            None => firefly_ops::mel::<2, 3, _>(signal, window, &options)?,
-            Some(logarithm) => firefly_ops::log_mel::<2, 3, _>(signal, window, &options, &logarithm)?,
-        };
-        Ok(bands.into_data())
-    })?;
-    own(py, bands)
 }
 
 /// Filters `[bands, bins]` of spectra of `n_fft` samples.

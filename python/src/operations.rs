@@ -5,7 +5,8 @@ use firefly_ops::cross_spectra::{self, TransferEstimator};
 use firefly_ops::fft::{self, ComplexTensor};
 use firefly_ops::multitaper::{MultitaperOptions, multitaper};
 use firefly_ops::options::ConvolveMode;
-use firefly_ops::{ArgumentError, Band, Detrend, Norm, Scaling, StftOptions, WelchOptions, audio, trend};
+use firefly_ops::resampling::resample;
+use firefly_ops::{ArgumentError, Band, Detrend, Norm, Scaling, StftOptions, WelchOptions, audio, log_mel, mel, trend};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -13,8 +14,7 @@ use pyo3::types::PyTuple;
 use crate::batch::{Blocks, Values, Work};
 use crate::device::{upload, vector};
 use crate::error::value_error;
-use crate::fft::norm_of;
-use crate::kernels::{cosine, polyphase, rotations};
+use crate::kernels::{MAX_TAPS, convolve, polyphase};
 use crate::mel::{BandArguments, FrameArguments};
 
 /// Window, samples between segments, segments, sample rate of a density, and trend of an estimate by segments.
@@ -29,18 +29,25 @@ type Reconstructed = (FrameArguments, Vec<f64>, usize, f64, Option<u64>, Option<
 pub fn operation(name: &str, arguments: &Bound<'_, PyTuple>) -> PyResult<(Blocks, Work)> {
     let mut blocks = Blocks::Cached;
     let work = match name {
-        "cosine" => {
-            let (n, forms, factors): (usize, [bool; 2], [f64; 2]) = arguments.extract()?;
-            let rotations = rotations(n);
-            of_real(move |x| match x.dtype() {
-                DType::F64 => cosine::<f64>(x, forms, factors, &rotations),
-                _ => cosine::<f32>(x, forms, factors, &rotations),
-            })
+        "fft" => {
+            let (n, inverse, norm): (_, bool, String) = arguments.extract()?;
+            let (norm, transform) = (norm_of(&norm)?, if inverse { fft::ifft_with::<2> } else { fft::fft_with::<2> });
+            of_complex(move |x| transform(x, Some(n), -1, norm))
+        }
+        "rfft" => {
+            let (n, norm): (_, String) = arguments.extract()?;
+            let norm = norm_of(&norm)?;
+            of_real(move |x| fft::rfft_with(x, Some(n), -1, norm))
+        }
+        "irfft" => {
+            let (n, norm): (_, String) = arguments.extract()?;
+            let norm = norm_of(&norm)?;
+            of_complex(move |x| fft::irfft_with(x, Some(n), -1, norm))
         }
         "trigonometric" => {
             let (kind, sines, norm): (usize, bool, String) = arguments.extract()?;
             let norm = norm_of(&norm)?;
-            blocks = Blocks::Tabled;
+            blocks = if kind == 1 { Blocks::Tabled } else { Blocks::Whole };
             of_real(move |x| if sines { fft::dst_with(x, kind, -1, norm) } else { fft::dct_with(x, kind, -1, norm) })
         }
         "hilbert" => {
@@ -58,8 +65,11 @@ pub fn operation(name: &str, arguments: &Bound<'_, PyTuple>) -> PyResult<(Blocks
         }
         "envelope" => envelope(arguments)?,
         "resample" => {
-            let (weights, num): (Vec<f64>, usize) = arguments.extract()?;
-            of_real(move |x| fft::irfft(weighted(fft::rfft(x)?, 0, &weights), num))
+            let (weights, num): (Option<Vec<f64>>, usize) = arguments.extract()?;
+            of_real(move |x| match &weights {
+                Some(weights) => fft::irfft(weighted(fft::rfft(x)?, 0, weights), num),
+                None => resample(x, num, -1),
+            })
         }
         "resample_poly" => {
             let (taps, rates, num, outside): (Vec<f64>, _, _, f64) = arguments.extract()?;
@@ -81,6 +91,10 @@ pub fn operation(name: &str, arguments: &Bound<'_, PyTuple>) -> PyResult<(Blocks
         "convolve" => {
             let (taps,): (Vec<f64>,) = arguments.extract()?;
             of_real(move |x| {
+                if taps.len() <= MAX_TAPS {
+                    let convolve = if x.dtype() == DType::F64 { convolve::<f64> } else { convolve::<f32> };
+                    return Ok(convolve(x, &taps));
+                }
                 let kernel = constant(&taps, &x).unsqueeze::<2>();
                 fft::fft_convolve(x, kernel, ConvolveMode::Valid)
             })
@@ -91,6 +105,18 @@ pub fn operation(name: &str, arguments: &Bound<'_, PyTuple>) -> PyResult<(Blocks
         "multitaper" => {
             blocks = Blocks::Tabled;
             multitaper_estimate(arguments)?
+        }
+        "mel" => {
+            let (window, frames, bands): (Vec<f64>, FrameArguments, BandArguments) = arguments.extract()?;
+            let (options, logarithm) = (frames.options(window.len(), bands.bands())?, frames.logarithm()?);
+            blocks = Blocks::Whole;
+            of_real(move |x| {
+                let window = constant(&window, &x);
+                match &logarithm {
+                    None => mel::<2, 3, _>(x, window, &options),
+                    Some(logarithm) => log_mel::<2, 3, _>(x, window, &options, logarithm),
+                }
+            })
         }
         "inverse_mel" => {
             let (n_fft, count, bands): (usize, usize, BandArguments) = arguments.extract()?;
@@ -120,14 +146,29 @@ pub fn operation(name: &str, arguments: &Bound<'_, PyTuple>) -> PyResult<(Blocks
     Ok((blocks, work))
 }
 
+/// The norm of a name.
+///
+/// # Errors
+/// `ValueError` for another name.
+fn norm_of(name: &str) -> PyResult<Norm> {
+    match name {
+        "backward" => Ok(Norm::Backward),
+        "ortho" => Ok(Norm::Ortho),
+        "forward" => Ok(Norm::Forward),
+        other => {
+            let text = format!("norm is {other:?}, but must be 'backward', 'ortho' or 'forward'");
+            Err(PyValueError::new_err(text))
+        }
+    }
+}
+
 fn of_real<V: Into<Values>>(work: impl Fn(Tensor<2>) -> Result<V, ArgumentError> + Send + Sync + 'static) -> Work {
     Box::new(move |mut inputs| Ok(vec![work(inputs.remove(0).re)?.into()]))
 }
 
-fn of_complex<T>(work: T) -> Work
-where
-    T: Fn(ComplexTensor<2>) -> Result<ComplexTensor<2>, ArgumentError> + Send + Sync + 'static,
-{
+fn of_complex<V: Into<Values>>(
+    work: impl Fn(ComplexTensor<2>) -> Result<V, ArgumentError> + Send + Sync + 'static,
+) -> Work {
     Box::new(move |mut inputs| Ok(vec![work(inputs.remove(0).complex())?.into()]))
 }
 

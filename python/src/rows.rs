@@ -3,10 +3,12 @@
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use firefly_framework::graph::AnyTensor;
 use firefly_ops::ArgumentError;
+use firefly_ops::fft::ComplexTensor;
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 
 use crate::array::borrow;
+use crate::batch::Values;
 use crate::device::{open, upload};
 use crate::error::value_error;
 use crate::threads::run;
@@ -65,6 +67,11 @@ impl Rows {
     /// The values, and the device.
     pub fn into_parts(self) -> (TensorData, Device) {
         (self.data, self.device)
+    }
+
+    /// Rows `[rows, m]` or pairs `[rows, m, 2]` as a complex tensor.
+    pub fn complex(self) -> ComplexTensor<2> {
+        Values::of(self.data, &self.device).complex()
     }
 
     /// The array as a tensor of its own number of dimensions and type on the device.

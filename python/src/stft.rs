@@ -8,8 +8,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::array::own;
+use crate::batch::{joined, two_sided};
 use crate::device::{upload, vector};
-use crate::fft::{joined, parts, two_sided};
 use crate::rows::Rows;
 
 /// The least sum of squared windows that a sample is divided by.
@@ -82,7 +82,7 @@ pub fn stft<'py>(
         let window: Tensor<3> = upload::<1>(vector(window, dtype), &device).unsqueeze();
         let windowed = |rows| Ok::<_, ArgumentError>(arguments.framed(rows, boundary, length)? * window.clone());
         let spectra = if rows.is_complex() {
-            let ComplexTensor { re, im } = parts(rows);
+            let ComplexTensor { re, im } = rows.complex();
             fft_with(ComplexTensor::new(windowed(re)?, windowed(im)?), Some(nfft), -1, Norm::Backward)?
         } else {
             let half = rfft_with(windowed(rows.tensor())?, Some(nfft), -1, Norm::Backward)?;
@@ -118,7 +118,7 @@ pub fn istft<'py>(
         let device = spectra.device().clone();
         let on_device = |values: Vec<f64>| upload::<1>(vector(values, dtype), &device);
         let (bins, length) = (if onesided { nfft / 2 + 1 } else { nfft }, window.len());
-        let spectra = parts(spectra);
+        let spectra = spectra.complex();
         let [rows, count] = spectra.dims();
         if count == 0 {
             return Err(ArgumentError::new("istft", "Zxx", "without times", "of at least one"));

@@ -10,9 +10,9 @@ use pyo3::prelude::*;
 use rayon::prelude::*;
 
 use crate::array::{borrow, own};
+use crate::batch::two_sided;
 use crate::device::{open, upload, vector};
 use crate::error::{runtime_error, value_error};
-use crate::fft::{parts, two_sided};
 use crate::rows::Rows;
 use crate::threads::run;
 
@@ -98,7 +98,7 @@ impl WelchEstimate {
         let power = signal.compute(py, move |signal| {
             let window = upload::<1>(window, signal.device());
             if signal.is_complex() {
-                return Ok(welch_psd_complex(parts(signal), window, &options)?.into_data());
+                return Ok(welch_psd_complex(signal.complex(), window, &options)?.into_data());
             }
             let power = welch_psd(signal.tensor::<2>(), window, &options)?;
             Ok(if is_two_sided { halved(power, options.n_fft) } else { power }.into_data())

@@ -45,7 +45,7 @@ def test_cosine_and_sine_transforms_are_those_of_scipy(name: str, kind: int, nor
         real = function(x.real, *arguments, **options)
         return real + 1j * function(x.imag, *arguments, **options) if x.dtype.kind == "c" else real
 
-    for n in [2, 3, 4, 5, 31, 64, 100, 243]:
+    for n in [2, 3, 4, 5, 31, 64, 100, 243, 1500, 16384]:
         x = signal(3, n, dtype=dtype)
         for orthogonalize in [None, False, True]:
             options = {"norm": norm, "orthogonalize": orthogonalize}
@@ -223,7 +223,8 @@ def test_cepstra_and_their_signals_are_those_of_the_definition(n: int, dtype: st
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_convolutions_by_blocks_are_those_of_the_whole(dtype: str) -> None:
     x, kernels = signal(2, 3, 100, dtype=dtype), signal(6, 9, dtype=dtype)
-    for kernel in [kernels[0], kernels, kernels[:1, :1]]:
+    # One for all rows is applied directly up to 128 taps, by transforms beyond.
+    for kernel in [kernels[0], kernels, kernels[:1, :1], signal(128, dtype=dtype), signal(129, dtype=dtype)]:
         convolution = ff.OverlapSave(kernel)
         assert convolution.history is None
         blocks = [convolution(block) for block in np.split(x, [1, 4, 50, 51], axis=2)]
