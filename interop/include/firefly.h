@@ -32,7 +32,7 @@ typedef struct {
     uint32_t dimensions;
 } firefly_array;
 
-enum firefly_dtype { FIREFLY_FLOAT32 = 0, FIREFLY_INT32 = 1, FIREFLY_INT64 = 2 };
+enum firefly_dtype { FIREFLY_FLOAT32 = 0, FIREFLY_INT32 = 1, FIREFLY_INT64 = 2, FIREFLY_FLOAT64 = 3 };
 
 /* The message of this thread's last error, which lives until the next. */
 const char *firefly_error(void);
@@ -67,6 +67,12 @@ int32_t firefly_plan_launch(const firefly_plan_t *plan, const uint64_t *inputs, 
  * gradient is needed, lowest first; `width` is the number of values per row of the first input. Returns the length of
  * the text, or -1 after an error. */
 int32_t firefly_gradient(const char *operation, uint8_t needed, uint64_t width, char *buffer, uint64_t room);
+
+/* Writes the outputs of an operation on inputs of these shapes and one type (enum firefly_dtype, float32 or float64) as
+ * `firefly_gradient` does: a line per output, "int64 64 5", with its type and the lengths of its dimensions. Nothing is
+ * computed, and addresses and strides do not matter. Returns the length of the text, or -1 after an error. */
+int32_t firefly_outputs(const char *operation, const firefly_array *inputs, uint32_t count, uint32_t dtype, char *buffer,
+                        uint64_t room);
 
 /* Registers the operators of PyTorch from the folder of its libraries, which are loaded: 0, or 1 after an error. */
 int32_t firefly_torch_register(const char *folder);

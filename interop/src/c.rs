@@ -53,13 +53,7 @@ pub unsafe extern "C" fn firefly_plan(
         let inputs: Vec<Array> = arrays.iter().map(|array| unsafe { array.array() }).collect();
         plans::plan(&Call { operation, device, inputs: &inputs })
     });
-    match plan {
-        Ok(plan) => Arc::into_raw(plan),
-        Err(error) => {
-            note(&error);
-            null()
-        }
-    }
+    plan.inspect_err(note).map_or(null(), Arc::into_raw)
 }
 
 /// # Safety
@@ -130,13 +124,8 @@ pub unsafe extern "C" fn firefly_plan_launch(
     // SAFETY: the caller's.
     let (inputs, outputs) = unsafe { (slice(inputs, plan.inputs as u32), slice(outputs, plan.outputs.len() as u32)) };
     // SAFETY: the caller's.
-    match unsafe { launch(plan, inputs, outputs, workspace, stream) } {
-        Ok(()) => 0,
-        Err(error) => {
-            note(&error);
-            1
-        }
-    }
+    let launched = unsafe { launch(plan, inputs, outputs, workspace, stream) };
+    i32::from(launched.inspect_err(note).is_err())
 }
 
 /// # Safety
@@ -174,13 +163,38 @@ pub unsafe extern "C" fn firefly_gradient(
     let gradient = unsafe { text(operation) }
         .and_then(operation::parse)
         .map(|operation| operation::gradient(operation, needed, width as usize));
-    let bytes = match gradient {
-        Ok(gradient) => gradient.into_bytes(),
-        Err(error) => {
-            note(&error);
-            return -1;
-        }
-    };
+    // SAFETY: the caller's.
+    unsafe { write(gradient, buffer, room) }
+}
+
+/// # Safety
+/// As the header says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn firefly_outputs(
+    operation: *const c_char,
+    inputs: *const FireflyArray,
+    count: u32,
+    dtype: u32,
+    buffer: *mut c_char,
+    room: u64,
+) -> i32 {
+    // SAFETY: the caller's.
+    let outputs = unsafe { text(operation) }.and_then(|operation| {
+        // SAFETY: the caller's.
+        let (arrays, shape) = unsafe { (slice(inputs, count), |of: &FireflyArray| slice(of.shape, of.dimensions)) };
+        let shapes: Vec<&[i64]> = arrays.iter().map(shape).collect();
+        operation::outputs(operation, &shapes, if dtype == 3 { DType::F64 } else { DType::F32 })
+    });
+    // SAFETY: the caller's.
+    unsafe { write(outputs, buffer, room) }
+}
+
+/// Writes a text with a zero at its end if there is room for all, and returns its length, or −1 for an error.
+///
+/// # Safety
+/// The buffer has this room.
+unsafe fn write(text: Result<String, InteropError>, buffer: *mut c_char, room: u64) -> i32 {
+    let Ok(bytes) = text.inspect_err(note).map(String::into_bytes) else { return -1 };
     if (bytes.len() as u64) < room {
         for (at, byte) in bytes.iter().chain(&[0]).enumerate() {
             // SAFETY: the caller has this room.

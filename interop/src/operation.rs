@@ -17,7 +17,8 @@
 //! ```
 
 use burn::backend::ir::ScalarIr;
-use firefly_ops::op::{Gradient, Needed, OpDescriptor, OutputKind, ROWS, Row};
+use burn::tensor::{DType, Shape};
+use firefly_ops::op::{Gradient, Needed, OpDescriptor, OutputKind, ROWS, Row, TensorSpec};
 
 use crate::InteropError;
 
@@ -105,6 +106,31 @@ pub fn gradient(operation: OpDescriptor, needed: u8, width: usize) -> String {
         Gradient::Selected { length, backward: None } => format!("selected {length}"),
         Gradient::Selected { length, backward: Some(backward) } => format!("selected {length} {}", to_text(backward)),
     }
+}
+
+/// Types and shapes of the outputs of an operation on inputs of one type and these shapes, as text: a line per output.
+///
+/// ```
+/// use burn::tensor::DType;
+/// use firefly_interop::operation::outputs;
+///
+/// assert_eq!(outputs("top_k 5 0", &[&[64, 129]], DType::F32)?, "int64 64 5\nfloat32 64 5");
+/// assert!(outputs("top_k 5 0", &[&[64, 4]], DType::F32).is_err());
+/// # Ok::<(), firefly_interop::InteropError>(())
+/// ```
+///
+/// # Errors
+/// As [`Call::checked`](crate::Call::checked).
+pub fn outputs(text: &str, shapes: &[&[i64]], dtype: DType) -> Result<String, InteropError> {
+    let spec = |shape: &&[i64]| TensorSpec { shape: Shape::from(shape.iter().map(|&n| n as usize)), dtype };
+    let (operation, specs) = (parse(text)?, shapes.iter().map(spec).collect::<Vec<_>>());
+    operation.check(&specs)?;
+    let line = |output: &TensorSpec| {
+        let kind = if output.dtype.is_float() { "float" } else { "int" };
+        let lengths = (0..output.shape.num_dims()).map(|dim| format!(" {}", output.shape[dim]));
+        lengths.fold(format!("{kind}{}", 8 * output.dtype.size()), |line, length| line + &length)
+    };
+    Ok(operation.outputs(specs).iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 
 #[cfg(test)]

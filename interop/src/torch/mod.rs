@@ -83,13 +83,7 @@ pub extern "C" fn firefly_torch_operators() -> *const c_char {
 pub unsafe extern "C" fn firefly_torch_register(folder: *const c_char) -> i32 {
     // SAFETY: the caller's.
     let registered = torch(unsafe { CStr::from_ptr(folder) }).and_then(register);
-    registered.map_or_else(
-        |error| {
-            crate::c::note(&error);
-            1
-        },
-        |()| 0,
-    )
+    i32::from(registered.inspect_err(crate::c::note).is_err())
 }
 
 fn register(torch: &Torch) -> Result<(), InteropError> {
