@@ -74,6 +74,13 @@ int32_t firefly_gradient(const char *operation, uint8_t needed, uint64_t width, 
 int32_t firefly_outputs(const char *operation, const firefly_array *inputs, uint32_t count, uint32_t dtype, char *buffer,
                         uint64_t room);
 
+/* Handlers of XLA's foreign function interface (XLA_FFI_Handler of xla/ffi/api/c_api.h, version 0.x): inputs are its
+ * arguments and outputs its results, all contiguous, and the operation is its attribute `operation`. */
+void firefly_jax_minor(int32_t minor); /* tells the minor version of XLA, before handlers are registered */
+struct XLA_FFI_CallFrame;
+struct XLA_FFI_Error *firefly_jax_cpu(struct XLA_FFI_CallFrame *frame);
+struct XLA_FFI_Error *firefly_jax_cuda(struct XLA_FFI_CallFrame *frame);
+
 /* Registers the operators of PyTorch from the folder of its libraries, which are loaded: 0, or 1 after an error. */
 int32_t firefly_torch_register(const char *folder);
 

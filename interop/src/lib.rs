@@ -14,6 +14,7 @@
 //! | `cuda` | the recorder, which compiles and records launches; replay (feature `cuda`) |
 //! | [`host`] | operations on host memory |
 //! | [`c`] | the C functions of `include/firefly.h` |
+//! | [`jax`] | handlers of XLA's foreign function interface, for JAX |
 //! | [`torch`] | operators of PyTorch, by its stable C ABI |
 //!
 //! # Memory
@@ -26,6 +27,7 @@ pub mod call;
 pub mod cuda;
 mod error;
 pub mod host;
+pub mod jax;
 pub mod operation;
 pub mod plan;
 pub mod plans;
