@@ -1,14 +1,116 @@
-"""Operations with their options as text, which the extension's C functions and PyTorch's operators take."""
+"""Operations with their options as text, which the extension's C functions and operators of other libraries take."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Tuple
+from typing import Any, Callable, List, Sequence, Tuple, Union
 
 from ._arrays import count
 
+Lengths = Union[int, Sequence[int], None]
+Dims = Union[int, Sequence[int], None]
+
 # Segments of a row of which some can be chosen.
 _MAX_CHOSEN = 128
+
+# Inputs of operations that all rows share, a bit each; of the others, each row is computed for itself.
+_SHARED = {
+    "welch_psd": 0b110,
+    "welch_peaks": 0b110,
+    "top_k": 0,
+    "local_maxima": 0,
+    "butterfly": 0b1100,
+    "complex_fft": 0,
+    "complex_fft_columns": 0,
+    "real_fft": 0,
+    "inverse_real_fft": 0,
+    "dct": 0,
+    "mel": 0b10,
+    "peak_loss": 0,
+    "spectral_conv": 0b110,
+    "long_conv": 0b10,
+}
+
+
+def shared_inputs(operation: str, differ: Sequence[bool]) -> List[bool] | None:
+    """Which inputs of an operation all rows share, where a batch of calls is one call of more rows.
+
+    `differ` says which inputs differ from call to call. None where one that rows share does.
+    """
+    name, *words = operation.split(" ")
+    forward = name[: -len("_backward")] if name.endswith("_backward") else name
+    different = sum(differs << place for place, differs in enumerate(differ))
+    shared, inputs = _SHARED.get(forward, -1), len(differ)
+    if name != forward:
+        # A gradient of what rows share is a sum over them. The last inputs are gradients of the outputs.
+        different |= int(words[-1])
+        inputs -= 2 if forward == "butterfly" else 1
+    shared &= (1 << inputs) - 1
+    return None if different & shared else [bool(shared >> place & 1) for place in range(len(differ))]
+
+
+def points(shape: Sequence[int], n: int | None, dim: int, is_half: bool = False) -> int:
+    """Points of a transform along a dimension: `n`, or all values, of a half spectrum those of the whole."""
+    if not -len(shape) <= dim < len(shape):
+        raise ValueError(f"dim is {dim}, but x has {len(shape)} dimensions")
+    if n is None:
+        n = 2 * (shape[dim] - 1) if is_half else shape[dim]
+    return count(n, "n")
+
+
+def axes(rank: int, s: Lengths, dim: Dims) -> List[Tuple[int, int | None]]:
+    """Dimensions that are transformed, and their points: `dim`, or as many of the last as `s` has, or all."""
+    lengths = None if s is None else [s] if isinstance(s, int) else list(s)
+    if dim is None:
+        dims = list(range(-(rank if lengths is None else len(lengths)), 0))
+    else:
+        dims = [dim] if isinstance(dim, int) else list(dim)
+    if lengths is not None and len(lengths) != len(dims):
+        raise ValueError(f"s has {len(lengths)} lengths, but must have one for each of {len(dims)} dimensions")
+    for axis in dims:
+        if not -rank <= axis < rank:
+            raise ValueError(f"dim is {axis}, but x has {rank} dimensions")
+    if len({axis % rank for axis in dims}) < len(dims):
+        raise ValueError(f"dim is {dims}, but must have each dimension once")
+    return [(axis, None if n == -1 else n) for axis, n in zip(dims, lengths or [-1] * len(dims))]
+
+
+def last_axis(found: List[Tuple[int, int | None]]) -> Tuple[int, int | None]:
+    """Takes the last of the dimensions that are transformed."""
+    if not found:
+        raise ValueError("dim is empty, but must have at least one dimension")
+    return found.pop()
+
+
+def convolution(n: int, k: int, mode: str) -> Tuple[int, int, int]:
+    """Points of the transforms of a convolution, the least even number that suffices and is a power of two times 1, 3,
+    5, 9 or 15; the first value that is kept, and how many are."""
+    kept = {"full": (0, n + k - 1), "same": ((k - 1) // 2, n), "valid": (min(n, k) - 1, abs(n - k) + 1)}
+    if mode not in kept:
+        raise ValueError(f"mode is {mode!r}, but must be 'full', 'same' or 'valid'")
+    least = n + k - 1
+    fast = min(factor << max(1, (-(-least // factor) - 1).bit_length()) for factor in (1, 3, 5, 9, 15))
+    return (fast, *kept[mode])
+
+
+def frame_sizes(n_fft: int, hop_length: int | None, win_length: int | None) -> Tuple[int, int, int]:
+    """Samples of a frame, between frames, and of the window."""
+    n_fft = count(n_fft, "n_fft")
+    hop = max(1, n_fft // 4) if hop_length is None else count(hop_length, "hop_length")
+    samples = n_fft if win_length is None else count(win_length, "win_length")
+    if samples > n_fft:
+        raise ValueError(f"win_length is {samples}, but must be at most n_fft, {n_fft}")
+    return n_fft, hop, samples
+
+
+def sides(bins: int, n_fft: int, onesided: bool | None, return_complex: bool) -> bool:
+    """Whether spectra of so many bins are one-sided."""
+    onesided = bins != n_fft if onesided is None else onesided
+    if bins != (n_fft // 2 + 1 if onesided else n_fft):
+        raise ValueError(f"x has {bins} bins, but must have {n_fft // 2 + 1 if onesided else n_fft}")
+    if onesided and return_complex:
+        raise ValueError("return_complex is True, but spectra are one-sided")
+    return onesided
 
 
 def transform(name: str, n: int, forward: bool, norm: str | None) -> str:

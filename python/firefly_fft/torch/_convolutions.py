@@ -7,6 +7,7 @@ from typing import Tuple, Union
 from torch import Tensor
 
 from .._arrays import count
+from .._operations import convolution
 from ._fft import fft, ifft, irfft, rfft
 from ._operators import apply
 from ._tensors import parts_of, real, rows, unflattened
@@ -28,20 +29,12 @@ def fft_convolve(x: Tensor, kernel: Tensor, mode: str = "full") -> Tensor:
     >>> fft_convolve(torch.tensor([1.0, 2.0, 4.0]), torch.tensor([0.0, 1.0])).round().abs().tolist()
     [0.0, 1.0, 2.0, 4.0]
     """
-    if mode not in ("full", "same", "valid"):
-        raise ValueError(f"mode is {mode!r}, but must be 'full', 'same' or 'valid'")
     is_complex = x.is_complex() or kernel.is_complex()
     forward, inverse = (fft, ifft) if is_complex else (rfft, irfft)
     n, k = count(x.shape[-1], "the length of x"), count(kernel.shape[-1], "the length of kernel")
-    points = _fast_length(n + k - 1)
+    points, start, length = convolution(n, k, mode)
     convolved = inverse(forward(x, points) * forward(kernel, points), points)
-    start, length = {"full": (0, n + k - 1), "same": ((k - 1) // 2, n), "valid": (min(n, k) - 1, abs(n - k) + 1)}[mode]
     return convolved.narrow(-1, start, length)
-
-
-def _fast_length(n: int) -> int:
-    """The least even length from `n` on that is a power of two times 1, 3, 5, 9 or 15."""
-    return min(factor << max(1, (-(-n // factor) - 1).bit_length()) for factor in (1, 3, 5, 9, 15))
 
 
 def spectral_conv(x: Tensor, weights: Union[Tensor, Tuple[Tensor, Tensor]]) -> Tensor:

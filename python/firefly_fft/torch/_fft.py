@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any, List, Sequence, Tuple, Union
+from typing import Any, List, Tuple
 
 import torch
 from torch import Tensor
 
-from .._arrays import count
-from .._operations import transform
+from .._operations import Dims, Lengths, last_axis, points, transform
+from .._operations import axes as axes_of
 from ._operators import apply, cached
 from ._tensors import parts_of, real, rows, unflattened
 
-Lengths = Union[int, Sequence[int], None]
-Dims = Union[int, Sequence[int], None]
-
 _transform = cached(transform)
-
-
-def _points(x: Tensor, n: int | None, dim: int, is_half: bool = False) -> int:
-    """Points of a transform along a dimension: `n`, or all values, of a half spectrum those of the whole."""
-    if x.dim() == 0 or not -x.dim() <= dim < x.dim():
-        raise ValueError(f"dim is {dim}, but x has {x.dim()} dimensions")
-    if n is None:
-        n = 2 * (x.shape[dim] - 1) if is_half else x.shape[dim]
-    return count(n, "n")
 
 
 def _along(parts: Tuple[Tensor, ...], dim: int, name: str, n: int, forward: bool, norm: str | None) -> Any:
@@ -49,33 +37,10 @@ def _of_rows(parts: Tuple[Tensor, ...], operation: str) -> Tuple[Tensor, ...]:
     return tuple(unflattened(result, parts[0]) for result in (found if isinstance(found, tuple) else (found,)))
 
 
-def _axes(x: Tensor, s: Lengths, dim: Dims) -> List[Tuple[int, int | None]]:
-    """Dimensions that are transformed, and their points: `dim`, or as many of the last as `s` has, or all."""
-    points = None if s is None else [s] if isinstance(s, int) else list(s)
-    if dim is None:
-        dims = list(range(-(x.dim() if points is None else len(points)), 0))
-    else:
-        dims = [dim] if isinstance(dim, int) else list(dim)
-    if points is not None and len(points) != len(dims):
-        raise ValueError(f"s has {len(points)} lengths, but must have one for each of {len(dims)} dimensions")
-    for axis in dims:
-        if not -x.dim() <= axis < x.dim():
-            raise ValueError(f"dim is {axis}, but x has {x.dim()} dimensions")
-    if len({axis % x.dim() for axis in dims}) < len(dims):
-        raise ValueError(f"dim is {dims}, but must have each dimension once")
-    return [(axis, None if n == -1 else n) for axis, n in zip(dims, points or [-1] * len(dims))]
-
-
-def _last(axes: List[Tuple[int, int | None]]) -> Tuple[int, int | None]:
-    if not axes:
-        raise ValueError("dim is empty, but must have at least one dimension")
-    return axes.pop()
-
-
 def _complex(parts: Tuple[Tensor, ...], axes: List[Tuple[int, int | None]], forward: bool, norm: str | None) -> Any:
     """Parts of transforms of parts along one dimension after the other, the last one first."""
     for axis, n in reversed(axes):
-        parts = _along(parts, axis, "complex_fft", _points(parts[0], n, axis), forward, norm)
+        parts = _along(parts, axis, "complex_fft", points(parts[0].shape, n, axis), forward, norm)
     return parts
 
 
@@ -90,7 +55,7 @@ def fft(x: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None)
     [(1+0j), (1+0j), (1+0j)]
     """
     parts = parts_of(x, "x")
-    return torch.complex(*_along(parts, dim, "complex_fft", _points(parts[0], n, dim), True, norm))
+    return torch.complex(*_along(parts, dim, "complex_fft", points(parts[0].shape, n, dim), True, norm))
 
 
 def ifft(x: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
@@ -101,7 +66,7 @@ def ifft(x: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None
     [1.0, 1.0, 1.0]
     """
     parts = parts_of(x, "x")
-    return torch.complex(*_along(parts, dim, "complex_fft", _points(parts[0], n, dim), False, norm))
+    return torch.complex(*_along(parts, dim, "complex_fft", points(parts[0].shape, n, dim), False, norm))
 
 
 def rfft(x: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
@@ -112,7 +77,7 @@ def rfft(x: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None
     torch.Size([2, 8])
     """
     x = real(x, "x")
-    return torch.complex(*_along((x,), dim, "real_fft", _points(x, n, dim), True, norm))
+    return torch.complex(*_along((x,), dim, "real_fft", points(x.shape, n, dim), True, norm))
 
 
 def irfft(x: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
@@ -123,7 +88,7 @@ def irfft(x: Tensor, n: int | None = None, dim: int = -1, norm: str | None = Non
     [1.0, 2.0, 4.0]
     """
     parts = parts_of(x, "x")
-    return _along(parts, dim, "inverse_real_fft", _points(parts[0], n, dim, True), False, norm)[0]
+    return _along(parts, dim, "inverse_real_fft", points(parts[0].shape, n, dim, True), False, norm)[0]
 
 
 def fftn(x: Tensor, s: Lengths = None, dim: Dims = None, norm: str | None = None) -> Tensor:
@@ -144,7 +109,7 @@ def fftn(x: Tensor, s: Lengths = None, dim: Dims = None, norm: str | None = None
     12.0
     """
     parts = parts_of(x, "x")
-    return torch.complex(*_complex(parts, _axes(parts[0], s, dim), True, norm))
+    return torch.complex(*_complex(parts, axes_of(parts[0].dim(), s, dim), True, norm))
 
 
 def ifftn(x: Tensor, s: Lengths = None, dim: Dims = None, norm: str | None = None) -> Tensor:
@@ -155,7 +120,7 @@ def ifftn(x: Tensor, s: Lengths = None, dim: Dims = None, norm: str | None = Non
     [1.0, 0.0, 0.0]
     """
     parts = parts_of(x, "x")
-    return torch.complex(*_complex(parts, _axes(parts[0], s, dim), False, norm))
+    return torch.complex(*_complex(parts, axes_of(parts[0].dim(), s, dim), False, norm))
 
 
 def rfftn(x: Tensor, s: Lengths = None, dim: Dims = None, norm: str | None = None) -> Tensor:
@@ -168,9 +133,9 @@ def rfftn(x: Tensor, s: Lengths = None, dim: Dims = None, norm: str | None = Non
     torch.Size([2, 6, 5])
     """
     x = real(x, "x")
-    axes = _axes(x, s, dim)
-    axis, n = _last(axes)
-    parts = _along((x,), axis, "real_fft", _points(x, n, axis), True, norm)
+    axes = axes_of(x.dim(), s, dim)
+    axis, n = last_axis(axes)
+    parts = _along((x,), axis, "real_fft", points(x.shape, n, axis), True, norm)
     return torch.complex(*_complex(parts, axes, True, norm))
 
 
@@ -185,10 +150,10 @@ def irfftn(x: Tensor, s: Lengths = None, dim: Dims = None, norm: str | None = No
     [1.0, 0.0, 0.0]
     """
     parts = parts_of(x, "x")
-    axes = _axes(parts[0], s, dim)
-    axis, n = _last(axes)
-    points = _points(parts[0], n, axis, True)
-    return _along(_complex(parts, axes, False, norm), axis, "inverse_real_fft", points, False, norm)[0]
+    axes = axes_of(parts[0].dim(), s, dim)
+    axis, n = last_axis(axes)
+    whole = points(parts[0].shape, n, axis, True)
+    return _along(_complex(parts, axes, False, norm), axis, "inverse_real_fft", whole, False, norm)[0]
 
 
 def fft2(x: Tensor, s: Lengths = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:

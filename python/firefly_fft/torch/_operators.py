@@ -9,24 +9,18 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-import tempfile
 from typing import Any, Callable, Dict, List, Sequence, Tuple, TypeVar, cast
 
 import torch
 from torch import Tensor
 
-from .. import _native
+from .. import _native, _operations
+from .._libdevice import find_libdevice
+from .._plans import gradient
 
 _library = ctypes.CDLL(_native.__file__)
 _library.firefly_error.restype = ctypes.c_char_p
 _library.firefly_torch_operators.restype = ctypes.c_char_p
-_library.firefly_gradient.argtypes = [
-    ctypes.c_char_p,
-    ctypes.c_uint8,
-    ctypes.c_uint64,
-    ctypes.c_char_p,
-    ctypes.c_uint64,
-]
 
 T = TypeVar("T", bound=Callable[..., Any])
 
@@ -44,7 +38,8 @@ def cached(function: T) -> T:
 
 def _register() -> Dict[Tuple[str, int], Tuple[Any, Any]]:
     """Registers the operators: those without and those with gradients, by the name of the row and the tensors."""
-    _find_libdevice()
+    if torch.version.cuda is not None:
+        find_libdevice()
     folder = os.path.join(os.path.dirname(torch.__file__), "lib")
     if _library.firefly_torch_register(os.fsencode(folder)) != 0:
         raise ImportError(f"firefly_fft.torch: {_library.firefly_error().decode()}")
@@ -58,25 +53,6 @@ def _register() -> Dict[Tuple[str, int], Tuple[Any, Any]]:
         torch.library.register_autograd(f"firefly::{name}", _backward, setup_context=_setup)
         torch.library.register_vmap(f"firefly::{name}", _vectorized)
     return cast(Dict[Tuple[str, int], Tuple[Any, Any]], found)
-
-
-def _find_libdevice() -> None:
-    """Names a folder with CUDA's functions of numbers for the compiler, where there is no toolkit: Triton has them."""
-    roots = [os.environ.get("CUDA_PATH"), "/usr/local/cuda", "/opt/cuda", "/usr/lib/cuda", "/usr"]
-    if torch.version.cuda is None or any(
-        root and os.path.isdir(os.path.join(root, "nvvm/libdevice")) for root in roots
-    ):
-        return
-    try:
-        import triton
-    except ImportError:
-        return
-    source = os.path.join(os.path.dirname(triton.__file__), "backends/nvidia/lib/libdevice.10.bc")
-    if os.path.isfile(source):
-        root = tempfile.mkdtemp(prefix="firefly-cuda-")
-        os.makedirs(os.path.join(root, "nvvm/libdevice"))
-        os.symlink(source, os.path.join(root, "nvvm/libdevice/libdevice.10.bc"))
-        os.environ["CUDA_PATH"] = root
 
 
 def apply(operation: str, *tensors: Tensor) -> Any:
@@ -99,23 +75,11 @@ def apply(operation: str, *tensors: Tensor) -> Any:
         raise
 
 
-@functools.lru_cache(maxsize=4096)
-def _gradient(operation: str, needed: int) -> Tuple[str, int, str]:
-    """How gradients go back through an operation, the length of rows that they are scattered to, and the operation
-    that computes them."""
-    buffer = ctypes.create_string_buffer(1024)
-    if not 0 <= _library.firefly_gradient(operation.encode(), needed, 0, buffer, 1024) < 1024:
-        raise ValueError(_library.firefly_error().decode())
-    kind, _, rest = buffer.value.decode().partition(" ")
-    length, _, after = rest.partition(" ") if kind == "selected" else ("0", "", rest)
-    return kind, int(length), after
-
-
 def _setup(ctx: Any, inputs: Tuple[Any, ...], output: Any) -> None:
     """Keeps what the gradients of a call depend on."""
     *tensors, operation = inputs
     outputs = output if isinstance(output, tuple) else (output,)
-    kind, _, backward = _gradient(operation, 0)
+    kind, _, backward = gradient(operation, 0)
     ctx.operation = operation
     ctx.shapes = [tensor.shape for tensor in tensors]
     ctx.outputs = [result.shape for result in outputs]
@@ -130,7 +94,7 @@ def _backward(ctx: Any, *grads: Any) -> Tuple[Any, ...]:
 
 
 def _gradients(ctx: Any, needed: Sequence[bool], grads: Sequence[Any]) -> List[Any]:
-    kind, length, backward = _gradient(ctx.operation, sum(need << place for place, need in enumerate(needed)))
+    kind, length, backward = gradient(ctx.operation, sum(need << place for place, need in enumerate(needed)))
     if kind in ("unsupported", "discrete"):
         raise NotImplementedError(f"{ctx.operation.split(' ')[0]}: gradients through it are not supported")
     if kind == "selected":
@@ -167,7 +131,7 @@ class _Operation(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, operation: str, *tensors: Tensor) -> Any:
-        if _gradient(operation, 0)[0] == "unsupported":
+        if gradient(operation, 0)[0] == "unsupported":
             name = operation.split(" ", 1)[0]
             raise NotImplementedError(f"{name}: gradients of gradients are not supported")
         output = apply(operation, *tensors)
@@ -204,46 +168,20 @@ class _TransformedOperation(torch.autograd.Function):
         return _vectorized(info, (*places[1:], None), *tensors, operation)
 
 
-# Inputs of operations that all rows share, a bit each; of the others, each row is computed for itself.
-_SHARED = {
-    "welch_psd": 0b110,
-    "welch_peaks": 0b110,
-    "top_k": 0,
-    "local_maxima": 0,
-    "butterfly": 0b1100,
-    "complex_fft": 0,
-    "complex_fft_columns": 0,
-    "real_fft": 0,
-    "inverse_real_fft": 0,
-    "dct": 0,
-    "mel": 0b10,
-    "peak_loss": 0,
-    "spectral_conv": 0b110,
-    "long_conv": 0b10,
-}
-
-
 def _vectorized(info: Any, places: Sequence[int | None], *arguments: Any) -> Tuple[Any, Any]:
     """Outputs of an operation under ``vmap``: of more rows, or of one call after the other where an input that rows
     share differs."""
     *tensors, operation = arguments
-    name, *words = operation.split(" ")
     batch = info.batch_size
-    forward = name[: -len("_backward")] if name.endswith("_backward") else name
-    differ = sum((place is not None) << position for position, place in enumerate(places[:-1]))
-    if name != forward:
-        # A gradient of what rows share is a sum over them.
-        differ |= int(words[-1])
-    is_of_rows = differ & _SHARED.get(forward, -1) == 0
+    shared = _operations.shared_inputs(operation, [place is not None for place in places[:-1]])
     firsts = [t if place is None else t.movedim(place, 0) for t, place in zip(tensors, places)]
-    if not is_of_rows:
+    if shared is None:
         calls = [apply(operation, *(t if p is None else t[i] for t, p in zip(firsts, places))) for i in range(batch)]
         found = [torch.stack(outputs) for outputs in zip(*(c if isinstance(c, tuple) else (c,) for c in calls))]
     else:
-        shared = _SHARED[forward]
         flat = [
-            t if shared >> position & 1 else (t.expand(batch, *t.shape) if place is None else t).flatten(0, 1)
-            for position, (t, place) in enumerate(zip(firsts, places))
+            t if is_shared else (t.expand(batch, *t.shape) if place is None else t).flatten(0, 1)
+            for t, place, is_shared in zip(firsts, places, shared)
         ]
         outputs = apply(operation, *flat)
         found = [

@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.nn.functional import fold, pad
 
 from .._arrays import count
+from .._operations import frame_sizes, sides
 from ._fft import fft, ifft, irfft, rfft
 from ._tensors import are_abstract, real, rows, unflattened
 
@@ -49,8 +50,8 @@ def stft(
     onesided = not x.is_complex() if onesided is None else onesided
     if onesided and x.is_complex():
         raise ValueError("onesided is True, but x is complex")
-    n_fft, hop = _sizes(n_fft, hop_length)
-    taper = _window(window, win_length, n_fft, x)
+    n_fft, hop, samples = frame_sizes(n_fft, hop_length, win_length)
+    taper = _window(window, samples, n_fft, x)
     signal = rows(x, "x")
     if center:
         signal = pad(signal, (n_fft // 2, n_fft // 2), mode=pad_mode)
@@ -94,19 +95,15 @@ def istft(
     >>> bool(torch.allclose(istft(stft(x, 256, window=window), 256, window=window), x, atol=1e-5))
     True
     """
-    n_fft, hop = _sizes(n_fft, hop_length)
+    n_fft, hop, samples = frame_sizes(n_fft, hop_length, win_length)
     if x.dim() < 2 or x.shape[-1] == 0:
         raise ValueError(f"x is of shape {list(x.shape)}, but must have bins and frames as its last dimensions")
     bins, number = x.shape[-2:]
-    onesided = bins != n_fft if onesided is None else onesided
-    if bins != (n_fft // 2 + 1 if onesided else n_fft):
-        raise ValueError(f"x has {bins} bins, but must have {n_fft // 2 + 1 if onesided else n_fft}")
-    if onesided and return_complex:
-        raise ValueError("return_complex is True, but spectra are one-sided")
+    sides(bins, n_fft, onesided, return_complex)
     norm = "ortho" if normalized else None
     spectra = x.reshape(-1, bins, number).transpose(-1, -2)
     frames = ifft(spectra, norm=norm) if return_complex else irfft(spectra[..., : n_fft // 2 + 1], n_fft, norm=norm)
-    taper = _window(window, win_length, n_fft, frames)
+    taper = _window(window, samples, n_fft, frames)
     if taper is None:
         taper = torch.ones(n_fft, dtype=frames.real.dtype, device=frames.device)
     start = n_fft // 2 if center else 0
@@ -128,16 +125,8 @@ def _values(x: Tensor, argument: str) -> Tensor:
     return x.to(torch.complex64) if x.dtype == torch.complex32 else x
 
 
-def _sizes(n_fft: int, hop_length: int | None) -> tuple[int, int]:
-    n_fft = count(n_fft, "n_fft")
-    return n_fft, max(1, n_fft // 4) if hop_length is None else count(hop_length, "hop_length")
-
-
-def _window(window: Tensor | None, win_length: int | None, n_fft: int, like: Tensor) -> Tensor | None:
+def _window(window: Tensor | None, samples: int, n_fft: int, like: Tensor) -> Tensor | None:
     """The window of a frame, padded with zeros on both sides; none where all samples count the same."""
-    samples = n_fft if win_length is None else count(win_length, "win_length")
-    if samples > n_fft:
-        raise ValueError(f"win_length is {samples}, but must be at most n_fft, {n_fft}")
     if window is None:
         if samples == n_fft:
             return None
