@@ -160,7 +160,7 @@ onnx:
     cargo test --release --locked --workspace --test onnx
     "$environment/bin/python" "$tests" "$CARGO_TARGET_DIR/tmp/onnx"
 
-# The Python package: lints, a wheel, its tests, tutorials and notebooks. EXTRAS=ray,dask,torch adds what examples and tensors need.
+# The Python package: lints, a wheel, its tests, tutorials and notebooks. EXTRAS=ray,dask,torch,jax adds what examples and arrays need.
 wheel:
     #!/usr/bin/env bash
     set -euo pipefail
@@ -175,6 +175,7 @@ wheel:
     case ",${EXTRAS:-}," in *,ray,*) pip install --quiet "ray[data]" pyarrow;; esac
     case ",${EXTRAS:-}," in *,dask,*) pip install --quiet "dask[distributed]" pyarrow;; esac
     case ",${EXTRAS:-}," in *,torch,*) pip install --quiet torch;; esac
+    case ",${EXTRAS:-}," in *,jax,*) pip install --quiet jax;; esac
 
     cargo fmt --check
     cargo clippy --release --locked -- -D warnings
