@@ -148,12 +148,12 @@ function seconds(value) {
   return `${Number(value.toFixed(3))} s`;
 }
 
-async function openFile(file) {
-  if (!file) return;
+async function openFiles(files) {
+  if (files.length === 0) return;
   const before = element('source').textContent;
-  element('source').textContent = `Reading ${file.name} …`;
+  element('source').textContent = `Reading ${files[0].name} …`;
   try {
-    await show({ name: file.name, ...await readRecording(file.name, await file.arrayBuffer()) });
+    await show(await readRecording(files));
   } catch (error) {
     element('source').textContent = before;
     throw error;
@@ -388,9 +388,9 @@ addEventListener('keydown', event => {
 // Controls.
 
 element('file').addEventListener('change', event => {
-  const [file] = event.target.files;
+  const files = [...event.target.files];
   // The same file can be opened again.
-  attempt(() => openFile(file)).finally(() => { event.target.value = ''; });
+  attempt(() => openFiles(files)).finally(() => { event.target.value = ''; });
 });
 element('microphone').addEventListener('click', () => attempt(toggleMicrophone));
 element('pause').addEventListener('click', () => attempt(togglePause));
@@ -417,7 +417,8 @@ addEventListener('drop', event => {
   event.preventDefault();
   dragged = 0;
   element('drop').hidden = true;
-  attempt(() => openFile(event.dataTransfer.files[0]));
+  const files = [...event.dataTransfer.files];
+  attempt(() => openFiles(files));
 });
 
 function setTheme(theme) {

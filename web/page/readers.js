@@ -1,23 +1,46 @@
-// Recordings from the bytes of files: WAV and CSV are read here, other audio by the browser's decoder.
+// Recordings from the bytes of files: WAV and CSV are read here, EDF and SigMF in formats.js, other audio by the browser's decoder.
 // Each result is { channels: [{ name, samples }], sampleRate, notes }; what was guessed or changed is in the notes.
+
+import { filesOfTar, readEdf, readSigmf } from './formats.js';
 
 const DECODED_RATE = 48000;
 
-export async function readRecording(name, bytes) {
-  const recording = await read(name, bytes);
+/** The recording of a file, or of the two files of SigMF: { name, channels, sampleRate, notes }. */
+export async function readRecording(files) {
+  const name = files.find(file => /\.sigmf-meta$/i.test(file.name))?.name ?? files[0].name;
+  const recording = { name, ...await read(name, files) };
   const others = recording.channels.reduce((sum, { samples }) => sum + samples.reduce((count, sample) => count + !Number.isFinite(sample), 0), 0);
   if (others > 0) recording.notes.push(`${others} samples are not finite: spectra that hold them are not shown`);
   return recording;
 }
 
-async function read(name, bytes) {
+async function read(name, files) {
+  const find = ending => files.find(file => file.name.toLowerCase() === name.toLowerCase().replace(/\.sigmf-(meta|data)$/, ending));
+  if (/\.sigmf-(meta|data)$/i.test(name)) {
+    const [meta, data] = [find('.sigmf-meta'), find('.sigmf-data')];
+    if (!meta || !data || files.length > 2) throw new Error(`${name}: open the sigmf-meta and the sigmf-data file of one recording together.`);
+    return readSigmf(name, await meta.arrayBuffer(), new DataView(await data.arrayBuffer()));
+  }
+  if (files.length > 1) throw new Error(`${files.length} files: open one at a time, but the two files of a SigMF recording together.`);
+  const bytes = await files[0].arrayBuffer();
+  if (/\.sigmf$/i.test(name)) return readArchive(name, bytes);
   if (bytes.byteLength === 0) throw new Error(`${name} is empty.`);
   const view = new DataView(bytes);
   const start = text(view, 0, Math.min(12, view.byteLength));
   if (start.startsWith('RF64')) throw new Error(`${name} is a WAV file of more than 4 GB (RF64), which is not read here.`);
   if (start.startsWith('RIFF') && start.slice(8) === 'WAVE') return readWav(name, view) ?? decode(name, bytes, view);
+  if (start.startsWith('0       ') || start.slice(1).startsWith('BIOSEMI') && view.getUint8(0) === 0xff) return readEdf(name, view);
   const isAudio = /^(fLaC|OggS|ID3|FORM|caff)/.test(start) || start.slice(4, 8) === 'ftyp' || view.byteLength > 1 && view.getUint16(0) >= 0xffe0;
   return isAudio ? decode(name, bytes, view) : readTable(name, bytes);
+}
+
+/** An archive with one recording of SigMF. */
+function readArchive(name, bytes) {
+  const files = filesOfTar(name, bytes);
+  const descriptions = [...files.keys()].filter(file => file.endsWith('.sigmf-meta'));
+  const data = files.get(descriptions[0]?.replace(/meta$/, 'data'));
+  if (descriptions.length !== 1 || !data) throw new Error(`${name}: it holds ${descriptions.length} recordings of SigMF, but archives of one are read here.`);
+  return readSigmf(name, files.get(descriptions[0]), new DataView(data));
 }
 
 function text(view, offset, length) {
@@ -105,7 +128,7 @@ function readTable(name, bytes) {
   try {
     table = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw new Error(`${name} is neither audio that is known here nor text. Files are WAV, FLAC, MP3, Ogg, AAC or CSV.`);
+    throw new Error(`${name} is neither a recording that is known here nor text. Files are WAV, FLAC, MP3, Ogg, AAC, EDF, BDF, SigMF or CSV; the program firefly reads more.`);
   }
   const lines = table.split(/\r\n|\n|\r/);
   const first = lines.findIndex(line => line.trim() !== '' && !line.startsWith('#'));

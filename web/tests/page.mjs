@@ -45,6 +45,41 @@ const stereo = wav('stereo.wav', 22050, [tone(1234.5, 22050, 2), tone(4321, 2205
 const heard = wav('heard.wav', 48000, [tone(2750, 48000, 4, 0.8)]);
 const table = path.join(folder, 'table.csv');
 writeFileSync(table, `time,a,b\n${Array.from({ length: 3000 }, (_, i) => `${i / 500},${Math.sin(2 * Math.PI * 60 * i / 500)},${Math.cos(2 * Math.PI * 110 * i / 500)}`).join('\n')}\n`);
+/** An EDF file of records of a second: signals of 200 Hz in microvolts, one of 10 Hz, and annotations. */
+function edf(name, records, reserved = '') {
+  const signals = [
+    { label: 'Fp1', rate: 200, frequency: 21.09375 }, { label: 'Fp2', rate: 200, frequency: 40 },
+    { label: 'Temperature', rate: 10, frequency: 1 }, { label: 'EDF Annotations', rate: 8, frequency: 0 },
+  ];
+  const fixed = [['0', 8], ['', 160], ['01.01.2500.00.00', 16], [`${256 * 5}`, 8], [reserved, 44], [`${records}`, 8], ['1', 8], ['4', 4]];
+  const table = [['label', 16], ['', 80], ['uV', 8], ['-100', 8], ['100', 8], ['-32768', 8], ['32767', 8], ['', 80], ['rate', 8], ['', 32]];
+  const header = fixed.map(([text, width]) => text.padEnd(width)).join('')
+    + table.map(([text, width]) => signals.map(signal => `${signal[text] ?? text}`.padEnd(width)).join('')).join('');
+  const samples = Array.from({ length: records }, (_, record) => signals.flatMap(({ rate, frequency }) =>
+    Array.from({ length: rate }, (_, i) => Math.round(16384 * Math.sin(2 * Math.PI * frequency * (record + i / rate)))))).flat();
+  const file = path.join(folder, name);
+  writeFileSync(file, Buffer.concat([Buffer.from(header, 'latin1'), Buffer.from(Int16Array.from(samples).buffer)]));
+  return file;
+}
+
+const brain = edf('brain.edf', 12);
+const gaps = edf('gaps.edf', 12, 'EDF+D');
+const sigmf = ['radio.sigmf-meta', 'radio.sigmf-data'].map(name => path.join(folder, name));
+writeFileSync(sigmf[0], JSON.stringify({ global: { 'core:datatype': 'ci16_be', 'core:sample_rate': 1e6, 'core:version': '1.2.0' }, captures: [{ 'core:sample_start': 0, 'core:frequency': 1e8 }], annotations: [] }));
+{
+  const data = Buffer.alloc(4 * 20_000);
+  for (let i = 0; i < 20_000; i++) [Math.cos, Math.sin].forEach((part, place) => data.writeInt16BE(Math.round(8000 * part(2 * Math.PI * 0.125 * i)), 4 * i + 2 * place));
+  writeFileSync(sigmf[1], data);
+}
+/** An archive of files, as tar makes it. */
+const archive = path.join(folder, 'radio.sigmf');
+writeFileSync(archive, Buffer.concat([...sigmf.flatMap(file => {
+  const bytes = readFileSync(file);
+  const header = Buffer.alloc(512);
+  header.write(`radio/${path.basename(file)}`, 0);
+  header.write(bytes.length.toString(8).padStart(11, '0'), 124);
+  return [header, bytes, Buffer.alloc((512 - bytes.length % 512) % 512)];
+}), Buffer.alloc(1024)]));
 const broken = path.join(folder, 'broken.csv');
 writeFileSync(broken, 'a,b\n1,2\n3,x\n');
 
@@ -136,9 +171,33 @@ test('files are opened by the chooser and by a drop', () => onPage(async page =>
   assert.equal(await page.locator('#problem').isVisible(), false);
 }));
 
+test('EDF and SigMF are read in their units', () => onPage(async page => {
+  await page.locator('#file').setInputFiles(brain);
+  await shown(page, 'brain.edf');
+  assert.deepEqual(await page.locator('#channel option').allTextContents(), ['Fp1 (uV)', 'Fp2 (uV)']);
+  assert.equal(await page.locator('#rate').inputValue(), '200');
+  assert.match(await page.locator('#source').textContent(), /2,400 samples.*left out: Temperature, EDF Annotations/);
+  await assertStrongest(page, 21.09375, 0.05);
+  // A tone of 50 µV: 10 log10(50² / 2) decibels.
+  const level = await page.locator('#peaks tr').first().locator('td').nth(2).textContent();
+  assert.ok(Math.abs(parseFloat(level) - 30.97) < 1, level);
+  await page.locator('#channel').selectOption('Fp2 (uV)');
+  await page.waitForFunction(() => Math.abs(document.querySelector('#peaks tr').dataset.frequency - 40) < 0.2);
+  for (const [files, name] of [[sigmf, 'radio.sigmf-meta'], [archive, 'radio.sigmf']]) {
+    await page.locator('#file').setInputFiles(files);
+    await shown(page, name);
+    assert.deepEqual(await page.locator('#channel option').allTextContents(), ['1 I', '1 Q']);
+    assert.equal(await page.locator('#rate').inputValue(), '1000000');
+    await assertStrongest(page, 125_000, 500);
+  }
+}));
+
 test('a file that is not read is named, and the page stays as it was', () => onPage(async page => {
   const before = await page.locator('#source').textContent();
-  for (const [file, reason] of [[broken, 'line 3'], [fileURLToPath(new URL('../dist/page/firefly/firefly_wasm_bg.wasm', import.meta.url)), 'neither audio']]) {
+  for (const [file, reason] of [
+    [broken, 'line 3'], [path.join(PAGE, 'firefly/firefly_wasm_bg.wasm'), 'neither a recording'], [gaps, 'EDF+D'], [sigmf[0], 'together'],
+    [[broken, table], 'one at a time'],
+  ]) {
     await page.locator('#file').setInputFiles(file);
     await page.locator('#problem', { hasText: reason }).waitFor();
     assert.equal(await page.locator('#source').textContent(), before);
