@@ -60,7 +60,8 @@ function spectrumOf(samples, { nFft, window, scaling, sampleRate, k, kind }) {
 
 const calls = {
   async load() {
-    await load();
+    // The page as a file has the module's bytes.
+    await load(await self.embedded);
     return instructionSet();
   },
 

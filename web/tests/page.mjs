@@ -6,10 +6,11 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import test, { after, before } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
 
 const PAGE = fileURLToPath(new URL('../dist/page/', import.meta.url));
+const ONE_FILE = fileURLToPath(new URL('../dist/firefly.html', import.meta.url));
 const FLAC = fileURLToPath(new URL('../../docs/recordings/motor.flac', import.meta.url));
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm' };
 const pictures = process.env.PICTURES;
@@ -111,15 +112,15 @@ after(async () => {
 });
 
 /** Opens the page and runs `body`; nothing may be on the console, and nothing is requested of another host. */
-async function onPage(body, options = {}) {
+async function onPage(body, { url = address, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, permissions: ['microphone'], ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(60_000);
   const faults = [];
   page.on('console', message => ['error', 'warning'].includes(message.type()) && faults.push(message.text()));
   page.on('pageerror', error => faults.push(String(error)));
-  page.on('request', request => request.url().startsWith(address) || /^(data|blob):/.test(request.url()) || faults.push(request.url()));
-  await page.goto(address);
+  page.on('request', request => request.url().startsWith(url) || /^(data|blob):/.test(request.url()) || faults.push(request.url()));
+  await page.goto(url);
   await shown(page, 'Built-in signal');
   await body(page);
   await context.close();
@@ -255,6 +256,16 @@ test('pointer and keys read values, and select a part', () => onPage(async page 
   await page.locator('#scaling').selectOption('density');
   await page.waitForFunction(() => document.querySelector('#peaks').textContent.includes('dB/Hz'));
 }));
+
+test('the page as a file works from disk', () => onPage(async page => {
+  await assertStrongest(page, 1000);
+  await page.locator('#file').setInputFiles(stereo);
+  await shown(page, 'stereo.wav');
+  await assertStrongest(page, 1234.5);
+  await page.keyboard.press('m');
+  await shown(page, 'microphone');
+  await page.waitForFunction(() => Math.abs(document.querySelector('#peaks tr')?.dataset.frequency - 2750) < 25);
+}, { url: pathToFileURL(ONE_FILE).href }));
 
 for (const [width, height] of [[390, 844], [820, 1180], [1600, 950]]) {
   for (const colorScheme of ['light', 'dark']) {
