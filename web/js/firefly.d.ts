@@ -198,26 +198,5 @@ export interface MelOptions {
 /** Logarithmic mel spectrum with librosa's defaults: band `b` of frame `f` is at `b · frames + f`. */
 export function logMel(signal: Samples, options: MelOptions): { values: Float32Array; bands: number; frames: number };
 
-/** Learned Welch estimate, as `firefly train` and the zoo write it. */
-export class Learned {
-  private constructor();
-  /** The model of a safetensors file. A file that is damaged, or of another family, is an error. */
-  static fromBytes(bytes: Uint8Array | ArrayBuffer): Learned;
-  readonly nFft: number;
-  readonly hop: number;
-  readonly segments: number;
-  readonly bins: number;
-  /** Samples that a frame needs. */
-  readonly frame: number;
-  readonly k: number;
-  /** Peaks of each frame. */
-  peaks(signal: Samples, options?: { k?: number; frame?: number }): Peaks;
-  /** Power of each bin of each frame. */
-  psd(signal: Samples, options?: { frame?: number }): Float32Array;
-  free(): void;
-}
-
-/** Name of the instruction set of the kernels: `simd128` or `portable`. */
-export function instructionSet(): 'simd128' | 'portable';
-/** For tests and benchmarks, makes kernels use an instruction set. */
-export function useInstructionSet(name: 'simd128' | 'portable'): void;
+/** Name of the instruction set of the kernels: `simd128`. */
+export function instructionSet(): 'simd128';

@@ -1,79 +1,9 @@
 // Spectra, peaks and mel spectra, computed by Firefly's WebAssembly module. Types and documentation: firefly.d.ts.
 import initialise, * as wasm from './firefly_wasm.js';
+import { chosen, complex, finite, loader, refuse, samples, take, whole, withDefaults } from './arguments.js';
 
-let loading;
-
-/** Loads the module once: from the file beside this one, or from `source`, its bytes or an address. */
-export function load(source) {
-  loading ??= start(source).catch(error => {
-    loading = undefined;
-    throw error;
-  });
-  return loading;
-}
-
-async function start(source) {
-  let module = source ?? new URL('firefly_wasm_bg.wasm', import.meta.url);
-  if (module instanceof URL && module.protocol === 'file:' && globalThis.process?.versions?.node) {
-    module = await (await import('node:fs/promises')).readFile(module);
-  }
-  await initialise({ module_or_path: module });
-}
-
-// Arguments. What is no number or no name is refused here; ranges are checked by the operations.
-
-function refuse(operation, name, got, expected) {
-  const shown = typeof got === 'number' || got === null || got === undefined ? String(got) : JSON.stringify(got) ?? typeof got;
-  throw new TypeError(`${operation}: \`${name}\` is ${shown}, but must be ${expected}`);
-}
-
-function whole(operation, name, value, least = 1) {
-  const isWhole = Number.isInteger(value) && value >= least && value < 2 ** 31;
-  return isWhole ? value : refuse(operation, name, value, `a whole number from ${least} to 2,147,483,647`);
-}
-
-function finite(operation, name, value) {
-  return Number.isFinite(value) ? value : refuse(operation, name, value, 'a finite number');
-}
-
-function chosen(operation, name, value, choices) {
-  return choices.includes(value) ? value : refuse(operation, name, value, `one of ${choices.join(', ')}`);
-}
-
-/** Options with defaults; an option of another name is refused. */
-function withDefaults(operation, options, defaults) {
-  if (options === null || typeof options !== 'object') refuse(operation, 'options', options, 'an object');
-  for (const name of Object.keys(options)) {
-    if (!(name in defaults)) refuse(operation, name, options[name], `left out: options are ${Object.keys(defaults).join(', ')}`);
-  }
-  const given = Object.entries(options).filter(([, value]) => value !== undefined);
-  return { ...defaults, ...Object.fromEntries(given) };
-}
-
-/** Samples as a Float32Array: the array itself, or a copy of other numbers. */
-function samples(operation, name, values) {
-  if (values instanceof Float32Array) return values;
-  const isInteger = ArrayBuffer.isView(values) && !(values instanceof DataView) && typeof values[0] !== 'bigint';
-  if (isInteger || (Array.isArray(values) && values.every(value => typeof value === 'number'))) return Float32Array.from(values);
-  return refuse(operation, name, Array.isArray(values) ? 'an array of other values' : typeof values, 'a Float32Array or numbers');
-}
-
-function complex(operation, signal) {
-  if (signal?.re === undefined) return { re: samples(operation, 'signal', signal), im: undefined };
-  const re = samples(operation, 're', signal.re);
-  const im = samples(operation, 'im', signal.im);
-  if (re.length !== im.length) refuse(operation, 'im', im.length, `of ${re.length} values, as re is`);
-  return { re, im };
-}
-
-/** Takes the parts of a result out of the module's memory. */
-function taken(result, ...parts) {
-  try {
-    return Object.fromEntries(parts.map(part => [part, result[part]()]));
-  } finally {
-    result.free();
-  }
-}
+const { load } = loader(module_or_path => initialise({ module_or_path }), new URL('firefly_wasm_bg.wasm', import.meta.url));
+export { load };
 
 const NORMS = ['backward', 'ortho', 'forward'];
 const DETRENDS = ['none', 'constant'];
@@ -85,7 +15,7 @@ function transform(operation, signal, options, inverse) {
   const { n, norm } = withDefaults(operation, options, { n: re.length, norm: 'backward' });
   whole(operation, 'n', n);
   chosen(operation, 'norm', norm, NORMS);
-  return taken(wasm.fft(re, im ?? new Float32Array(re.length), n, norm, inverse), 're', 'im');
+  return take(wasm.fft(re, im ?? new Float32Array(re.length), n, norm, inverse), 're', 'im');
 }
 
 export function fft(signal, options = {}) {
@@ -100,14 +30,14 @@ export function rfft(signal, options = {}) {
   const values = samples('rfft', 'signal', signal);
   const { n, norm } = withDefaults('rfft', options, { n: values.length, norm: 'backward' });
   whole('rfft', 'n', n);
-  return taken(wasm.rfft(values, n, chosen('rfft', 'norm', norm, NORMS)), 're', 'im');
+  return take(wasm.rfft(values, n, chosen('rfft', 'norm', norm, NORMS)), 're', 'im');
 }
 
 export function irfft(spectrum, options = {}) {
   const { re, im } = complex('irfft', spectrum);
   const { n, norm } = withDefaults('irfft', options, { n: 2 * (re.length - 1), norm: 'backward' });
   whole('irfft', 'n', n);
-  return wasm.irfft(re, im ?? new Float32Array(re.length), n, chosen('irfft', 'norm', norm, NORMS));
+  return take(wasm.irfft(re, im ?? new Float32Array(re.length), n, chosen('irfft', 'norm', norm, NORMS)), 'values').values;
 }
 
 // Welch estimates.
@@ -147,7 +77,7 @@ export class WelchPeaks {
 
   forward(signal) {
     const values = samples('welchPeaks', 'signal', signal);
-    return { ...taken(this.#native.peaks(values, this.frame, this.k), 'bins', 'power'), frames: values.length / this.frame, k: this.k };
+    return { ...take(this.#native.peaks(values, this.frame, this.k), 'bins', 'power'), frames: values.length / this.frame, k: this.k };
   }
 
   /** Milliseconds of each of `runs` calls on a signal that is in the module's memory. */
@@ -214,7 +144,7 @@ export class Spectrogram {
     const columns = Math.max(0, Math.floor((all.length - this.nFft) / this.hop) + 1);
     this.#rest = all.slice(Math.min(columns * this.hop, all.length));
     this.#skipped += Math.max(0, columns * this.hop - all.length);
-    return { columns, power: columns > 0 ? this.#native.columns(all) : new Float32Array(0) };
+    return { columns, power: columns > 0 ? take(this.#native.columns(all), 'power').power : new Float32Array(0) };
   }
 
   reset() {
@@ -246,7 +176,7 @@ export function localMaxima(power, options = {}) {
   whole(operation, 'distance', distance);
   for (const [name, value] of Object.entries({ height, prominence })) if (value !== undefined) finite(operation, name, value);
   chosen(operation, 'interpolation', interpolation, ['log_parabola', 'hann']);
-  return taken(wasm.local_maxima_of(values, k, distance, height, prominence, interpolation), 'bins', 'power', 'prominence', 'offset');
+  return take(wasm.local_maxima_of(values, k, distance, height, prominence, interpolation), 'bins', 'power', 'prominence', 'offset');
 }
 
 // Mel spectra.
@@ -272,56 +202,11 @@ export function logMel(signal, options = {}) {
   if (all.floor !== undefined && all.offset !== undefined) refuse(operation, 'offset', all.offset, 'left out where there is a floor');
   if (all.offset === undefined) all.floor ??= 1e-10;
   for (const name of ['floor', 'offset']) all[name] = all[name] === undefined ? null : finite(operation, name, all[name]);
-  const bands = wasm.log_mel_spectrum(values, JSON.stringify(all));
+  const { values: bands } = take(wasm.log_mel_spectrum(values, JSON.stringify(all)), 'values');
   return { values: bands, bands: all.nMels, frames: bands.length / all.nMels };
 }
 
-// Learned estimates.
-
-export class Learned {
-  #native;
-
-  constructor(native) {
-    this.#native = native;
-    const { n_fft, hop, segments, k } = JSON.parse(native.config());
-    Object.assign(this, { nFft: n_fft, hop: hop ?? Math.floor(n_fft / 2), segments, k, bins: Math.floor(n_fft / 2) + 1, frame: native.frame() });
-  }
-
-  static fromBytes(bytes) {
-    const view = bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : bytes;
-    if (!(view instanceof Uint8Array)) refuse('Learned.fromBytes', 'bytes', typeof bytes, 'a Uint8Array or an ArrayBuffer');
-    return new Learned(new wasm.Learned(view));
-  }
-
-  #frame(operation, options) {
-    const all = withDefaults(operation, options, { frame: this.frame, k: this.k });
-    return { frame: whole(operation, 'frame', all.frame, this.frame), k: whole(operation, 'k', all.k) };
-  }
-
-  peaks(signal, options = {}) {
-    const { frame, k } = this.#frame('Learned.peaks', options);
-    const values = samples('Learned.peaks', 'signal', signal);
-    return { ...taken(this.#native.peaks(values, frame, k), 'bins', 'power'), frames: values.length / frame, k };
-  }
-
-  psd(signal, options = {}) {
-    const { frame } = this.#frame('Learned.psd', options);
-    return this.#native.psd(samples('Learned.psd', 'signal', signal), frame);
-  }
-
-  free() {
-    this.#native.free();
-  }
-}
-
-// Controls.
-
-/** Name of the instruction set in use: `simd128`, or `portable`. */
+/** Name of the instruction set of the kernels: `simd128`. */
 export function instructionSet() {
   return wasm.instruction_set();
-}
-
-/** For tests and benchmarks, makes kernels use an instruction set. */
-export function useInstructionSet(name) {
-  if (typeof name !== 'string' || !wasm.use_instruction_set(name)) refuse('useInstructionSet', 'name', name, 'simd128 or portable');
 }

@@ -1,6 +1,6 @@
 //! Options of a Welch estimate and of mel spectra, as `js/firefly.js` writes them: every key is there.
 
-use burn::tensor::{Device, FloatDType, Tensor};
+use burn::tensor::{FloatDType, Tensor};
 use firefly_ops::options::{LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelScale, SignalPadding, SpectrumKind};
 use firefly_ops::{
     ArgumentError, Band, Detrend, MelOptions, Scaling, StftOptions, WelchOptions, Window, WindowSymmetry,
@@ -8,6 +8,8 @@ use firefly_ops::{
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use wasm_bindgen::JsError;
+
+use crate::device;
 
 /// Reads options from JSON.
 pub fn read<A: DeserializeOwned>(json: &str) -> Result<A, JsError> {
@@ -112,5 +114,5 @@ fn window(operation: &'static str, name: &str, n: usize) -> Result<Tensor<1>, Ar
     };
     let window: Window = name.parse().map_err(named)?;
     window.validate(operation, n)?;
-    Ok(window.tensor(n, WindowSymmetry::Periodic, FloatDType::F32, &Device::flex()))
+    Ok(window.tensor(n, WindowSymmetry::Periodic, FloatDType::F32, &device()))
 }

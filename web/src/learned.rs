@@ -1,19 +1,28 @@
 //! Peaks of learned estimates.
 
-use burn::tensor::Device;
 use firefly_models::zoo::WEIGHTS_FORMAT;
 use firefly_models::{LearnedWelchPeaks, LearnedWelchPeaksConfig, weights};
 use safetensors::SafeTensors;
-use serde_json::Value;
+use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
 
-use crate::welch::PeakValues;
-use crate::{argument_error, rows, run, values};
+use crate::results::Results;
+use crate::{argument_error, device, rows, run};
+
+/// Name of the family in the zoo.
+const FAMILY: &str = "learned_welch_peaks";
 
 /// Learned Welch estimate with its weights.
 #[wasm_bindgen]
 pub struct Learned {
     model: LearnedWelchPeaks,
+}
+
+impl Learned {
+    /// A model without autodiff.
+    pub fn of(model: LearnedWelchPeaks) -> Self {
+        Self { model }
+    }
 }
 
 #[wasm_bindgen]
@@ -22,9 +31,16 @@ impl Learned {
     #[wasm_bindgen(constructor)]
     pub fn new(bytes: Vec<u8>) -> Result<Learned, JsError> {
         let config = read_config(&bytes).map_err(|reason| refused(&reason))?;
-        let mut model = config.try_init(&Device::flex()).map_err(argument_error)?;
+        let mut model = config.try_init(&device()).map_err(argument_error)?;
         weights::apply(&mut model, bytes).map_err(|mismatch| refused(&mismatch.to_string()))?;
         Ok(Self { model })
+    }
+
+    /// The bytes of a safetensors file of the zoo.
+    pub fn bytes(&self) -> Result<Vec<u8>, JsError> {
+        let settings = self.model.config();
+        let header = json!({ "format": WEIGHTS_FORMAT, "family": FAMILY, "settings": settings }).to_string();
+        Ok(weights::serialize(&self.model, ("firefly", &header))?)
     }
 
     /// Configuration of the model as JSON.
@@ -38,7 +54,7 @@ impl Learned {
     }
 
     /// Peaks of each row of `frame` samples.
-    pub fn peaks(&self, signal: Vec<f32>, frame: usize, k: usize) -> Result<PeakValues, JsError> {
+    pub fn peaks(&self, signal: Vec<f32>, frame: usize, k: usize) -> Result<Results, JsError> {
         run(|| {
             let model = self.model.clone().try_with_k(k)?;
             let signal = rows("learned_welch_peaks", "signal", signal, frame)?;
@@ -47,10 +63,10 @@ impl Learned {
     }
 
     /// Power of each row of `frame` samples, `[rows, bins]`.
-    pub fn psd(&self, signal: Vec<f32>, frame: usize) -> Result<Vec<f32>, JsError> {
+    pub fn psd(&self, signal: Vec<f32>, frame: usize) -> Result<Results, JsError> {
         run(|| {
             let signal = rows("learned_welch_peaks", "signal", signal, frame)?;
-            Ok(values(self.model.try_psd(signal, &self.model.hard_gates())?))
+            Ok(Results::new([self.model.try_psd(signal, &self.model.hard_gates())?]))
         })
     }
 }
@@ -68,7 +84,7 @@ fn read_config(bytes: &[u8]) -> Result<LearnedWelchPeaksConfig, String> {
     if header["format"] != WEIGHTS_FORMAT {
         return Err(format!("its format is {}, not {WEIGHTS_FORMAT}", header["format"]));
     }
-    if header["family"] != "learned_welch_peaks" {
+    if header["family"] != FAMILY {
         return Err(format!("it is of the family {}", header["family"]));
     }
     let settings = header["settings"].as_object().ok_or("it has no settings")?;

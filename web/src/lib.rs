@@ -1,29 +1,34 @@
-//! Firefly as a WebAssembly module: what `js/firefly.js` calls, which checks the types of arguments and has the
+//! Firefly as WebAssembly modules: what the JavaScript in `js/` calls, which checks the types of arguments and has the
 //! documentation of users.
 //!
-//! Signals are rows of f32, one after the other. Everything is computed by the caller's thread.
+//! Signals are rows of f32, one after the other, and are computed by the caller's thread. Each module is a feature: `cpu`
+//! has the operations, `models` has models and their training.
 
+#[cfg(not(feature = "models"))]
 mod arguments;
+#[cfg(feature = "models")]
 mod learned;
+#[cfg(not(feature = "models"))]
 mod mel;
+mod results;
+#[cfg(feature = "models")]
+mod training;
+#[cfg(not(feature = "models"))]
 mod transforms;
+#[cfg(not(feature = "models"))]
 mod welch;
-
-use std::cell::Cell;
 
 use burn::tensor::{Device, Tensor, TensorData};
 use firefly_ops::ArgumentError;
-use firefly_ops::instruction_sets::InstructionSet;
 use wasm_bindgen::prelude::*;
+
+#[cfg(not(any(feature = "cpu", feature = "models")))]
+compile_error!("the features `cpu` and `models` are modules: build one of them");
 
 #[wasm_bindgen]
 extern "C" {
     #[wasm_bindgen(js_namespace = console, js_name = error)]
     fn console_error(message: &str);
-}
-
-thread_local! {
-    static SET: Cell<Option<InstructionSet>> = const { Cell::new(None) };
 }
 
 /// Prepares the module: messages of panics go to the console.
@@ -32,29 +37,21 @@ pub fn start() {
     std::panic::set_hook(Box::new(|panic| console_error(&panic.to_string())));
 }
 
-/// Name of the instruction set of the kernels: `simd128` or `portable`.
+/// The device that computes: the CPU, on the caller's thread.
+fn device() -> Device {
+    Device::flex()
+}
+
+/// Name of the instruction set of the kernels: `simd128`, or `portable` of a module that is built without SIMD.
+#[cfg(feature = "cpu")]
 #[wasm_bindgen]
 pub fn instruction_set() -> String {
-    SET.get().unwrap_or_else(InstructionSet::detected).to_string()
+    firefly_ops::instruction_sets::instruction_set().into()
 }
 
-/// Makes kernels use an instruction set, for tests and benchmarks. Returns whether the module has it.
-#[wasm_bindgen]
-pub fn use_instruction_set(name: &str) -> bool {
-    let set = InstructionSet::available().find(|set| set.name() == name);
-    if set.is_some() {
-        SET.set(set);
-    }
-    set.is_some()
-}
-
-/// Runs `body` on the instruction set in use.
+/// Runs `body`, with the error of an argument as one of JavaScript.
 fn run<R>(body: impl FnOnce() -> Result<R, ArgumentError>) -> Result<R, JsError> {
-    match SET.get() {
-        Some(set) => set.force(body),
-        None => body(),
-    }
-    .map_err(argument_error)
+    body().map_err(argument_error)
 }
 
 /// The error of an argument, with the names that JavaScript has.
@@ -87,11 +84,12 @@ fn rows(
         return Err(ArgumentError::new(operation, argument, format_args!("of {} values", signal.len()), expected));
     }
     let rows = signal.len() / length;
-    Ok(Tensor::from_data(TensorData::new(signal, [rows, length]), &Device::flex()))
+    Ok(Tensor::from_data(TensorData::new(signal, [rows, length]), &device()))
 }
 
-/// The values of a tensor of f32.
-fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
-    let data = tensor.into_data();
-    data.as_slice::<f32>().map_or_else(|_| data.iter::<f32>().collect(), <[f32]>::to_vec)
+/// `signal` as a tensor of one row.
+#[cfg(not(feature = "models"))]
+fn row(signal: Vec<f32>) -> Tensor<1> {
+    let samples = signal.len();
+    Tensor::from_data(TensorData::new(signal, [samples]), &device())
 }

@@ -1,21 +1,20 @@
 //! Logarithmic mel spectra.
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::Tensor;
 use firefly_ops::log_mel;
 use wasm_bindgen::prelude::*;
 
 use crate::arguments::{MelArguments, read};
-use crate::{run, values};
+use crate::results::Results;
+use crate::{row, run};
 
 /// Logarithmic mel spectrum of a signal with options as JSON, `[bands, frames]`.
 #[wasm_bindgen]
-pub fn log_mel_spectrum(signal: Vec<f32>, options: &str) -> Result<Vec<f32>, JsError> {
+pub fn log_mel_spectrum(signal: Vec<f32>, options: &str) -> Result<Results, JsError> {
     let arguments: MelArguments = read(options)?;
     run(|| {
         let (options, logarithm, window) = arguments.options()?;
-        let samples = signal.len();
-        let signal = Tensor::<1>::from_data(TensorData::new(signal, [samples]), &Device::flex());
-        let bands: Tensor<2> = log_mel(signal, window, &options, &logarithm)?;
-        Ok(values(bands))
+        let bands: Tensor<2> = log_mel(row(signal), window, &options, &logarithm)?;
+        Ok(Results::new([bands]))
     })
 }

@@ -1,63 +1,37 @@
 //! Fourier transforms of rows.
 
-use std::mem::take;
-
 use firefly_ops::fft::{self, ComplexTensor};
 use firefly_ops::{ArgumentError, Norm};
 use wasm_bindgen::prelude::*;
 
-use crate::{rows, run, values};
-
-/// Complex values, real and imaginary parts apart. Each part is taken once.
-#[wasm_bindgen]
-pub struct ComplexValues {
-    re: Vec<f32>,
-    im: Vec<f32>,
-}
-
-#[wasm_bindgen]
-impl ComplexValues {
-    /// Takes the real parts.
-    pub fn re(&mut self) -> Vec<f32> {
-        take(&mut self.re)
-    }
-
-    /// Takes the imaginary parts.
-    pub fn im(&mut self) -> Vec<f32> {
-        take(&mut self.im)
-    }
-}
-
-impl From<ComplexTensor<2>> for ComplexValues {
-    fn from(tensor: ComplexTensor<2>) -> Self {
-        Self { re: values(tensor.re), im: values(tensor.im) }
-    }
-}
+use crate::results::Results;
+use crate::{rows, run};
 
 /// Discrete Fourier transform of rows of `n` complex values, or its inverse.
 #[wasm_bindgen]
-pub fn fft(re: Vec<f32>, im: Vec<f32>, n: usize, norm: &str, inverse: bool) -> Result<ComplexValues, JsError> {
+pub fn fft(re: Vec<f32>, im: Vec<f32>, n: usize, norm: &str, inverse: bool) -> Result<Results, JsError> {
     let operation = if inverse { "ifft" } else { "fft" };
     run(|| {
         let norm = read_norm(operation, norm)?;
         let signal = complex_rows(operation, [re, im], n)?;
-        let result = if inverse { fft::ifft_with(signal, None, -1, norm) } else { fft::fft_with(signal, None, -1, norm) };
+        let result =
+            if inverse { fft::ifft_with(signal, None, -1, norm) } else { fft::fft_with(signal, None, -1, norm) };
         Ok(result?.into())
     })
 }
 
 /// Transform of rows of `n` real values: `n / 2 + 1` complex values of each.
 #[wasm_bindgen]
-pub fn rfft(signal: Vec<f32>, n: usize, norm: &str) -> Result<ComplexValues, JsError> {
+pub fn rfft(signal: Vec<f32>, n: usize, norm: &str) -> Result<Results, JsError> {
     run(|| Ok(fft::rfft_with(rows("rfft", "signal", signal, n)?, None, -1, read_norm("rfft", norm)?)?.into()))
 }
 
 /// Rows of `n` real values of their transforms, `n / 2 + 1` complex values of each.
 #[wasm_bindgen]
-pub fn irfft(re: Vec<f32>, im: Vec<f32>, n: usize, norm: &str) -> Result<Vec<f32>, JsError> {
+pub fn irfft(re: Vec<f32>, im: Vec<f32>, n: usize, norm: &str) -> Result<Results, JsError> {
     run(|| {
         let spectra = complex_rows("irfft", [re, im], n / 2 + 1)?;
-        Ok(values(fft::irfft_with(spectra, Some(n), -1, read_norm("irfft", norm)?)?))
+        Ok(Results::new([fft::irfft_with(spectra, Some(n), -1, read_norm("irfft", norm)?)?]))
     })
 }
 

@@ -1,4 +1,4 @@
-// Time of 1,024 frames (n 256, two segments, K 16), the module's size, and how long loading takes: node tests/bench.mjs, after ./build
+// Time of 1,024 frames (n 256, two segments, K 16), sizes of the modules, and how long loading takes: node tests/bench.mjs, after ./build
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import * as firefly from '../dist/package/firefly.js';
@@ -6,8 +6,11 @@ import * as firefly from '../dist/package/firefly.js';
 const start = performance.now();
 await firefly.load();
 const loaded = performance.now() - start;
-const bytes = readFileSync(new URL('../dist/package/firefly_wasm_bg.wasm', import.meta.url));
-console.log(`module: ${bytes.length} bytes, ${gzipSync(bytes, { level: 9 }).length} with gzip; loaded in ${loaded.toFixed(0)} ms`);
+for (const file of ['firefly_wasm', 'firefly_models']) {
+  const bytes = readFileSync(new URL(`../dist/package/${file}_bg.wasm`, import.meta.url));
+  console.log(`${file}: ${bytes.length} bytes, ${gzipSync(bytes, { level: 9 }).length} with gzip`);
+}
+console.log(`firefly_wasm is loaded in ${loaded.toFixed(0)} ms`);
 
 let state = 12345;
 const signal = Float32Array.from({ length: 1024 * 384 }, (_, i) => {

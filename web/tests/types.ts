@@ -1,5 +1,6 @@
 // The types of the package, as a user's program meets them: `tsc --noEmit` checks it.
-import { Learned, Spectrogram, WelchPeaks, fft, irfft, load, localMaxima, logMel, psd, rfft, spectrogram, welchPeaks } from '../dist/package/firefly.js';
+import { Spectrogram, WelchPeaks, fft, irfft, load, localMaxima, logMel, psd, rfft, spectrogram, welchPeaks } from '../dist/package/firefly.js';
+import { Learned, Training } from '../dist/package/models.js';
 
 await load(new Uint8Array(8));
 const signal = new Float32Array(4096);
@@ -11,7 +12,8 @@ const offset: Float32Array = localMaxima(power, { interpolation: 'hann' }).offse
 const columns: number = new Spectrogram({ hop: 64 }).push(signal).columns + spectrogram(signal).bins;
 const frames: number = logMel(signal, { sampleRate: 8000 }).frames + new WelchPeaks().forward(signal).frames;
 const model: Learned = Learned.fromBytes(new ArrayBuffer(8));
-export { again, bins, columns, frames, im, model, offset, re };
+const loss: number = new Training({ nFft: 128 }).step(signal, { learningRate: 0.01 });
+export { again, bins, columns, frames, im, loss, model, offset, re };
 
 // @ts-expect-error there is no such option
 welchPeaks(signal, { n_fft: 4 });

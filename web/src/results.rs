@@ -1,0 +1,72 @@
+//! Results of operations, which JavaScript takes out of the module's memory.
+
+use std::cell::Cell;
+
+use burn::tensor::{Int, Tensor};
+use firefly_ops::Peaks;
+use firefly_ops::fft::ComplexTensor;
+use wasm_bindgen::prelude::*;
+
+/// Results of an operation. Each is taken once.
+#[wasm_bindgen]
+pub struct Results {
+    floats: Vec<Cell<Option<Tensor<1>>>>,
+    bins: Cell<Option<Tensor<1, Int>>>,
+}
+
+impl Results {
+    /// Results of f32.
+    pub fn new<const D: usize>(floats: impl IntoIterator<Item = Tensor<D>>) -> Self {
+        let floats = floats.into_iter().map(|tensor| Cell::new(Some(tensor.flatten(0, D - 1))));
+        Self { floats: floats.collect(), bins: Cell::new(None) }
+    }
+
+    /// These results and bin numbers, all below 2³¹.
+    pub fn with_bins<const D: usize>(self, bins: Tensor<D, Int>) -> Self {
+        self.bins.set(Some(bins.flatten(0, D - 1)));
+        self
+    }
+}
+
+impl From<ComplexTensor<2>> for Results {
+    fn from(tensor: ComplexTensor<2>) -> Self {
+        Self::new([tensor.re, tensor.im])
+    }
+}
+
+impl From<Peaks<2>> for Results {
+    fn from(peaks: Peaks<2>) -> Self {
+        Self::new([peaks.power]).with_bins(peaks.bins)
+    }
+}
+
+#[wasm_bindgen]
+impl Results {
+    /// Takes a part of f32, by its number.
+    pub fn floats(&self, part: usize) -> Result<Vec<f32>, JsError> {
+        self.floats.get(part).and_then(Cell::take).map(values).ok_or_else(taken)
+    }
+
+    /// Takes the bin numbers.
+    pub fn bins(&self) -> Result<Vec<i32>, JsError> {
+        self.bins.take().map(bin_values).ok_or_else(taken)
+    }
+}
+
+fn taken() -> JsError {
+    JsError::new("the result was taken before")
+}
+
+/// The values of a tensor of f32.
+pub fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
+    let data = tensor.into_data();
+    data.as_slice::<f32>().map_or_else(|_| data.iter::<f32>().collect(), <[f32]>::to_vec)
+}
+
+fn bin_values(bins: Tensor<1, Int>) -> Vec<i32> {
+    let bins = bins.into_data();
+    match bins.as_slice::<i64>() {
+        Ok(bins) => bins.iter().map(|&bin| bin as i32).collect(),
+        Err(_) => bins.iter::<i32>().collect(),
+    }
+}
