@@ -9,6 +9,7 @@ const spectrum = new SpectrumPlot(element('spectrum'));
 
 /** Columns of the picture of a microphone. */
 const LIVE_COLUMNS = 600;
+const TRAINING_STEPS = 200;
 
 let recording; // { name, channels, sampleRate, notes }
 let microphone; // { context, stream, waiting, isBusy, isPaused }
@@ -18,6 +19,7 @@ let cursorBin;
 let anchor; // where a selection began, in seconds
 let latest = 0; // number of the newest request: results of older ones are dropped
 let engine = '';
+let isTraining = false;
 
 // The worker.
 
@@ -90,6 +92,7 @@ async function show(opened) {
 }
 
 async function showChannel() {
+  isTraining = false;
   selection = cursor = cursorBin = undefined;
   await call('open', { samples: recording.channels[Number(element('channel').value)].samples });
   await compute();
@@ -258,6 +261,47 @@ function microphoneButtons() {
   element('pause').setAttribute('aria-pressed', `${Boolean(microphone?.isPaused)}`);
 }
 
+// Training.
+
+/** Trains an estimate of two segments on the recording, while its loss is shown. Another click ends it. */
+async function train() {
+  if (isTraining) {
+    isTraining = false;
+    return;
+  }
+  if (!recording || microphone) throw new Error('Training needs a recording: open a file or the built-in signal.');
+  const trained = recording;
+  isTraining = true;
+  element('train').textContent = 'Stop';
+  element('training').textContent = 'Loading the module for training …';
+  const losses = [];
+  try {
+    await call('beginTraining', settings());
+    while (isTraining && losses.length < TRAINING_STEPS && recording === trained) {
+      const { losses: fresh, recall } = await call('train', { steps: 5, of: TRAINING_STEPS });
+      losses.push(...fresh);
+      drawLosses(losses);
+      const found = recall && `. In the last fifth, ${recall.frames} frames, it finds ${percent(recall.learned)} of the peaks of eight segments; two exact segments find ${percent(recall.exact)}`;
+      element('training').textContent = `Step ${losses.length} of ${TRAINING_STEPS}: loss ${losses.at(-1).toFixed(4)}, first ${losses[0].toFixed(4)}${found ?? ''}.`;
+    }
+  } finally {
+    isTraining = false;
+    element('train').textContent = 'Train on this recording';
+    if (losses.length === 0) element('training').textContent = '';
+  }
+}
+
+function percent(share) {
+  return `${(100 * share).toFixed(1)} %`;
+}
+
+/** The losses of training as a line, from the highest to the lowest. */
+function drawLosses(losses) {
+  const [low, high] = [Math.min(...losses), Math.max(...losses)];
+  const points = losses.map((loss, step) => `${(300 * step / (TRAINING_STEPS - 1)).toFixed(1)},${(58 - 56 * (loss - low) / (high - low || 1)).toFixed(1)}`);
+  element('losses').setAttribute('points', points.join(' '));
+}
+
 // Pointer and keys.
 
 function draw() {
@@ -396,6 +440,7 @@ element('microphone').addEventListener('click', () => attempt(toggleMicrophone))
 element('pause').addEventListener('click', () => attempt(togglePause));
 element('demo').addEventListener('click', () => attempt(() => show(demoRecording())));
 element('theme').addEventListener('click', toggleTheme);
+element('train').addEventListener('click', () => attempt(train));
 element('channel').addEventListener('change', () => attempt(showChannel));
 for (const id of ['rate', 'nFft', 'window', 'scaling', 'k', 'kind']) {
   element(id).addEventListener('change', () => attempt(() => {

@@ -1,5 +1,5 @@
 // Computes what the page shows, apart from the thread that draws. Messages are { id, call, arguments }.
-import { Spectrogram, WelchPeaks, instructionSet, load, localMaxima, psd } from './firefly/firefly.js';
+import { Spectrogram, WelchPeaks, instructionSet, load, localMaxima, psd, welchPeaks } from './firefly/firefly.js';
 
 /** Largest picture of a recording: more columns or bins are joined, with the maximum of each group. */
 const MAX_COLUMNS = 1600;
@@ -12,6 +12,7 @@ const LIVE_SEGMENTS = 8;
 
 let recording;
 let live;
+let training;
 
 /** Decibels; what is no power is at the lowest level. */
 function decibels(power) {
@@ -125,7 +126,68 @@ const calls = {
     const spectrum = joined.length >= live.stream.nFft ? spectrumOf(joined, { ...options, sampleRate: live.sampleRate }) : undefined;
     return { picture, rows, columns, spectrum };
   },
+
+  /** Begins to train a learned estimate on frames of the recording, the last fifth of which is kept for `train` to evaluate. */
+  async beginTraining({ nFft, k }) {
+    if (self.embedded) throw new Error('The page as a file has no module for training: open the page from a server.');
+    const models = await import('./firefly/models.js');
+    await models.load();
+    training?.model.free();
+    training = undefined;
+    const count = Math.min(k, Math.floor(nFft / 2) + 1);
+    const model = new models.Training({ nFft, k: count });
+    const learnable = Math.floor(recording.length * (1 - KEPT));
+    const needed = Math.ceil(2 * model.frame / KEPT);
+    if (recording.length < needed) {
+      model.free();
+      throw new Error(`The recording has ${recording.length} samples, but training with segments of ${nFft} needs ${needed}: choose a shorter segment.`);
+    }
+    training = { model, nFft, k: count, step: 0, learnable, random: 1 };
+  },
+
+  /** Trains for some steps of all, and returns their losses; after the last one, how many peaks are found. */
+  train({ steps, of }) {
+    const { model, learnable } = training;
+    const frames = new Float32Array(BATCH * model.frame);
+    const losses = [];
+    for (let i = 0; i < steps; i++, training.step++) {
+      for (let row = 0; row < BATCH; row++) {
+        // A generator of 32-bit integers: a recording is trained on in the same way every time.
+        training.random = (Math.imul(training.random, 1664525) + 1013904223) >>> 0;
+        const start = Math.floor(training.random / 2 ** 32 * (learnable - model.frame + 1));
+        frames.set(recording.subarray(start, start + model.frame), row * model.frame);
+      }
+      // The rate falls to 0 with a cosine.
+      losses.push(model.step(frames, { learningRate: 0.03 * (0.51 + 0.49 * Math.cos(Math.PI * training.step / of)) }));
+    }
+    return { losses, recall: training.step >= of ? recallOfTwo() : undefined };
+  },
 };
+
+/** Part of a recording that is not trained on. */
+const KEPT = 0.2;
+/** Frames of a training step. */
+const BATCH = 64;
+
+/** Shares of the peaks of eight segments that two exact and two learned segments find, in the part that is not trained on. */
+function recallOfTwo() {
+  const { model, nFft, k, learnable } = training;
+  const { frame } = model;
+  const kept = recording.subarray(learnable, learnable + Math.floor((recording.length - learnable) / frame) * frame);
+  const peaks = segments => welchPeaks(kept, { nFft, segments, k, frame }).bins;
+  const learned = model.learned();
+  const [reference, exact, found] = [peaks(8), peaks(2), learned.peaks(kept, { frame, k }).bins];
+  learned.free();
+  const share = bins => {
+    let hits = 0;
+    for (let at = 0; at < bins.length; at += k) {
+      const wanted = new Set(reference.subarray(at, at + k));
+      hits += bins.subarray(at, at + k).filter(bin => wanted.has(bin)).length;
+    }
+    return hits / bins.length;
+  };
+  return { exact: share(exact), learned: share(found), frames: kept.length / frame };
+}
 
 addEventListener('message', async ({ data: { id, call, options } }) => {
   try {

@@ -257,11 +257,33 @@ test('pointer and keys read values, and select a part', () => onPage(async page 
   await page.waitForFunction(() => document.querySelector('#peaks').textContent.includes('dB/Hz'));
 }));
 
+test('training on a recording lowers the loss, and says what it finds', () => onPage(async page => {
+  await page.locator('#nFft').selectOption('128');
+  await page.locator('summary', { hasText: 'learned' }).click();
+  await page.locator('#train').click();
+  await page.locator('#training', { hasText: 'two exact segments' }).waitFor({ timeout: 120_000 });
+  const said = /loss \d\.\d+, first \d\.\d+\. In the last fifth, \d+ frames, it finds ([\d.]+) %.*find ([\d.]+) %/.exec(await page.locator('#training').textContent());
+  const [learned, exact] = said.slice(1).map(Number);
+  assert.ok(learned > 80 && exact > 80, said[0]);
+  // Places from the top of the picture, which are larger for lower losses.
+  const places = (await page.locator('#losses').getAttribute('points')).split(' ').map(point => Number(point.split(',')[1]));
+  const mean = values => values.reduce((sum, value) => sum + value, 0) / values.length;
+  assert.equal(places.length, 200);
+  assert.ok(mean(places.slice(-40)) > mean(places.slice(0, 40)) + 2, `${places}`);
+  if (pictures) await page.screenshot({ path: path.join(pictures, 'training.png'), fullPage: true });
+  await page.locator('#nFft').selectOption('16384');
+  await page.locator('#train').click();
+  await page.locator('#problem', { hasText: 'choose a shorter segment' }).waitFor();
+}));
+
 test('the page as a file works from disk', () => onPage(async page => {
   await assertStrongest(page, 1000);
   await page.locator('#file').setInputFiles(stereo);
   await shown(page, 'stereo.wav');
   await assertStrongest(page, 1234.5);
+  await page.locator('summary', { hasText: 'learned' }).click();
+  await page.locator('#train').click();
+  await page.locator('#problem', { hasText: 'from a server' }).waitFor();
   await page.keyboard.press('m');
   await shown(page, 'microphone');
   await page.waitForFunction(() => Math.abs(document.querySelector('#peaks tr')?.dataset.frequency - 2750) < 25);
