@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
 
-use crate::error::ArgumentError;
+use crate::error::Result;
 use crate::options::{Direction, validate_n_fft};
 
 /// Values of [`exact_twiddles`] in row-major order, `log2 n · n` of them.
@@ -48,13 +48,8 @@ pub fn exact_twiddle_values(n: usize, direction: Direction) -> Vec<f64> {
 /// ```
 ///
 /// # Errors
-/// [`ArgumentError`] if `n` is not a power of two from 8 to 65,536.
-pub fn exact_twiddles(
-    n: usize,
-    direction: Direction,
-    dtype: FloatDType,
-    device: &Device,
-) -> Result<Tensor<3>, ArgumentError> {
+/// [`ArgumentError`](crate::ArgumentError) if `n` is not a power of two from 8 to 65,536.
+pub fn exact_twiddles(n: usize, direction: Direction, dtype: FloatDType, device: &Device) -> Result<Tensor<3>> {
     validate_n_fft("exact_twiddles", "n", n)?;
     let data = TensorData::new(exact_twiddle_values(n, direction), [n.trailing_zeros() as usize, n / 2, 2]);
     Ok(Tensor::from_data(data, (device, DType::from(dtype))))

@@ -6,7 +6,7 @@ use burn::tensor::Tensor;
 use super::check;
 use super::fft::ComplexTensor;
 use super::rows::Leading;
-use crate::error::ArgumentError;
+use crate::error::Result;
 use crate::op::inputs;
 use crate::options::validate_n_fft;
 
@@ -39,12 +39,13 @@ use crate::options::validate_n_fft;
 /// ```
 ///
 /// # Errors
-/// [`ArgumentError`] for shapes that don't fit, tensors on different devices, or rows beyond the limits of the device.
+/// [`ArgumentError`](crate::ArgumentError) for shapes that don't fit, tensors on different devices, or rows beyond the
+/// limits of the device.
 pub fn butterfly<const D: usize>(
     input: impl Into<ComplexTensor<D>>,
     twiddles: Tensor<3>,
     gates: Option<Tensor<2>>,
-) -> Result<ComplexTensor<D>, ArgumentError> {
+) -> Result<ComplexTensor<D>> {
     const NAME: &str = "butterfly";
     let ComplexTensor { re, im } = input.into();
     let (leading, n) = Leading::of(&re);

@@ -9,7 +9,7 @@ use burn::tensor::{DType, Device, IntDType, Tensor};
 use burn_cubecl::CubeDevice;
 
 use super::rows::{Leading, SampleKind};
-use crate::error::{ArgumentError, ensure};
+use crate::error::{ArgumentError, Result, ensure};
 #[cfg(feature = "cube")]
 use crate::gpu::{self, DeviceLimit, DeviceLimitError, Requirement};
 use crate::options::{MelOptions, WelchOptions};
@@ -35,7 +35,7 @@ impl InputCheck {
         operation: &'static str,
         argument: &'static str,
         first: &Tensor<D, K>,
-    ) -> Result<Self, ArgumentError> {
+    ) -> Result<Self> {
         let device = first.device();
         let plain = device.clone().inner();
         let got = format_args!("on {device:?}");
@@ -61,7 +61,7 @@ impl InputCheck {
         first: &Tensor<D, K>,
         [n, per_row]: [usize; 2],
         gated: Option<bool>,
-    ) -> Result<(), ArgumentError> {
+    ) -> Result<()> {
         #[cfg(feature = "cube")]
         self.within_limits(arguments, first, n, |device, dims| {
             let (rows, row_len) = (dims[..D - 1].iter().product(), dims[D - 1]);
@@ -71,13 +71,7 @@ impl InputCheck {
     }
 
     /// Checks that the device can transform the rows of `first` along `dim` to `n` points; `argument` is its name.
-    pub fn fft<const D: usize>(
-        &self,
-        argument: &'static str,
-        first: &Tensor<D>,
-        dim: usize,
-        n: usize,
-    ) -> Result<(), ArgumentError> {
+    pub fn fft<const D: usize>(&self, argument: &'static str, first: &Tensor<D>, dim: usize, n: usize) -> Result<()> {
         #[cfg(feature = "cube")]
         self.within_limits([argument, "n"], first, n, |device, dims| {
             let rows = dims.iter().product::<usize>() / dims[dim].max(1);
@@ -92,7 +86,7 @@ impl InputCheck {
         signal: &Tensor<D, K>,
         options: &MelOptions,
         frames: usize,
-    ) -> Result<(), ArgumentError> {
+    ) -> Result<()> {
         #[cfg(feature = "cube")]
         self.within_limits(["signal", "n_fft"], signal, options.stft.n_fft, |device, dims| {
             let rows = [dims[..D - 1].iter().product(), dims[D - 1]];
@@ -102,7 +96,7 @@ impl InputCheck {
     }
 
     /// Checks that the device can compute spectral convolutions of `input` with weights of the shape `weights`.
-    pub fn spectral_conv<const D: usize>(&self, input: &Tensor<D>, weights: [usize; D]) -> Result<(), ArgumentError> {
+    pub fn spectral_conv<const D: usize>(&self, input: &Tensor<D>, weights: [usize; D]) -> Result<()> {
         #[cfg(feature = "cube")]
         self.within_limits(["input", "n"], input, input.dims()[D - 1], |device, dims| {
             // An empty batch launches nothing.
@@ -113,7 +107,7 @@ impl InputCheck {
     }
 
     /// Checks that the device can convolve the rows of `signal` with kernels of `taps` taps.
-    pub fn long_conv(&self, signal: &Tensor<3>, taps: usize) -> Result<(), ArgumentError> {
+    pub fn long_conv(&self, signal: &Tensor<3>, taps: usize) -> Result<()> {
         #[cfg(feature = "cube")]
         self.within_limits(["signal", "kernel"], signal, taps, |device, dims| {
             gpu::check_long_conv(device, dims, taps)
@@ -128,8 +122,8 @@ impl InputCheck {
         arguments: [&'static str; 2],
         first: &Tensor<D, K>,
         n: usize,
-        check: impl FnOnce(&CubeDevice, [usize; D]) -> Result<(), DeviceLimitError>,
-    ) -> Result<(), ArgumentError> {
+        check: impl FnOnce(&CubeDevice, [usize; D]) -> gpu::Result<()>,
+    ) -> Result<()> {
         let plain = self.device.clone().inner();
         let Some(device) = cube_device(&plain) else { return Ok(()) };
         let dims = first.dims();
@@ -160,7 +154,7 @@ impl InputCheck {
 
 impl InputCheck {
     /// Checks that autodiff tracks none of the inputs so far, for an operation that is not differentiable.
-    pub fn untracked(&self, argument: &'static str) -> Result<(), ArgumentError> {
+    pub fn untracked(&self, argument: &'static str) -> Result<()> {
         let expected = "inner tensors: the operation is not differentiable";
         ensure(self.checkpointing.is_none(), self.operation, argument, "on a device with autodiff", expected)
     }
@@ -193,7 +187,7 @@ impl InputCheck {
         argument: &'static str,
         tensor: Tensor<D>,
         shape: [usize; D],
-    ) -> Result<Tensor<D>, ArgumentError> {
+    ) -> Result<Tensor<D>> {
         let (operation, dims) = (self.operation, tensor.dims());
         ensure(dims == shape, operation, argument, format_args!("{dims:?}"), format_args!("{shape:?}"))?;
         let (got, expected) = (tensor.device().inner(), self.device.clone().inner());
@@ -274,7 +268,7 @@ pub(super) fn signal<const D: usize, K: Basic>(
     argument: &'static str,
     signal: &Tensor<D, K>,
     options: &WelchOptions,
-) -> Result<(), ArgumentError> {
+) -> Result<()> {
     options.validate(operation)?;
     let (_, frame) = Leading::of(signal);
     ensure(
@@ -309,7 +303,7 @@ pub(super) fn read<const D: usize>(
     operation: &'static str,
     argument: &'static str,
     tensor: Tensor<D>,
-) -> Result<Vec<f64>, ArgumentError> {
+) -> Result<Vec<f64>> {
     let read = tensor.try_into_vec_as();
     read.map_err(|error| ArgumentError::new(operation, argument, error, "a tensor whose values can be read"))
 }

@@ -6,7 +6,7 @@ use burn::tensor::Tensor;
 
 use super::check;
 use super::fft::ComplexTensor;
-use crate::error::{ArgumentError, ensure};
+use crate::error::{Result, ensure};
 use crate::op::inputs;
 
 const NAME: &str = "spectral_conv";
@@ -53,9 +53,9 @@ const NAME: &str = "spectral_conv";
 /// ```
 ///
 /// # Errors
-/// [`ArgumentError`] for dimensions or channels of length 0, weights of other channels or of more modes than there are
-/// bins, a device without kernels, or batches and weights of more values than its kernels count.
-pub fn spectral_conv<const D: usize>(input: Tensor<D>, weights: ComplexTensor<D>) -> Result<Tensor<D>, ArgumentError> {
+/// [`ArgumentError`](crate::ArgumentError) for dimensions or channels of length 0, weights of other channels or of more
+/// modes than there are bins, a device without kernels, or batches and weights of more values than its kernels count.
+pub fn spectral_conv<const D: usize>(input: Tensor<D>, weights: ComplexTensor<D>) -> Result<Tensor<D>> {
     const { assert!(D >= 3 && D <= 5, "batch, channels, and one to three dimensions") };
     let (dims, kept) = (input.dims(), weights.dims());
     check_sizes(&dims, &kept)?;
@@ -71,7 +71,7 @@ pub fn spectral_conv<const D: usize>(input: Tensor<D>, weights: ComplexTensor<D>
 }
 
 /// Checks the shapes of the input and of the weights.
-pub(crate) fn check_sizes(input: &[usize], weights: &[usize]) -> Result<(), ArgumentError> {
+pub(crate) fn check_sizes(input: &[usize], weights: &[usize]) -> Result<()> {
     let has_values = !input[1..].contains(&0);
     let expected = "a tensor with at least 1 channel, and at least 1 value along each dimension";
     ensure(has_values, NAME, "input", format_args!("{input:?}"), expected)?;
@@ -115,9 +115,10 @@ pub(crate) fn check_sizes(input: &[usize], weights: &[usize]) -> Result<(), Argu
 /// ```
 ///
 /// # Errors
-/// [`ArgumentError`] for rows or kernels without samples, a kernel for another number of channels, a gate of another
-/// shape than the signal's, rows beyond the limits of the device, or a device without kernels.
-pub fn long_conv(signal: Tensor<3>, kernel: Tensor<2>, gate: Option<Tensor<3>>) -> Result<Tensor<3>, ArgumentError> {
+/// [`ArgumentError`](crate::ArgumentError) for rows or kernels without samples, a kernel for another number of
+/// channels, a gate of another shape than the signal's, rows beyond the limits of the device, or a device without
+/// kernels.
+pub fn long_conv(signal: Tensor<3>, kernel: Tensor<2>, gate: Option<Tensor<3>>) -> Result<Tensor<3>> {
     const NAME: &str = "long_conv";
     let shape @ [_, channels, n] = signal.dims();
     let [_, taps] = kernel.dims();

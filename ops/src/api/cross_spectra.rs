@@ -2,8 +2,9 @@
 //!
 //! Signals are real, `[.., frame]` or `[.., channels, frame]`; windows are `[n_fft]`. Results are differentiable in
 //! both. All are compositions of Burn's operations and [`rfft`](crate::fft::rfft): each segment's spectrum is in memory
-//! once, and those of pairs are matrix products per bin. Errors are [`ArgumentError`]s for options out of range, a frame
-//! that is too short, inputs of other shapes or on other devices, and, but for [`csd`], another average than the mean.
+//! once, and those of pairs are matrix products per bin. Errors are [`ArgumentError`](crate::ArgumentError)s for
+//! options out of range, a frame that is too short, inputs of other shapes or on other devices, and, but for [`csd`],
+//! another average than the mean.
 //!
 //! ```
 //! use burn::tensor::{Device, Distribution, Tensor};
@@ -40,7 +41,7 @@ use super::fft::ComplexTensor;
 use super::peaks::top_k;
 use super::rows::reshaped;
 use super::segments::{averaged, one_sided, scale, spectra};
-use crate::error::{ArgumentError, ensure};
+use crate::error::{Result, ensure};
 use crate::op::inputs;
 use crate::options::{MAX_TOP_K_LENGTH, WelchOptions};
 
@@ -55,7 +56,7 @@ pub fn csd<const D: usize>(
     y: Tensor<D>,
     window: Tensor<1>,
     options: &WelchOptions,
-) -> Result<ComplexTensor<D>, ArgumentError> {
+) -> Result<ComplexTensor<D>> {
     let (shape, [x, y], window) = pair("csd", [x, y], window, options)?;
     let scale = one_sided(options.n_fft, &window) * scale(&window, options.scaling);
     let cross = x.conj() * y;
@@ -71,7 +72,7 @@ pub fn coherence<const D: usize>(
     y: Tensor<D>,
     window: Tensor<1>,
     options: &WelchOptions,
-) -> Result<Tensor<D>, ArgumentError> {
+) -> Result<Tensor<D>> {
     options.validate_mean("coherence", "mean")?;
     let (shape, [x, y], _) = pair("coherence", [x, y], window, options)?;
     // A product of two powers may leave the range of f32, that of two amplitudes does not.
@@ -98,7 +99,7 @@ pub fn transfer_function<const D: usize>(
     window: Tensor<1>,
     options: &WelchOptions,
     estimator: TransferEstimator,
-) -> Result<ComplexTensor<D>, ArgumentError> {
+) -> Result<ComplexTensor<D>> {
     options.validate_mean("transfer_function", "mean")?;
     let (shape, [x, y], _) = pair("transfer_function", [x, y], window, options)?;
     let power = mean_power(if estimator == TransferEstimator::H1 { &x } else { &y });
@@ -117,7 +118,7 @@ pub fn csd_matrix<const D: usize, const E: usize>(
     signal: Tensor<D>,
     window: Tensor<1>,
     options: &WelchOptions,
-) -> Result<ComplexTensor<E>, ArgumentError> {
+) -> Result<ComplexTensor<E>> {
     let (channels, window) = ChannelSpectra::new("csd_matrix", signal, window, options)?;
     let scale = one_sided(options.n_fft, &window) * scale(&window, options.scaling) / options.averaged() as f64;
     let scale = scale.reshape([1, 1, 1, options.bins()]);
@@ -129,7 +130,7 @@ pub fn coherence_matrix<const D: usize, const E: usize>(
     signal: Tensor<D>,
     window: Tensor<1>,
     options: &WelchOptions,
-) -> Result<Tensor<E>, ArgumentError> {
+) -> Result<Tensor<E>> {
     let channels = ChannelSpectra::new("coherence_matrix", signal, window, options)?.0.normalised(f64::NAN);
     Ok(channels.matrix(channels.products(0..channels.count).abs_squared()))
 }
@@ -162,7 +163,7 @@ pub fn most_coherent_pairs<const D: usize, const E: usize>(
     options: &WelchOptions,
     k: usize,
     by_mean: bool,
-) -> Result<CoherentPairs<E>, ArgumentError> {
+) -> Result<CoherentPairs<E>> {
     const { assert!(D == E + 1, "channels and samples become pairs") };
     const NAME: &str = "most_coherent_pairs";
     let channels = ChannelSpectra::new(NAME, signal, window, options)?.0.normalised(1.0);
@@ -222,7 +223,7 @@ fn pair<const D: usize>(
     [x, y]: [Tensor<D>; 2],
     window: Tensor<1>,
     options: &WelchOptions,
-) -> Result<([usize; D], [ComplexTensor<3>; 2], Tensor<1>), ArgumentError> {
+) -> Result<([usize; D], [ComplexTensor<3>; 2], Tensor<1>)> {
     check::signal(operation, "x", &x, options)?;
     let mut shape = x.dims();
     let mut inputs = InputCheck::of(operation, "x", &x)?;
@@ -250,7 +251,7 @@ impl<const D: usize> ChannelSpectra<D> {
         signal: Tensor<D>,
         window: Tensor<1>,
         options: &WelchOptions,
-    ) -> Result<(Self, Tensor<1>), ArgumentError> {
+    ) -> Result<(Self, Tensor<1>)> {
         const { assert!(D >= 2, "channels are a dimension") };
         options.validate_mean(operation, "mean")?;
         check::signal(operation, "signal", &signal, options)?;

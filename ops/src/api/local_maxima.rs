@@ -6,7 +6,7 @@ use burn::tensor::{Bool, DType, Int, Tensor};
 use super::check;
 use super::peaks::validate_selection;
 use super::rows::Leading;
-use crate::error::ArgumentError;
+use crate::error::Result;
 use crate::op::inputs;
 use crate::options::{Interpolation, LocalMaximaOptions};
 
@@ -75,12 +75,12 @@ pub struct LocalMaxima<const D: usize> {
 /// ```
 ///
 /// # Errors
-/// [`ArgumentError`] for options, a length or `k` out of range, or a device without kernels.
+/// [`ArgumentError`](crate::ArgumentError) for options, a length or `k` out of range, or a device without kernels.
 pub fn local_maxima<const D: usize>(
     power: Tensor<D>,
     options: &LocalMaximaOptions,
     k: usize,
-) -> Result<LocalMaxima<D>, ArgumentError> {
+) -> Result<LocalMaxima<D>> {
     const NAME: &str = "local_maxima";
     options.validate(NAME)?;
     let (leading, length) = Leading::of(&power);

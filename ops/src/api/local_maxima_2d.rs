@@ -6,7 +6,7 @@ use burn::tensor::{DType, Int, Tensor, TensorData};
 use rayon::prelude::*;
 
 use super::check::{self, InputCheck};
-use crate::error::{ArgumentError, ensure};
+use crate::error::{Result, ensure};
 use crate::options::LocalMaximaOptions;
 
 /// Local maxima of maps, the most prominent first, of [`local_maxima_2d`].
@@ -53,14 +53,14 @@ pub struct LocalMaxima2d<const E: usize> {
 /// ```
 ///
 /// # Errors
-/// [`ArgumentError`] for options or sizes out of range, a device without kernels, or power that can't be read, as in a
-/// graph that is being captured.
+/// [`ArgumentError`](crate::ArgumentError) for options or sizes out of range, a device without kernels, or power that
+/// can't be read, as in a graph that is being captured.
 pub fn local_maxima_2d<const D: usize, const E: usize>(
     power: Tensor<D>,
     options: &LocalMaximaOptions,
     frames: usize,
     k: usize,
-) -> Result<LocalMaxima2d<E>, ArgumentError> {
+) -> Result<LocalMaxima2d<E>> {
     const { assert!(D >= 2 && D == E + 1, "frames and bins become maxima") };
     const NAME: &str = "local_maxima_2d";
     options.validate(NAME)?;

@@ -7,7 +7,7 @@ use burn::tensor::{Shape, Tensor};
 use super::check;
 use super::fft::full_window;
 use super::rows::{Leading, SampleKind};
-use crate::error::{ArgumentError, ensure};
+use crate::error::{Result, ensure};
 use crate::mel_filters::{MelFilter, cached_filters};
 use crate::op::inputs;
 use crate::options::{Logarithm, MelBands, MelOptions};
@@ -36,13 +36,13 @@ use crate::options::{Logarithm, MelBands, MelOptions};
 /// ```
 ///
 /// # Errors
-/// [`ArgumentError`] for options out of range, a signal shorter than a frame or than its padding takes, a window of
-/// another length, or frames beyond the limits of the device.
+/// [`ArgumentError`](crate::ArgumentError) for options out of range, a signal shorter than a frame or than its padding
+/// takes, a window of another length, or frames beyond the limits of the device.
 pub fn mel<const D: usize, const E: usize, K: SampleKind>(
     signal: Tensor<D, K>,
     window: Tensor<1>,
     options: &MelOptions,
-) -> Result<Tensor<E>, ArgumentError> {
+) -> Result<Tensor<E>> {
     dispatch("mel", signal, window, options, None)
 }
 
@@ -80,7 +80,7 @@ pub fn log_mel<const D: usize, const E: usize, K: SampleKind>(
     window: Tensor<1>,
     options: &MelOptions,
     logarithm: &Logarithm,
-) -> Result<Tensor<E>, ArgumentError> {
+) -> Result<Tensor<E>> {
     logarithm.validate("log_mel")?;
     dispatch("log_mel", signal, window, options, Some(*logarithm))
 }
@@ -101,8 +101,8 @@ pub fn log_mel<const D: usize, const E: usize, K: SampleKind>(
 /// ```
 ///
 /// # Errors
-/// [`ArgumentError`] for an `n_fft` of 0, or bands out of range.
-pub fn mel_filters(n_fft: usize, bands: &MelBands) -> Result<Vec<Vec<f64>>, ArgumentError> {
+/// [`ArgumentError`](crate::ArgumentError) for an `n_fft` of 0, or bands out of range.
+pub fn mel_filters(n_fft: usize, bands: &MelBands) -> Result<Vec<Vec<f64>>> {
     const NAME: &str = "mel_filters";
     ensure(n_fft >= 1, NAME, "n_fft", n_fft, "at least 1")?;
     bands.validate(NAME)?;
@@ -122,7 +122,7 @@ fn dispatch<const D: usize, const E: usize, K: SampleKind>(
     window: Tensor<1>,
     options: &MelOptions,
     logarithm: Option<Logarithm>,
-) -> Result<Tensor<E>, ArgumentError> {
+) -> Result<Tensor<E>> {
     const { assert!(E == D + 1, "bands have one dimension more than the signal") };
     options.validate(operation)?;
     let (_, samples) = Leading::of(&signal);

@@ -30,7 +30,7 @@ use super::fft::{ComplexTensor, rfft};
 use super::rows::reshaped;
 use super::segments::one_sided;
 use super::trend::detrended;
-use crate::error::{ArgumentError, ensure};
+use crate::error::{ArgumentError, Result, ensure};
 use crate::options::{Detrend, Scaling, prolate_sequence};
 
 /// Tapers, weights, scaling and detrending of a multitaper estimate.
@@ -82,7 +82,7 @@ pub struct Dpss {
 ///
 /// # Errors
 /// [`ArgumentError`] for a `k` that is not from 1 to `n`, and a band that is not within half of the bins.
-pub fn dpss(n: usize, half_bandwidth: f64, k: usize) -> Result<Dpss, ArgumentError> {
+pub fn dpss(n: usize, half_bandwidth: f64, k: usize) -> Result<Dpss> {
     ensure((1..=n).contains(&k), "dpss", "k", k, format_args!("from 1 to the number of samples, {n}"))?;
     let holds = half_bandwidth > 0.0 && 2.0 * half_bandwidth < n as f64;
     ensure(holds, "dpss", "half_bandwidth", half_bandwidth, format_args!("above 0 and below half of {n} bins"))?;
@@ -97,7 +97,7 @@ type TaperKey = (usize, u64, usize);
 static LAST_TAPERS: std::sync::Mutex<Option<(TaperKey, Dpss)>> = std::sync::Mutex::new(None);
 
 /// Tapers of `n` samples, each with an energy of 1 over its period, and their weights.
-fn tapers(n: usize, half_bandwidth: Option<f64>, count: usize) -> Result<Dpss, ArgumentError> {
+fn tapers(n: usize, half_bandwidth: Option<f64>, count: usize) -> Result<Dpss> {
     ensure(
         (1..=n).contains(&count),
         "multitaper",
@@ -124,10 +124,7 @@ fn tapers(n: usize, half_bandwidth: Option<f64>, count: usize) -> Result<Dpss, A
 ///
 /// # Errors
 /// As [`multitaper`].
-pub fn multitaper_psd<const D: usize>(
-    signal: Tensor<D>,
-    options: &MultitaperOptions,
-) -> Result<Tensor<D>, ArgumentError> {
+pub fn multitaper_psd<const D: usize>(signal: Tensor<D>, options: &MultitaperOptions) -> Result<Tensor<D>> {
     Ok(multitaper(signal, options)?.psd)
 }
 
@@ -137,10 +134,7 @@ pub fn multitaper_psd<const D: usize>(
 ///
 /// # Errors
 /// [`ArgumentError`] for options out of range, rows with fewer samples than tapers, or a device without kernels.
-pub fn multitaper<const D: usize>(
-    signal: Tensor<D>,
-    options: &MultitaperOptions,
-) -> Result<MultitaperEstimate<D>, ArgumentError> {
+pub fn multitaper<const D: usize>(signal: Tensor<D>, options: &MultitaperOptions) -> Result<MultitaperEstimate<D>> {
     const NAME: &str = "multitaper";
     let rate = match options.scaling {
         Scaling::Power => 1.0,
@@ -226,7 +220,7 @@ impl<const D: usize> MultitaperEstimate<D> {
     ///
     /// # Errors
     /// [`ArgumentError`] for fewer than 2 tapers.
-    pub fn line_test(&self) -> Result<LineTest<D>, ArgumentError> {
+    pub fn line_test(&self) -> Result<LineTest<D>> {
         let free = (self.several("line_test")? - 1) as f64;
         let energy = self.sums.clone().square().sum_dim(1);
         let mean = self.spectra.clone().map(|part| (part * self.sums.clone()).sum_dim(1) / energy.clone());
@@ -247,7 +241,7 @@ impl<const D: usize> MultitaperEstimate<D> {
     ///
     /// # Errors
     /// [`ArgumentError`] for fewer than 2 tapers, or a confidence that is not above 0 and below 1.
-    pub fn interval(&self, confidence: f64) -> Result<[Tensor<D>; 2], ArgumentError> {
+    pub fn interval(&self, confidence: f64) -> Result<[Tensor<D>; 2]> {
         let count = self.several("interval")?;
         let is_share = confidence > 0.0 && confidence < 1.0;
         ensure(is_share, "interval", "confidence", confidence, "above 0 and below 1")?;
@@ -270,7 +264,7 @@ impl<const D: usize> MultitaperEstimate<D> {
     }
 
     /// The number of tapers, if there are several.
-    fn several(&self, operation: &'static str) -> Result<usize, ArgumentError> {
+    fn several(&self, operation: &'static str) -> Result<usize> {
         let count = self.power.dims()[1];
         ensure(count >= 2, operation, "tapers", count, "at least 2")?;
         Ok(count)

@@ -7,7 +7,7 @@ use super::check;
 use super::fft::ComplexTensor;
 use super::psd::{Estimate, WelchWeights, welch_psd_complex_of};
 use super::rows::{Leading, SampleKind};
-use crate::error::{ArgumentError, ensure};
+use crate::error::{Result, ensure};
 use crate::op::inputs;
 use crate::options::{MAX_TOP_K_LENGTH, WelchOptions};
 
@@ -65,7 +65,7 @@ pub fn welch_peaks<const D: usize, K: SampleKind>(
     weights: impl Into<WelchWeights>,
     options: &WelchOptions,
     k: usize,
-) -> Result<Peaks<D>, ArgumentError> {
+) -> Result<Peaks<D>> {
     const NAME: &str = "welch_peaks";
     let (leading, _) = Leading::of(&signal);
     let bins = check::bin_dtype(&signal.device(), options.bins());
@@ -117,7 +117,7 @@ pub fn welch_peaks_complex<const D: usize>(
     window: Tensor<1>,
     options: &WelchOptions,
     k: usize,
-) -> Result<Peaks<D>, ArgumentError> {
+) -> Result<Peaks<D>> {
     const NAME: &str = "welch_peaks_complex";
     let n = options.n_fft;
     ensure(n <= MAX_TOP_K_LENGTH, NAME, "n_fft", n, format_args!("at most {MAX_TOP_K_LENGTH}"))?;
@@ -163,8 +163,8 @@ pub fn welch_peaks_complex<const D: usize>(
 /// ```
 ///
 /// # Errors
-/// [`ArgumentError`] for a length or `k` out of range, or a device without kernels.
-pub fn top_k<const D: usize>(values: Tensor<D>, k: usize) -> Result<Peaks<D>, ArgumentError> {
+/// [`ArgumentError`](crate::ArgumentError) for a length or `k` out of range, or a device without kernels.
+pub fn top_k<const D: usize>(values: Tensor<D>, k: usize) -> Result<Peaks<D>> {
     const NAME: &str = "top_k";
     let (leading, length) = Leading::of(&values);
     validate_selection(NAME, "values", length, k)?;
@@ -181,7 +181,7 @@ pub(crate) fn validate_selection(
     argument: &'static str,
     length: usize,
     k: usize,
-) -> Result<(), ArgumentError> {
+) -> Result<()> {
     let expected = format_args!("from 1 to {MAX_TOP_K_LENGTH} values per row");
     let got = format_args!("{length} values per row");
     ensure((1..=MAX_TOP_K_LENGTH).contains(&length), operation, argument, got, expected)?;

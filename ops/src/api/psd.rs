@@ -7,7 +7,7 @@ use super::check::{self, InputCheck};
 use super::fft::{ComplexTensor, fft};
 use super::rows::{Leading, SampleKind};
 use super::segments::{averaged, scale, segments, windowed};
-use crate::error::{ArgumentError, ensure};
+use crate::error::{ArgumentError, Result, ensure};
 use crate::op::inputs;
 use crate::options::{POWER_TAPS, PRODUCT_TAPS, PowerSpectrumOptions, WelchOptions};
 
@@ -39,7 +39,7 @@ pub fn welch_psd<const D: usize, K: SampleKind>(
     signal: Tensor<D, K>,
     weights: impl Into<WelchWeights>,
     options: &WelchOptions,
-) -> Result<Tensor<D>, ArgumentError> {
+) -> Result<Tensor<D>> {
     welch_psd_of("welch_psd", signal, weights.into(), options)
 }
 
@@ -72,7 +72,7 @@ pub fn welch_psd_complex<const D: usize>(
     signal: impl Into<ComplexTensor<D>>,
     window: Tensor<1>,
     options: &WelchOptions,
-) -> Result<Tensor<D>, ArgumentError> {
+) -> Result<Tensor<D>> {
     welch_psd_complex_of("welch_psd_complex", signal, Some(window), options)
 }
 
@@ -82,7 +82,7 @@ pub(super) fn welch_psd_complex_of<const D: usize>(
     signal: impl Into<ComplexTensor<D>>,
     window: Option<Tensor<1>>,
     options: &WelchOptions,
-) -> Result<Tensor<D>, ArgumentError> {
+) -> Result<Tensor<D>> {
     let n_fft = options.n_fft;
     let ComplexTensor { re, im } = signal.into();
     check::signal(operation, "signal", &re, &options.with_band(None))?;
@@ -113,7 +113,7 @@ pub(super) fn welch_psd_of<const D: usize, K: SampleKind>(
     signal: Tensor<D, K>,
     weights: WelchWeights,
     options: &WelchOptions,
-) -> Result<Tensor<D>, ArgumentError> {
+) -> Result<Tensor<D>> {
     let (leading, _) = Leading::of(&signal);
     let power = match weights.prepare(operation, signal, options)? {
         Estimate::Fused(inputs) => {
@@ -154,7 +154,7 @@ pub fn power_spectrum<const D: usize, K: SampleKind>(
     signal: Tensor<D, K>,
     window: Option<Tensor<1>>,
     options: &PowerSpectrumOptions,
-) -> Result<Tensor<D>, ArgumentError> {
+) -> Result<Tensor<D>> {
     const NAME: &str = "power_spectrum";
     let welch = whole_row(NAME, &signal, options)?;
     let window = match window {
@@ -196,7 +196,7 @@ pub fn power_spectrum_complex<const D: usize>(
     signal: impl Into<ComplexTensor<D>>,
     window: Option<Tensor<1>>,
     options: &PowerSpectrumOptions,
-) -> Result<Tensor<D>, ArgumentError> {
+) -> Result<Tensor<D>> {
     const NAME: &str = "power_spectrum_complex";
     let signal = signal.into();
     let welch = whole_row(NAME, &signal.re, options)?;
@@ -208,7 +208,7 @@ fn whole_row<const D: usize, K: SampleKind>(
     operation: &'static str,
     signal: &Tensor<D, K>,
     options: &PowerSpectrumOptions,
-) -> Result<WelchOptions, ArgumentError> {
+) -> Result<WelchOptions> {
     let (_, n) = Leading::of(signal);
     ensure(n >= 1, operation, "signal", format_args!("{n} samples per row"), "at least 1")?;
     Ok(WelchOptions::new(n, 1).with_hop(n).with_scaling(options.scaling).with_detrend(options.detrend))
@@ -264,7 +264,7 @@ impl WelchWeights {
         operation: &'static str,
         signal: Tensor<D, K>,
         options: &WelchOptions,
-    ) -> Result<Estimate, ArgumentError> {
+    ) -> Result<Estimate> {
         check::signal(operation, "signal", &signal, options)?;
         if options.validate_for_kernels(operation).is_err() {
             self.gain.as_ref().map_or(Ok(()), |_| options.validate_mean(operation, "mean, with a gain"))?;

@@ -5,11 +5,11 @@ use burn::tensor::{Int, Tensor, TensorData};
 use super::fft::{ComplexTensor, frames, rfft};
 use super::peaks::top_k;
 use super::trend::detrended;
-use crate::error::ArgumentError;
+use crate::error::Result;
 use crate::options::{Average, Scaling, WelchOptions};
 
 /// The segments of rows `[rows, frame]` that an estimate averages, without their trend: `[rows, segments, n_fft]`.
-pub(super) fn segments(rows: Tensor<2>, options: &WelchOptions) -> Result<Tensor<3>, ArgumentError> {
+pub(super) fn segments(rows: Tensor<2>, options: &WelchOptions) -> Result<Tensor<3>> {
     let whole: Tensor<3> = frames(rows.narrow(1, 0, options.frame()), options.n_fft, options.hop)?;
     let whole = match options.chosen {
         Some(chosen) => {
@@ -22,25 +22,17 @@ pub(super) fn segments(rows: Tensor<2>, options: &WelchOptions) -> Result<Tensor
 }
 
 /// One-sided spectra of the windowed segments of rows, `[rows, segments, bins]`.
-pub(super) fn spectra(
-    rows: Tensor<2>,
-    window: &Tensor<1>,
-    options: &WelchOptions,
-) -> Result<ComplexTensor<3>, ArgumentError> {
+pub(super) fn spectra(rows: Tensor<2>, window: &Tensor<1>, options: &WelchOptions) -> Result<ComplexTensor<3>> {
     rfft(windowed(rows, window, options)?)
 }
 
 /// The [`segments`] of rows times a window.
-pub(super) fn windowed(
-    rows: Tensor<2>,
-    window: &Tensor<1>,
-    options: &WelchOptions,
-) -> Result<Tensor<3>, ArgumentError> {
+pub(super) fn windowed(rows: Tensor<2>, window: &Tensor<1>, options: &WelchOptions) -> Result<Tensor<3>> {
     Ok(segments(rows, options)? * window.clone().reshape([1, 1, options.n_fft]))
 }
 
 /// Average over segments, `[rows, segments, bins]` → `[rows, bins]`.
-pub(super) fn averaged(values: Tensor<3>, average: Average) -> Result<Tensor<2>, ArgumentError> {
+pub(super) fn averaged(values: Tensor<3>, average: Average) -> Result<Tensor<2>> {
     let [rows, count, bins] = values.dims();
     if average == Average::Mean {
         return Ok(values.mean_dim(1).reshape([rows, bins]));

@@ -4,7 +4,7 @@
 use burn::tensor::Tensor;
 
 use super::check;
-use crate::error::{ArgumentError, ensure};
+use crate::error::{Result, ensure};
 
 const NAME: &str = "PeakTracker";
 
@@ -89,7 +89,7 @@ impl PeakTracker {
     ///
     /// # Errors
     /// If `max_step` is out of range.
-    pub fn new(options: TrackOptions) -> Result<Self, ArgumentError> {
+    pub fn new(options: TrackOptions) -> Result<Self> {
         let step = options.max_step;
         ensure(step >= 0.0 && step.is_finite(), NAME, "max_step", step, "a finite number from 0")?;
         Ok(Self { options, frame: 0, open: Vec::new(), ended: Vec::new(), short: 0 })
@@ -104,7 +104,7 @@ impl PeakTracker {
     ///
     /// # Errors
     /// If the shapes differ, or values can't be read, as in a graph that is being captured.
-    pub fn add(&mut self, frequency: Tensor<2>, power: Tensor<2>) -> Result<(), ArgumentError> {
+    pub fn add(&mut self, frequency: Tensor<2>, power: Tensor<2>) -> Result<()> {
         let [frames, k] = frequency.dims();
         let got = format_args!("{:?}", power.dims());
         ensure(power.dims() == [frames, k], NAME, "power", got, format_args!("[{frames}, {k}]"))?;

@@ -6,7 +6,7 @@ use burn::tensor::Tensor;
 use super::check;
 use super::peaks::top_k;
 use super::rows::Leading;
-use crate::error::{ArgumentError, ensure};
+use crate::error::{Result, ensure};
 use crate::op::inputs;
 use crate::options::{AdamOptions, MAX_TOP_K_LENGTH, PeakLossOptions};
 
@@ -66,13 +66,13 @@ impl<const D: usize> PeakTargets<D> {
 /// ```
 ///
 /// # Errors
-/// [`ArgumentError`] for options out of range, rows of more than [`MAX_TOP_K_LENGTH`] bins, or targets of another shape
-/// or device.
+/// [`ArgumentError`](crate::ArgumentError) for options out of range, rows of more than [`MAX_TOP_K_LENGTH`] bins, or
+/// targets of another shape or device.
 pub fn peak_loss<const D: usize>(
     power: Tensor<D>,
     targets: PeakTargets<D>,
     options: &PeakLossOptions,
-) -> Result<Tensor<D>, ArgumentError> {
+) -> Result<Tensor<D>> {
     const NAME: &str = "peak_loss";
     let (leading, bins) = Leading::of(&power);
     options.validate(NAME, bins)?;
@@ -146,13 +146,13 @@ impl<const D: usize> AdamState<D> {
 /// ```
 ///
 /// # Errors
-/// [`ArgumentError`] for options out of range, tensors of another shape or device, and tensors on a device with
-/// autodiff.
+/// [`ArgumentError`](crate::ArgumentError) for options out of range, tensors of another shape or device, and tensors on
+/// a device with autodiff.
 pub fn adam_step<const D: usize>(
     state: AdamState<D>,
     gradient: Tensor<D>,
     options: &AdamOptions,
-) -> Result<AdamState<D>, ArgumentError> {
+) -> Result<AdamState<D>> {
     const NAME: &str = "adam_step";
     options.validate(NAME)?;
     let (shape, dtype) = (state.parameter.dims(), state.parameter.dtype());

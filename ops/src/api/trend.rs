@@ -3,7 +3,7 @@
 use burn::tensor::{Tensor, TensorData};
 
 use super::check::InputCheck;
-use crate::error::{ArgumentError, ensure};
+use crate::error::{Result, ensure};
 use crate::options::Detrend;
 
 /// The rows without a trend: without their mean, or without their straight line of least squares, as
@@ -23,8 +23,8 @@ use crate::options::Detrend;
 /// ```
 ///
 /// # Errors
-/// [`ArgumentError`] for rows without samples, or a device without kernels.
-pub fn detrend<const D: usize>(input: Tensor<D>, trend: Detrend) -> Result<Tensor<D>, ArgumentError> {
+/// [`ArgumentError`](crate::ArgumentError) for rows without samples, or a device without kernels.
+pub fn detrend<const D: usize>(input: Tensor<D>, trend: Detrend) -> Result<Tensor<D>> {
     const NAME: &str = "detrend";
     let dims = input.dims();
     ensure(dims[D - 1] >= 1, NAME, "input", format_args!("{dims:?}"), "rows of at least 1 sample")?;

@@ -54,7 +54,7 @@ pub mod welch;
 pub use adam::adam_step;
 pub use complex::ComplexRows;
 pub use cross_spectra::{CrossShape, cross_spectra, cross_spectra_backward};
-pub use device::{DeviceLimit, DeviceLimitError, GpuDevice, MAX_ELEMENTS};
+pub use device::{DeviceLimit, DeviceLimitError, GpuDevice, MAX_ELEMENTS, Result};
 pub use local_maxima::{MaximaBuffers, local_maxima};
 pub use peak_loss::{PeakLossBuffers, peak_loss, peak_loss_backward};
 pub use requirement::{Requirement, check, check_fft, check_long_conv, check_mel, check_spectral_conv};

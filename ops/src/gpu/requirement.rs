@@ -6,7 +6,7 @@ use std::sync::{LazyLock, PoisonError, RwLock};
 use burn_cubecl::CubeDevice;
 
 use super::butterfly::{self, Propagation};
-use super::device::{ALIGNMENT, DeviceLimit, DeviceLimitError, Limits, MAX_ELEMENTS};
+use super::device::{ALIGNMENT, DeviceLimit, DeviceLimitError, Limits, MAX_ELEMENTS, Result};
 use super::transform::plan::{TransformKind, TransformProblem};
 use super::transform::plan_cache::planned;
 use super::{long_conv, mel, spectral_conv};
@@ -27,12 +27,12 @@ pub struct Requirement {
 }
 
 /// Whether the device can run the kernels of an operation, forward and backward.
-pub fn check(device: &CubeDevice, requirement: &Requirement) -> Result<(), DeviceLimitError> {
+pub fn check(device: &CubeDevice, requirement: &Requirement) -> Result<()> {
     check_limits(&limits(device), requirement)
 }
 
 /// Whether the device can run transforms of `points` points over `rows` rows of `row_len` values, and their adjoints.
-pub fn check_fft(device: &CubeDevice, points: usize, rows: usize, row_len: usize) -> Result<(), DeviceLimitError> {
+pub fn check_fft(device: &CubeDevice, points: usize, rows: usize, row_len: usize) -> Result<()> {
     let limits = limits(device);
     let mut largest = row_len.max(points);
     for kind in [TransformKind::Complex, TransformKind::RealForward] {
@@ -44,11 +44,7 @@ pub fn check_fft(device: &CubeDevice, points: usize, rows: usize, row_len: usize
 
 /// Whether the device can compute `bands` bands of `frames` frames of `n_fft` samples of `rows` rows of `samples`
 /// samples, and their gradients.
-pub fn check_mel(
-    device: &CubeDevice,
-    [rows, samples]: [usize; 2],
-    [n_fft, frames, bands]: [usize; 3],
-) -> Result<(), DeviceLimitError> {
+pub fn check_mel(device: &CubeDevice, [rows, samples]: [usize; 2], [n_fft, frames, bands]: [usize; 3]) -> Result<()> {
     check_fft(device, n_fft, 1, n_fft)?;
     let largest = ALIGNMENT.saturating_mul(samples.max(frames));
     DeviceLimitError::unless(DeviceLimit::LaunchElements, largest, MAX_ELEMENTS)?;
@@ -56,7 +52,7 @@ pub fn check_mel(
 }
 
 /// Whether the device can compute spectral convolutions of a shape, and their gradients.
-pub fn check_spectral_conv(device: &CubeDevice, shape: &SpectralShape) -> Result<(), DeviceLimitError> {
+pub fn check_spectral_conv(device: &CubeDevice, shape: &SpectralShape) -> Result<()> {
     let samples = shape.samples();
     for &points in &shape.points {
         check_fft(device, points, shape.batch * shape.inputs * (samples / points), points)?;
@@ -66,11 +62,7 @@ pub fn check_spectral_conv(device: &CubeDevice, shape: &SpectralShape) -> Result
 }
 
 /// Whether the device can convolve rows `[batch, channels, n]` with kernels of `taps` taps, and their gradients.
-pub fn check_long_conv(
-    device: &CubeDevice,
-    [batch, channels, n]: [usize; 3],
-    taps: usize,
-) -> Result<(), DeviceLimitError> {
+pub fn check_long_conv(device: &CubeDevice, [batch, channels, n]: [usize; 3], taps: usize) -> Result<()> {
     let plan = long_conv::LongConvPlan::of(n, taps.min(n), &limits(device))?;
     let values = batch.saturating_mul(n).max(2 * plan.points as usize).max(taps);
     DeviceLimitError::unless(DeviceLimit::LaunchElements, channels.saturating_mul(values), MAX_ELEMENTS)
@@ -87,7 +79,7 @@ fn limits(device: &CubeDevice) -> Limits {
     limits
 }
 
-pub(super) fn check_limits(limits: &Limits, requirement: &Requirement) -> Result<(), DeviceLimitError> {
+pub(super) fn check_limits(limits: &Limits, requirement: &Requirement) -> Result<()> {
     let Requirement { n, gated, rows, row_len, transforms } = *requirement;
     DeviceLimitError::unless(DeviceLimit::UnitsPerCube, FIXED_UNITS, limits.units as usize)?;
     // Sums over the units of a cube exchange one value per unit.

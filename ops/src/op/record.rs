@@ -9,7 +9,7 @@ use burn_router::CustomOpRegistry;
 use super::NAMES;
 use super::{OpDescriptor, ROWS, SpectralOps, TensorList};
 use crate::api::{check_spectral_conv, validate_selection};
-use crate::error::{ArgumentError, ensure};
+use crate::error::{ArgumentError, Result, ensure};
 use crate::options::{FftOptions, POWER_TAPS, PRODUCT_TAPS, WelchOptions, validate_n_fft};
 
 /// Shape and type of a tensor.
@@ -111,7 +111,7 @@ impl OpDescriptor {
     ///
     /// # Errors
     /// [`ArgumentError`] that names the operation and the input or option.
-    pub fn check(self, inputs: &[TensorSpec]) -> Result<(), ArgumentError> {
+    pub fn check(self, inputs: &[TensorSpec]) -> Result<()> {
         let call = CheckedCall::new(self.name(), inputs)?;
         match self {
             Self::WelchPsd { options } => call.welch(&options),
@@ -200,7 +200,7 @@ struct CheckedCall<'a> {
 
 impl<'a> CheckedCall<'a> {
     /// The call of an operation, once number and types of its inputs are checked.
-    fn new(name: &'static str, inputs: &'a [TensorSpec]) -> Result<Self, ArgumentError> {
+    fn new(name: &'static str, inputs: &'a [TensorSpec]) -> Result<Self> {
         let row = ROWS.iter().find(|row| row.name == name).expect("the table has every operation");
         let operation = name.trim_start_matches("firefly::");
         let is_whole = inputs.len() == row.inputs.len();
@@ -222,24 +222,24 @@ impl<'a> CheckedCall<'a> {
     }
 
     /// The lengths of an input of `D` dimensions.
-    fn dims<const D: usize>(&self, input: usize) -> Result<[usize; D], ArgumentError> {
+    fn dims<const D: usize>(&self, input: usize) -> Result<[usize; D]> {
         let (name, shape) = self.inputs[input];
         let error = || ArgumentError::new(self.operation, name, format_args!("{shape:?}"), format_args!("of rank {D}"));
         shape.try_into().map_err(|_| error())
     }
 
     /// Checks the shape of an input.
-    fn has(&self, input: usize, expected: &[usize]) -> Result<(), ArgumentError> {
+    fn has(&self, input: usize, expected: &[usize]) -> Result<()> {
         let (name, shape) = self.inputs[input];
         let got = format_args!("{shape:?}");
         ensure(shape == expected, self.operation, name, got, format_args!("{expected:?}"))
     }
 
-    fn length(&self, option: &'static str, got: usize, expected: usize) -> Result<(), ArgumentError> {
+    fn length(&self, option: &'static str, got: usize, expected: usize) -> Result<()> {
         ensure(got == expected, self.operation, option, got, expected)
     }
 
-    fn welch(&self, options: &WelchOptions) -> Result<(), ArgumentError> {
+    fn welch(&self, options: &WelchOptions) -> Result<()> {
         options.validate(self.operation)?;
         options.validate_for_kernels(self.operation)?;
         let [_, frame] = self.dims(0)?;
@@ -254,19 +254,19 @@ impl<'a> CheckedCall<'a> {
         self.has(2, &[options.bins(), if taps == PRODUCT_TAPS { PRODUCT_TAPS } else { POWER_TAPS }])
     }
 
-    fn selected(&self, k: usize, bins: IntDType) -> Result<(), ArgumentError> {
+    fn selected(&self, k: usize, bins: IntDType) -> Result<()> {
         let [_, length] = self.dims(0)?;
         let (name, _) = self.inputs[0];
         validate_selection(self.operation, name, length, k)?;
         self.bins(bins)
     }
 
-    fn bins(&self, dtype: IntDType) -> Result<(), ArgumentError> {
+    fn bins(&self, dtype: IntDType) -> Result<()> {
         let holds = matches!(dtype, IntDType::I64 | IntDType::I32);
         ensure(holds, self.operation, "bins", format_args!("{dtype:?}"), "I64 or I32")
     }
 
-    fn butterfly(&self) -> Result<(), ArgumentError> {
+    fn butterfly(&self) -> Result<()> {
         let [rows, n] = self.dims(0)?;
         validate_n_fft(self.operation, "re", n)?;
         let stages = n.trailing_zeros() as usize;
@@ -275,7 +275,7 @@ impl<'a> CheckedCall<'a> {
         if self.inputs.len() > 3 { self.has(3, &[stages, n / 2]) } else { Ok(()) }
     }
 
-    fn fft(&self, options: &FftOptions) -> Result<(), ArgumentError> {
+    fn fft(&self, options: &FftOptions) -> Result<()> {
         let [_, values] = self.dims(0)?;
         let (name, _) = self.inputs[0];
         ensure(values >= 1, self.operation, name, "without values", "rows of at least 1 value")?;
@@ -283,7 +283,7 @@ impl<'a> CheckedCall<'a> {
     }
 
     /// Checks the inputs of the forward operation, and that gradients have the shapes of its outputs.
-    fn backward(&self, forward: OpDescriptor, inputs: &[TensorSpec]) -> Result<(), ArgumentError> {
+    fn backward(&self, forward: OpDescriptor, inputs: &[TensorSpec]) -> Result<()> {
         let gradients = self.inputs.iter().filter(|(name, _)| name.starts_with("grad_")).count();
         let first = inputs.len() - gradients;
         forward.check(&inputs[..first])?;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{ArgumentError, ensure};
+use crate::error::{Result, ensure};
 
 /// Estimate of a maximum's place between bins from the power at the bin and at its two neighbours.
 ///
@@ -88,7 +88,7 @@ impl LocalMaximaOptions {
     ///
     /// # Errors
     /// The first field that is out of range.
-    pub fn validate(&self, operation: &'static str) -> Result<(), ArgumentError> {
+    pub fn validate(&self, operation: &'static str) -> Result<()> {
         let number = |value: Option<f64>| !value.is_some_and(f64::is_nan);
         ensure(number(self.height), operation, "height", f64::NAN, "a number")?;
         ensure(self.distance >= 1, operation, "distance", self.distance, "at least 1 bin")?;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::StftOptions;
-use crate::error::{ArgumentError, ensure};
+use crate::error::{Result, ensure};
 
 /// Formula of the mel scale.
 ///
@@ -119,8 +119,8 @@ impl MelBands {
     /// Checks every field; errors name `operation`.
     ///
     /// # Errors
-    /// [`ArgumentError`] for the first field that is out of range.
-    pub fn validate(&self, operation: &'static str) -> Result<(), ArgumentError> {
+    /// [`ArgumentError`](crate::ArgumentError) for the first field that is out of range.
+    pub fn validate(&self, operation: &'static str) -> Result<()> {
         let rate = self.sample_rate;
         ensure(rate.is_finite() && rate > 0.0, operation, "sample_rate", rate, "a positive number of hertz")?;
         ensure(self.count >= 1, operation, "count", self.count, "at least 1 band")?;
@@ -190,7 +190,7 @@ impl MelOptions {
     }
 
     /// Checks frames and bands.
-    pub(crate) fn validate(&self, operation: &'static str) -> Result<(), ArgumentError> {
+    pub(crate) fn validate(&self, operation: &'static str) -> Result<()> {
         self.stft.validate(operation)?;
         let expected = "true: bands are of one-sided spectra";
         ensure(self.stft.onesided, operation, "onesided", self.stft.onesided, expected)?;
@@ -290,7 +290,7 @@ impl Logarithm {
     }
 
     /// Checks the guard.
-    pub(crate) fn validate(&self, operation: &'static str) -> Result<(), ArgumentError> {
+    pub(crate) fn validate(&self, operation: &'static str) -> Result<()> {
         let value = self.guard.value();
         let argument = match self.guard {
             LogGuard::Offset(_) => "offset",

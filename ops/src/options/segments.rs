@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::welch::WelchOptions;
-use crate::error::{ArgumentError, ensure};
+use crate::error::{ArgumentError, Result, ensure};
 
 /// Set of segments of a frame, by their indices: from 0 to 127. Serialised as the list of them.
 ///
@@ -29,7 +29,7 @@ impl SegmentSet {
     ///
     /// # Errors
     /// [`ArgumentError`] for an index of 128 or more.
-    pub fn new(indices: impl IntoIterator<Item = usize>) -> Result<Self, ArgumentError> {
+    pub fn new(indices: impl IntoIterator<Item = usize>) -> Result<Self> {
         let mut set = 0;
         for index in indices {
             let expected = format_args!("below {}", Self::MAX_SEGMENTS);
@@ -52,7 +52,7 @@ impl SegmentSet {
     ///
     /// # Errors
     /// [`ArgumentError`] if `count` is not from 1 to `all`, or for an index of 128 or more.
-    pub fn spread(count: usize, all: usize) -> Result<Self, ArgumentError> {
+    pub fn spread(count: usize, all: usize) -> Result<Self> {
         let expected = format_args!("from 1 to those of a frame, {all}");
         ensure((1..=all).contains(&count), "SegmentSet::spread", "count", count, expected)?;
         // An index is below 128 or refused: the product of a longer frame does not matter.
@@ -89,7 +89,7 @@ impl SegmentSet {
     }
 
     /// Checks that the set is not empty and within `segments` segments; errors name `operation`.
-    pub(super) fn validate(self, operation: &'static str, segments: usize) -> Result<(), ArgumentError> {
+    pub(super) fn validate(self, operation: &'static str, segments: usize) -> Result<()> {
         ensure(self.count() > 0, operation, "chosen", "empty", "at least one segment")?;
         let last = self.indices().last().unwrap_or(0);
         ensure(last < segments, operation, "chosen", last, format_args!("segments below {segments}"))
@@ -99,7 +99,7 @@ impl SegmentSet {
 impl TryFrom<Vec<usize>> for SegmentSet {
     type Error = ArgumentError;
 
-    fn try_from(indices: Vec<usize>) -> Result<Self, ArgumentError> {
+    fn try_from(indices: Vec<usize>) -> Result<Self> {
         Self::new(indices)
     }
 }
@@ -135,7 +135,7 @@ pub enum SegmentPlacement {
 
 impl SegmentPlacement {
     /// The options of an estimate whose segments lie like this.
-    pub(super) fn place(self, options: WelchOptions) -> Result<WelchOptions, ArgumentError> {
+    pub(super) fn place(self, options: WelchOptions) -> Result<WelchOptions> {
         const NAME: &str = "WelchOptions";
         let averaged = options.segments;
         let (all, chosen) = match self {

@@ -1,6 +1,6 @@
 //! Parameters of a short-time Fourier transform.
 
-use crate::error::{ArgumentError, ensure};
+use crate::error::{Result, ensure};
 
 /// Frames and conventions of a short-time Fourier transform, with the defaults of `torch.stft`.
 ///
@@ -77,7 +77,7 @@ impl StftOptions {
     }
 
     /// Checks that a signal of `samples` samples can be padded, and has a frame.
-    pub(crate) fn validate_signal(&self, operation: &'static str, samples: usize) -> Result<(), ArgumentError> {
+    pub(crate) fn validate_signal(&self, operation: &'static str, samples: usize) -> Result<()> {
         let (got, padding) = (format_args!("{samples} samples per row"), self.padding());
         if self.center {
             let shortest = self.pad.fewest_samples(padding);
@@ -94,7 +94,7 @@ impl StftOptions {
     }
 
     /// Checks lengths and hop.
-    pub(crate) fn validate(&self, operation: &'static str) -> Result<(), ArgumentError> {
+    pub(crate) fn validate(&self, operation: &'static str) -> Result<()> {
         ensure(self.n_fft >= 1, operation, "n_fft", self.n_fft, "at least 1")?;
         ensure(self.hop >= 1, operation, "hop", self.hop, "at least 1")?;
         let window = self.window_samples();

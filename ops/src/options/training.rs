@@ -3,7 +3,7 @@
 use num_traits::Float;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{ArgumentError, ensure};
+use crate::error::{Result, ensure};
 
 /// Parameters of [`adam_step`](crate::training::adam_step).
 ///
@@ -76,7 +76,7 @@ impl AdamOptions {
     }
 
     /// Checks the parameters.
-    pub(crate) fn validate(&self, operation: &'static str) -> Result<(), ArgumentError> {
+    pub(crate) fn validate(&self, operation: &'static str) -> Result<()> {
         let is_amount = |value: f64| value.is_finite() && value >= 0.0;
         ensure(is_amount(self.learning_rate), operation, "learning_rate", self.learning_rate, "a number from 0")?;
         let counted = (1..=i32::MAX as usize).contains(&self.step);
@@ -172,7 +172,7 @@ impl PeakLossOptions {
     }
 
     /// Checks the parameters for rows of `bins`.
-    pub(crate) fn validate(&self, operation: &'static str, bins: usize) -> Result<(), ArgumentError> {
+    pub(crate) fn validate(&self, operation: &'static str, bins: usize) -> Result<()> {
         // Divided by, or added before a logarithm, in f32.
         let is_normal = |value: f64| value.is_finite() && value >= f64::from(f32::MIN_POSITIVE);
         let expected = format_args!("at least {:e}", f32::MIN_POSITIVE);

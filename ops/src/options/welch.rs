@@ -7,7 +7,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::segments::{SegmentPlacement, SegmentSet};
-use crate::error::{ArgumentError, ensure};
+use crate::error::{Result, ensure};
 
 /// The shortest butterfly transform, in values.
 pub const MIN_N_FFT: usize = 8;
@@ -205,9 +205,9 @@ impl WelchOptions {
     /// The same estimate with its segments placed in a frame, which may have more; adjacent, from its start, with `None`.
     ///
     /// # Errors
-    /// [`ArgumentError`] for a frame of fewer segments or of more than 128, and for another number of segments than are
-    /// listed.
-    pub fn with_placement(self, placement: Option<SegmentPlacement>) -> Result<Self, ArgumentError> {
+    /// [`ArgumentError`](crate::ArgumentError) for a frame of fewer segments or of more than 128, and for another
+    /// number of segments than are listed.
+    pub fn with_placement(self, placement: Option<SegmentPlacement>) -> Result<Self> {
         placement.map_or(Ok(self.with_chosen(None)), |placement| placement.place(self))
     }
 
@@ -256,8 +256,8 @@ impl WelchOptions {
     /// Checks every field; errors name `operation`.
     ///
     /// # Errors
-    /// [`ArgumentError`] naming the first field that is out of range.
-    pub fn validate(&self, operation: &'static str) -> Result<(), ArgumentError> {
+    /// [`ArgumentError`](crate::ArgumentError) naming the first field that is out of range.
+    pub fn validate(&self, operation: &'static str) -> Result<()> {
         ensure(self.n_fft >= 1, operation, "n_fft", self.n_fft, "at least 1")?;
         ensure(self.hop >= 1, operation, "hop", self.hop, "at least 1")?;
         ensure(self.segments >= 1, operation, "segments", self.segments, "at least 1")?;
@@ -279,21 +279,21 @@ impl WelchOptions {
     }
 
     /// Checks that kernels compute the estimate: the public functions compose the others of it.
-    pub(crate) fn validate_for_kernels(&self, operation: &'static str) -> Result<(), ArgumentError> {
+    pub(crate) fn validate_for_kernels(&self, operation: &'static str) -> Result<()> {
         ensure(self.detrend != Detrend::Linear, operation, "detrend", self.detrend, "none or constant, of kernels")?;
         self.validate_mean(operation, "mean, of kernels")
     }
 
     /// Checks that segments are averaged by the mean.
-    pub(crate) fn validate_mean(&self, operation: &'static str, expected: &str) -> Result<(), ArgumentError> {
+    pub(crate) fn validate_mean(&self, operation: &'static str, expected: &str) -> Result<()> {
         ensure(self.average == Average::Mean, operation, "average", "median", expected)
     }
 
     /// Checks the number of peaks that are searched; errors name `operation`.
     ///
     /// # Errors
-    /// [`ArgumentError`] if `k` is not from 1 to the number of bins, or of those in the band.
-    pub fn validate_k(&self, operation: &'static str, k: usize) -> Result<(), ArgumentError> {
+    /// [`ArgumentError`](crate::ArgumentError) if `k` is not from 1 to the number of bins, or of those in the band.
+    pub fn validate_k(&self, operation: &'static str, k: usize) -> Result<()> {
         let (searched, of) = (self.searched().len(), if self.band.is_some() { " in the band" } else { "" });
         let expected = format_args!("from 1 to the number of bins{of}, {searched}");
         ensure((1..=searched).contains(&k), operation, "k", k, expected)
@@ -316,8 +316,8 @@ pub(crate) fn has_butterflies(n: usize) -> bool {
 /// ```
 ///
 /// # Errors
-/// [`ArgumentError`] that names `operation` and `argument`.
-pub fn validate_n_fft(operation: &'static str, argument: &'static str, n: usize) -> Result<(), ArgumentError> {
+/// [`ArgumentError`](crate::ArgumentError) that names `operation` and `argument`.
+pub fn validate_n_fft(operation: &'static str, argument: &'static str, n: usize) -> Result<()> {
     ensure(has_butterflies(n), operation, argument, n, format_args!("a power of two from {MIN_N_FFT} to {MAX_N_FFT}"))
 }
 
@@ -364,8 +364,8 @@ impl Band {
     /// Checks that the band is not empty and within `bins` bins; errors name `operation`.
     ///
     /// # Errors
-    /// [`ArgumentError`] naming the argument `band`.
-    pub fn validate(self, operation: &'static str, bins: usize) -> Result<(), ArgumentError> {
+    /// [`ArgumentError`](crate::ArgumentError) naming the argument `band`.
+    pub fn validate(self, operation: &'static str, bins: usize) -> Result<()> {
         let is_within = self.first < self.end && self.end <= bins;
         ensure(is_within, operation, "band", self, format_args!("one or more bins of 0..{bins}"))
     }

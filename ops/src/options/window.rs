@@ -8,7 +8,7 @@ use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
 use super::dpss::prolate_sequence;
-use crate::error::{ArgumentError, ensure};
+use crate::error::{ArgumentError, Result, ensure};
 
 /// A window's shape. Coefficients as in F. J. Harris, "On the use of windows for harmonic analysis with the
 /// discrete Fourier transform", Proc. IEEE 66 (1978), unless said otherwise; values are those of SciPy.
@@ -150,7 +150,7 @@ impl Window {
     ///
     /// # Errors
     /// [`ArgumentError`] for a parameter out of its range.
-    pub fn validate(self, operation: &'static str, n: usize) -> Result<(), ArgumentError> {
+    pub fn validate(self, operation: &'static str, n: usize) -> Result<()> {
         match self {
             Self::Kaiser { beta } => {
                 // Beyond, I₀(β) is no number of f64.
@@ -228,7 +228,7 @@ impl fmt::Display for Window {
 impl FromStr for Window {
     type Err = ArgumentError;
 
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
+    fn from_str(text: &str) -> Result<Self> {
         let refused = || ArgumentError::new("window", "name", format_args!("`{text}`"), FORMS);
         let Some((name, rest)) = text.split_once('(') else {
             return Self::ALL.into_iter().find(|window| window.to_string() == text).ok_or_else(refused);

@@ -4,7 +4,7 @@ use burn::tensor::{AsIndex, Tensor};
 
 use super::ComplexTensor;
 use super::along::FftCall;
-use crate::error::{ArgumentError, ensure};
+use crate::error::{Result, ensure};
 
 /// Dimension of a transform, and the length that was given for it.
 type TransformDim = (usize, Option<usize>);
@@ -14,14 +14,9 @@ struct TransformDims(Vec<TransformDim>);
 
 impl TransformDims {
     /// The dimensions `dims` of `rank`, with their lengths `s`.
-    fn of(
-        call: &FftCall,
-        s: Option<impl AsRef<[usize]>>,
-        dims: &[impl AsIndex],
-        rank: usize,
-    ) -> Result<Self, ArgumentError> {
+    fn of(call: &FftCall, s: Option<impl AsRef<[usize]>>, dims: &[impl AsIndex], rank: usize) -> Result<Self> {
         let operation = call.operation;
-        let dims = dims.iter().map(|&dim| call.dim(dim, rank)).collect::<Result<Vec<_>, _>>()?;
+        let dims = dims.iter().map(|&dim| call.dim(dim, rank)).collect::<Result<Vec<_>>>()?;
         ensure(!dims.is_empty(), operation, "dims", "empty", "at least one dimension")?;
         for (index, dim) in dims.iter().enumerate() {
             let got = format_args!("dimension {dim} twice");
@@ -50,7 +45,7 @@ impl FftCall {
         &self,
         input: ComplexTensor<D>,
         axes: &[TransformDim],
-    ) -> Result<ComplexTensor<D>, ArgumentError> {
+    ) -> Result<ComplexTensor<D>> {
         // The last dimension first: its rows are contiguous.
         axes.iter().rev().try_fold(input, |input, &(dim, n)| self.complex(input, n, dim))
     }
@@ -61,7 +56,7 @@ impl FftCall {
         input: impl Into<ComplexTensor<D>>,
         s: Option<impl AsRef<[usize]>>,
         dims: &[impl AsIndex],
-    ) -> Result<ComplexTensor<D>, ArgumentError> {
+    ) -> Result<ComplexTensor<D>> {
         self.complex_along(input.into(), &TransformDims::of(self, s, dims, D)?.0)
     }
 
@@ -71,7 +66,7 @@ impl FftCall {
         input: Tensor<D>,
         s: Option<impl AsRef<[usize]>>,
         dims: &[impl AsIndex],
-    ) -> Result<ComplexTensor<D>, ArgumentError> {
+    ) -> Result<ComplexTensor<D>> {
         let axes = TransformDims::of(self, s, dims, D)?;
         let ((dim, n), others) = axes.split();
         self.complex_along(self.real(input, n, dim)?, others)
@@ -83,7 +78,7 @@ impl FftCall {
         input: ComplexTensor<D>,
         s: Option<impl AsRef<[usize]>>,
         dims: &[impl AsIndex],
-    ) -> Result<Tensor<D>, ArgumentError> {
+    ) -> Result<Tensor<D>> {
         let axes = TransformDims::of(self, s, dims, D)?;
         let ((dim, n), others) = axes.split();
         self.inverse_real(self.complex_along(input, others)?, n, dim)

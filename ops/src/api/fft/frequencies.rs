@@ -3,7 +3,7 @@
 use burn::tensor::{AsIndex, DType, Device, FloatDType, Tensor, TensorData};
 
 use super::along::FftCall;
-use crate::error::{ArgumentError, ensure};
+use crate::error::{Result, ensure};
 use crate::options::Norm;
 
 /// Frequencies of the bins of an `n`-point [`fft`](super::fft()), `[n]`: 0 to the highest, then the negative ones from
@@ -19,8 +19,8 @@ use crate::options::Norm;
 /// ```
 ///
 /// # Errors
-/// [`ArgumentError`] for an `n` of 0, or a spacing that is 0 or not finite.
-pub fn fftfreq(n: usize, spacing: f64, dtype: FloatDType, device: &Device) -> Result<Tensor<1>, ArgumentError> {
+/// [`ArgumentError`](crate::ArgumentError) for an `n` of 0, or a spacing that is 0 or not finite.
+pub fn fftfreq(n: usize, spacing: f64, dtype: FloatDType, device: &Device) -> Result<Tensor<1>> {
     let negative = n.div_ceil(2);
     let signed = |bin: usize| if bin < negative { bin as f64 } else { bin as f64 - n as f64 };
     frequencies("fftfreq", n, spacing, (0..n).map(signed), (device, dtype))
@@ -39,7 +39,7 @@ pub fn fftfreq(n: usize, spacing: f64, dtype: FloatDType, device: &Device) -> Re
 ///
 /// # Errors
 /// As [`fftfreq`].
-pub fn rfftfreq(n: usize, spacing: f64, dtype: FloatDType, device: &Device) -> Result<Tensor<1>, ArgumentError> {
+pub fn rfftfreq(n: usize, spacing: f64, dtype: FloatDType, device: &Device) -> Result<Tensor<1>> {
     frequencies("rfftfreq", n, spacing, (0..n / 2 + 1).map(|bin| bin as f64), (device, dtype))
 }
 
@@ -49,7 +49,7 @@ fn frequencies(
     spacing: f64,
     bins: impl Iterator<Item = f64>,
     (device, dtype): (&Device, FloatDType),
-) -> Result<Tensor<1>, ArgumentError> {
+) -> Result<Tensor<1>> {
     ensure(n >= 1, operation, "n", n, "at least 1 point")?;
     ensure(spacing.is_finite() && spacing != 0.0, operation, "spacing", spacing, "a finite number that is not 0")?;
     let values: Vec<f64> = bins.map(|bin| bin / (n as f64 * spacing)).collect();
@@ -85,8 +85,8 @@ pub fn fftshift<const D: usize>(tensor: Tensor<D>) -> Tensor<D> {
 /// ```
 ///
 /// # Errors
-/// [`ArgumentError`] for a dimension that is not there.
-pub fn fftshift_with<const D: usize>(tensor: Tensor<D>, dims: &[impl AsIndex]) -> Result<Tensor<D>, ArgumentError> {
+/// [`ArgumentError`](crate::ArgumentError) for a dimension that is not there.
+pub fn fftshift_with<const D: usize>(tensor: Tensor<D>, dims: &[impl AsIndex]) -> Result<Tensor<D>> {
     Ok(shifted(tensor, dims_of("fftshift", dims, D)?, |n| n / 2))
 }
 
@@ -105,11 +105,11 @@ pub fn ifftshift<const D: usize>(tensor: Tensor<D>) -> Tensor<D> {
 }
 
 /// Inverse of [`fftshift_with`], with its arguments and errors.
-pub fn ifftshift_with<const D: usize>(tensor: Tensor<D>, dims: &[impl AsIndex]) -> Result<Tensor<D>, ArgumentError> {
+pub fn ifftshift_with<const D: usize>(tensor: Tensor<D>, dims: &[impl AsIndex]) -> Result<Tensor<D>> {
     Ok(shifted(tensor, dims_of("ifftshift", dims, D)?, |n| n.div_ceil(2)))
 }
 
-fn dims_of(operation: &'static str, dims: &[impl AsIndex], rank: usize) -> Result<Vec<usize>, ArgumentError> {
+fn dims_of(operation: &'static str, dims: &[impl AsIndex], rank: usize) -> Result<Vec<usize>> {
     let call = FftCall { operation, forward: true, norm: Norm::Backward };
     dims.iter().map(|&dim| call.dim(dim, rank)).collect()
 }

@@ -55,7 +55,7 @@ macro_rules! transforms {
         pub fn $name<const D: usize>(
             input: $input
             $(, $optional: impl Into<Option<$short>>)?
-        ) -> Result<$output, crate::ArgumentError> {
+        ) -> crate::error::Result<$output> {
             let $length: Option<$short> = None$(.or($optional.into()))?;
             let call = FftCall { operation: stringify!($name), forward: $forward, norm: crate::Norm::Backward };
             call.$method(input, $lengths, $last)
@@ -69,7 +69,7 @@ macro_rules! transforms {
             $length: $long,
             $along: $dims,
             norm: crate::Norm,
-        ) -> Result<$output, crate::ArgumentError> {
+        ) -> crate::error::Result<$output> {
             FftCall { operation: stringify!($name), forward: $forward, norm }.$method(input, $lengths, $given)
         }
     )*};

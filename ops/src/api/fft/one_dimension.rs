@@ -5,7 +5,7 @@ use burn::tensor::{AsIndex, Tensor};
 use super::ComplexTensor;
 use super::along::FftCall;
 use crate::api::check;
-use crate::error::{ArgumentError, ensure};
+use crate::error::{Result, ensure};
 use crate::fast_length::next_fast_len;
 use crate::options::{ConvolveMode, Norm};
 
@@ -32,8 +32,8 @@ transforms! {
     /// ```
     ///
     /// # Errors
-    /// [`ArgumentError`] for an `n` of 0, a dimension that is not there or has no values, parts of different shapes, or
-    /// a device without kernels.
+    /// [`ArgumentError`](crate::ArgumentError) for an `n` of 0, a dimension that is not there or has no values, parts
+    /// of different shapes, or a device without kernels.
     fft(impl Into<ComplexTensor<D>>) -> ComplexTensor<D>, fft_with = complex_n(true);
 
     /// Inverse of [`fft`]: x_j = 1/n Σ_k X_k exp(2πi jk/n).
@@ -153,13 +153,9 @@ transforms! {
 /// ```
 ///
 /// # Errors
-/// [`ArgumentError`] for leading dimensions that differ, an empty signal or kernel, or a kernel longer than the signal
-/// with [`ConvolveMode::Valid`] or [`ConvolveMode::Circular`].
-pub fn fft_convolve<const D: usize>(
-    signal: Tensor<D>,
-    kernel: Tensor<D>,
-    mode: ConvolveMode,
-) -> Result<Tensor<D>, ArgumentError> {
+/// [`ArgumentError`](crate::ArgumentError) for leading dimensions that differ, an empty signal or kernel, or a kernel
+/// longer than the signal with [`ConvolveMode::Valid`] or [`ConvolveMode::Circular`].
+pub fn fft_convolve<const D: usize>(signal: Tensor<D>, kernel: Tensor<D>, mode: ConvolveMode) -> Result<Tensor<D>> {
     const NAME: &str = "fft_convolve";
     let (shape, kernel_shape) = (signal.dims(), kernel.dims());
     let (n, k) = (shape[D - 1], kernel_shape[D - 1]);

@@ -9,7 +9,7 @@ use super::along::FftCall;
 use super::framing::{padded, resized, row_frames, row_overlap_add};
 use crate::api::check;
 use crate::api::rows::reshaped;
-use crate::error::{ArgumentError, ensure};
+use crate::error::{ArgumentError, Result, ensure};
 use crate::options::{Norm, StftOptions};
 
 /// Spectra of windowed frames, in the conventions of `torch.stft`.
@@ -41,7 +41,7 @@ pub fn stft<const D: usize, const E: usize>(
     signal: Tensor<D>,
     window: Option<Tensor<1>>,
     options: &StftOptions,
-) -> Result<ComplexTensor<E>, ArgumentError> {
+) -> Result<ComplexTensor<E>> {
     const { assert!(E == D + 1, "spectra have one dimension more than the signal") };
     const NAME: &str = "stft";
     options.validate(NAME)?;
@@ -83,7 +83,7 @@ pub fn stft_complex<const D: usize, const E: usize>(
     signal: ComplexTensor<D>,
     window: Option<Tensor<1>>,
     options: &StftOptions,
-) -> Result<ComplexTensor<E>, ArgumentError> {
+) -> Result<ComplexTensor<E>> {
     const { assert!(E == D + 1, "spectra have one dimension more than the signal") };
     const NAME: &str = "stft_complex";
     options.validate(NAME)?;
@@ -112,7 +112,7 @@ impl<'a, const D: usize> SignalFrames<'a, D> {
         dims: [usize; D],
         window: Option<Tensor<1>>,
         options: &'a StftOptions,
-    ) -> Result<Self, ArgumentError> {
+    ) -> Result<Self> {
         let window = padded_window(inputs, window, options)?;
         let samples = dims[D - 1];
         options.validate_signal(operation, samples)?;
@@ -147,7 +147,7 @@ pub(super) fn norm(options: &StftOptions) -> Norm {
 }
 
 /// Checks that spectra of a complex signal have both sides.
-pub(super) fn validate_two_sided(operation: &'static str, options: &StftOptions) -> Result<(), ArgumentError> {
+pub(super) fn validate_two_sided(operation: &'static str, options: &StftOptions) -> Result<()> {
     ensure(!options.onesided, operation, "onesided", true, "false for complex signals")
 }
 
@@ -156,7 +156,7 @@ pub(super) fn padded_window(
     inputs: &mut check::InputCheck,
     window: Option<Tensor<1>>,
     options: &StftOptions,
-) -> Result<Option<Tensor<1>>, ArgumentError> {
+) -> Result<Option<Tensor<1>>> {
     let length = options.window_samples();
     let window = match window {
         Some(window) => window,
@@ -171,7 +171,7 @@ pub(in crate::api) fn full_window(
     inputs: &mut check::InputCheck,
     window: Tensor<1>,
     options: &StftOptions,
-) -> Result<Tensor<1>, ArgumentError> {
+) -> Result<Tensor<1>> {
     let (n_fft, length) = (options.n_fft, options.window_samples());
     let window = inputs.next("window", window, [length])?;
     let before = (n_fft - length) / 2;
@@ -214,7 +214,7 @@ pub fn istft<const E: usize, const D: usize>(
     window: Option<Tensor<1>>,
     options: &StftOptions,
     length: Option<usize>,
-) -> Result<Tensor<D>, ArgumentError> {
+) -> Result<Tensor<D>> {
     const { assert!(E == D + 1, "spectra have one dimension more than the signal") };
     const NAME: &str = "istft";
     let sum = FrameSum::new(NAME, &spectra, window, options, length)?;
@@ -251,7 +251,7 @@ pub fn istft_complex<const E: usize, const D: usize>(
     window: Option<Tensor<1>>,
     options: &StftOptions,
     length: Option<usize>,
-) -> Result<ComplexTensor<D>, ArgumentError> {
+) -> Result<ComplexTensor<D>> {
     const { assert!(E == D + 1, "spectra have one dimension more than the signal") };
     const NAME: &str = "istft_complex";
     validate_two_sided(NAME, options)?;
@@ -278,7 +278,7 @@ impl<'a, const E: usize> FrameSum<'a, E> {
         window: Option<Tensor<1>>,
         options: &'a StftOptions,
         length: Option<usize>,
-    ) -> Result<Self, ArgumentError> {
+    ) -> Result<Self> {
         options.validate(operation)?;
         let (n_fft, hop, dims) = (options.n_fft, options.hop, spectra.dims());
         let [bins, count] = [dims[E - 2], dims[E - 1]];
@@ -336,7 +336,7 @@ fn check_envelope(
     options: &StftOptions,
     count: usize,
     samples: Range<usize>,
-) -> Result<(), ArgumentError> {
+) -> Result<()> {
     let window: Vec<f64> = match window.map(|window| window.clone().try_into_vec_as()) {
         Some(Ok(window)) => window,
         Some(Err(_)) => return Ok(()),

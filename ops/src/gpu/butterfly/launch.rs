@@ -8,7 +8,7 @@ use super::kernel::backward::{self, BlockedRowsLaunch, ButterflyBuffersLaunch};
 use super::kernel::forward::{self, ForwardTablesLaunch, PACK_UNITS, pack};
 use super::plan::{ButterflyLaunchPlan, Propagation, launches, recomputed_launch};
 use crate::gpu::complex::ComplexRows;
-use crate::gpu::device::{DeviceLimitError, GpuDevice, buffer, chunks, empty, floats, grid, launch};
+use crate::gpu::device::{GpuDevice, Result, buffer, chunks, empty, floats, grid, launch};
 use crate::gpu::reduce::{RowBlocks, sum_rows};
 
 /// Number of values at which a transform's blocks occupy every processor of a large device.
@@ -72,11 +72,7 @@ impl ButterflyTransform {
         self.log2_n() as usize * self.n / 2
     }
 
-    fn launches(
-        &self,
-        device: &GpuDevice,
-        propagation: Propagation,
-    ) -> Result<Vec<ButterflyLaunchPlan>, DeviceLimitError> {
+    fn launches(&self, device: &GpuDevice, propagation: Propagation) -> Result<Vec<ButterflyLaunchPlan>> {
         launches(self.log2_n(), self.gates.is_some(), &device.limits, propagation)
     }
 
@@ -84,13 +80,7 @@ impl ButterflyTransform {
     ///
     /// # Errors
     /// If the device's shared memory does not hold the tiles of even the shortest launches.
-    pub fn forward(
-        &self,
-        device: &GpuDevice,
-        input: &ComplexRows,
-        output: &ComplexRows,
-        rows: usize,
-    ) -> Result<(), DeviceLimitError> {
+    pub fn forward(&self, device: &GpuDevice, input: &ComplexRows, output: &ComplexRows, rows: usize) -> Result<()> {
         let launches = self.launches(device, Propagation::Forward)?;
         let tables = self.tables(device, &launches);
         let scratch = if launches.len() > 1 { 2 * self.n } else { 0 };
@@ -151,7 +141,7 @@ impl ButterflyTransform {
         batch: &BackwardRows,
         sums: &ButterflyGradients,
         accumulate: bool,
-    ) -> Result<(), DeviceLimitError> {
+    ) -> Result<()> {
         let client = &device.client;
         let launches = self.launches(device, Propagation::Backward)?;
         let of_butterflies = sums.parts().next().is_some();
@@ -160,7 +150,7 @@ impl ButterflyTransform {
         let recomputed: Vec<ButterflyLaunchPlan> = launches[..again]
             .iter()
             .map(|&plan| recomputed_launch(plan, self.gates.is_some(), &device.limits))
-            .collect::<Result<_, _>>()?;
+            .collect::<Result<_>>()?;
         let tables = self.tables(device, &recomputed);
         // The inputs of the later launches, and their gradients.
         let scratch = 2 * (again + launches.len() - 1) * self.n;

@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::device::{DeviceLimit, DeviceLimitError, Limits};
+use crate::gpu::device::{DeviceLimit, DeviceLimitError, Limits, Result};
 
 /// Units a cube is filled up to with tiles, forward and backward: small cubes, so that few units wait at a barrier.
 const FORWARD_UNITS: u32 = 128;
@@ -173,7 +173,7 @@ pub fn launches(
     gated: bool,
     limits: &Limits,
     propagation: Propagation,
-) -> Result<Vec<ButterflyLaunchPlan>, DeviceLimitError> {
+) -> Result<Vec<ButterflyLaunchPlan>> {
     split(log2_n, gated, limits, propagation).ok_or_else(|| {
         // The least memory that would do, to within a factor of two.
         let enough =
@@ -187,11 +187,7 @@ pub fn launches(
 ///
 /// # Errors
 /// If the device's shared memory does not hold a tile.
-pub fn recomputed_launch(
-    plan: ButterflyLaunchPlan,
-    gated: bool,
-    limits: &Limits,
-) -> Result<ButterflyLaunchPlan, DeviceLimitError> {
+pub fn recomputed_launch(plan: ButterflyLaunchPlan, gated: bool, limits: &Limits) -> Result<ButterflyLaunchPlan> {
     let needed = plan.exchange_len() as u64 * size_of::<[f32; 2]>() as u64;
     let error = DeviceLimitError { limit: DeviceLimit::SharedMemory, needed, available: limits.shared as u64 };
     forward_launch(plan.log2_n, plan.first, plan.stages, gated, limits).ok_or(error)

@@ -69,9 +69,12 @@ pub struct DeviceLimitError {
     pub available: u64,
 }
 
+/// What a plan or a launch yields, unless a limit of the device is too low.
+pub type Result<T> = std::result::Result<T, DeviceLimitError>;
+
 impl DeviceLimitError {
     /// `Ok` where `available` is at least `needed`, else the error.
-    pub fn unless(limit: DeviceLimit, needed: usize, available: usize) -> Result<(), Self> {
+    pub fn unless(limit: DeviceLimit, needed: usize, available: usize) -> Result<()> {
         let enough = needed <= available;
         if enough { Ok(()) } else { Err(Self { limit, needed: needed as u64, available: available as u64 }) }
     }

@@ -11,7 +11,7 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use crate::cache::Cache;
-pub use limits::{DeviceLimit, DeviceLimitError, Limits};
+pub use limits::{DeviceLimit, DeviceLimitError, Limits, Result};
 
 /// A device to launch on: its client, and the limits that launches are planned from.
 #[derive(Clone)]
@@ -81,7 +81,12 @@ impl<K: Eq + Hash, V: Clone> DeviceCache<K, V> {
     }
 
     /// The value of a key on a device, which `make` makes on first use; nothing is kept of an error.
-    pub fn get<E>(&self, device: &GpuDevice, key: K, make: impl FnOnce() -> Result<V, E>) -> Result<V, E> {
+    pub fn get<E>(
+        &self,
+        device: &GpuDevice,
+        key: K,
+        make: impl FnOnce() -> std::result::Result<V, E>,
+    ) -> std::result::Result<V, E> {
         let service = device.client.service_id();
         self.0.try_get(((service.device, service.service), key), make)
     }

@@ -8,7 +8,7 @@ use super::kernel::{self, ProductInputLaunch, ProductShapeLaunch};
 use super::launch::{Convolution, ConvolutionShape, RowFactors, samples};
 use super::plan::blocks;
 use crate::gpu::complex::ComplexRows;
-use crate::gpu::device::{ALIGNMENT, DeviceLimitError, GpuDevice, buffer, elements, grid, launch};
+use crate::gpu::device::{ALIGNMENT, GpuDevice, Result, buffer, elements, grid, launch};
 use crate::gpu::long_conv::kernel::SampleForm;
 use crate::gpu::reduce::sum_rows;
 use crate::gpu::transform::StridedRows;
@@ -42,13 +42,13 @@ pub fn long_conv_backward(
     shape: &ConvolutionShape,
     inputs: &ConvolutionInputs,
     into: &ConvolutionGradients,
-) -> Result<(), DeviceLimitError> {
+) -> Result<()> {
     Convolution::new(device, shape)?.gradients(inputs, into)
 }
 
 impl Convolution<'_> {
     /// [`long_conv_backward`] by the plan: in cubes as far as they hold what a row needs, and the rest by steps.
-    pub fn gradients(&self, inputs: &ConvolutionInputs, into: &ConvolutionGradients) -> Result<(), DeviceLimitError> {
+    pub fn gradients(&self, inputs: &ConvolutionInputs, into: &ConvolutionGradients) -> Result<()> {
         let has_row_gradients = into.signal.is_some() || into.gate.is_some();
         let kernels = has_row_gradients.then(|| self.kernel_spectra(&inputs.kernel)).transpose()?;
         let mut by_steps = into.clone();
@@ -106,7 +106,7 @@ impl Convolution<'_> {
         launch: TransformLaunchPlan,
         inputs: &ConvolutionInputs,
         of_kernel: &Handle,
-    ) -> Result<(), DeviceLimitError> {
+    ) -> Result<()> {
         let ConvolutionShape { batch, channels, taps, .. } = *self.shape;
         let shape = ConvolutionShape { batch: 1, ..*self.shape };
         let element = Convolution { shape: &shape, ..*self };
@@ -176,7 +176,7 @@ impl Convolution<'_> {
         inputs: &ConvolutionInputs,
         kernels: Option<&ComplexRows>,
         into: &ConvolutionGradients,
-    ) -> Result<(), DeviceLimitError> {
+    ) -> Result<()> {
         let channels = self.shape.channels;
         let needs = |gradient: &Option<Handle>| gradient.is_some() || into.kernel.is_some();
         let empty_sums = || ComplexRows::empty(&self.device.client, channels * 2 * self.points);
@@ -229,7 +229,7 @@ impl Convolution<'_> {
     }
 
     /// The lags of correlations as gradients of kernels, `[channels, taps]`; of taps that no row meets they are 0.
-    fn correlate(&self, sums: &ComplexRows, of_kernel: &Handle) -> Result<(), DeviceLimitError> {
+    fn correlate(&self, sums: &ComplexRows, of_kernel: &Handle) -> Result<()> {
         let (device, channels, points) = (self.device, self.shape.channels, self.points);
         let spectra = ComplexRows::empty(&device.client, channels * points);
         // SAFETY: units past the last bin end at once; the others access a bin of the sums and its mirror image.

@@ -8,7 +8,7 @@ use cubecl::server::Handle;
 use super::kernel::{self, ElementShapeLaunch, RowsInputLaunch, RowsShapeLaunch};
 use super::plan::{FactorKind, LongConvPlan, RowsPlan};
 use crate::gpu::complex::{ComplexRows, SamplesArgs};
-use crate::gpu::device::{DeviceLimit, DeviceLimitError, GpuDevice, MAX_ELEMENTS, buffer};
+use crate::gpu::device::{DeviceLimit, DeviceLimitError, GpuDevice, MAX_ELEMENTS, Result, buffer};
 use crate::gpu::device::{chunks, elements, empty, floats, from_row, grid, launch};
 use crate::gpu::transform::launch_plan::{TransformLaunchPlan, roots_len};
 use crate::gpu::transform::plan_cache::{roots_of, table_of};
@@ -52,7 +52,7 @@ pub fn long_conv(
     kernel: &Handle,
     gate: Option<&StridedRows>,
     output: &Handle,
-) -> Result<(), DeviceLimitError> {
+) -> Result<()> {
     let convolution = Convolution::new(device, shape)?;
     let spectra = convolution.kernel_spectra(kernel)?;
     if let Some(launch) = convolution.plan.in_cube {
@@ -88,7 +88,7 @@ pub(super) struct Convolution<'a> {
 }
 
 impl<'a> Convolution<'a> {
-    pub fn new(device: &'a GpuDevice, shape: &'a ConvolutionShape) -> Result<Self, DeviceLimitError> {
+    pub fn new(device: &'a GpuDevice, shape: &'a ConvolutionShape) -> Result<Self> {
         let plan = LongConvPlan::of(shape.n, shape.used_taps(), &device.limits)?;
         let largest = (shape.rows() * shape.n).max(shape.channels * 2 * plan.points as usize);
         DeviceLimitError::unless(DeviceLimit::LaunchElements, largest, MAX_ELEMENTS)?;
@@ -96,14 +96,14 @@ impl<'a> Convolution<'a> {
     }
 
     /// Spectra of the kernels' pairs of taps, `[channels, N]`.
-    pub fn kernel_spectra(&self, kernel: &Handle) -> Result<ComplexRows, DeviceLimitError> {
+    pub fn kernel_spectra(&self, kernel: &Handle) -> Result<ComplexRows> {
         let ConvolutionShape { channels, taps, .. } = *self.shape;
         let values = ComplexRows::real(kernel.clone());
         self.spectra(&StridedRows { values, stride: taps, len: self.shape.used_taps() }, channels)
     }
 
     /// Spectra of pairs of samples, `[rows, N]`.
-    pub fn spectra(&self, from: &StridedRows, rows: usize) -> Result<ComplexRows, DeviceLimitError> {
+    pub fn spectra(&self, from: &StridedRows, rows: usize) -> Result<ComplexRows> {
         let spectra = ComplexRows::empty(&self.device.client, rows * self.points);
         let into = StridedRows::contiguous(spectra.clone(), self.points);
         let problem = TransformProblem::pairs(self.points, from.len < 2 * self.points);
@@ -112,7 +112,7 @@ impl<'a> Convolution<'a> {
     }
 
     /// Pairs of samples from their spectra, `[rows, N]` each.
-    pub fn pairs(&self, spectra: ComplexRows, rows: usize) -> Result<ComplexRows, DeviceLimitError> {
+    pub fn pairs(&self, spectra: ComplexRows, rows: usize) -> Result<ComplexRows> {
         let pairs = ComplexRows::empty(&self.device.client, rows * self.points);
         // The inverse transform is the transform of exchanged parts, exchanged.
         let rows_of = |values: ComplexRows| StridedRows::contiguous(values.exchanged(), self.points);
@@ -188,7 +188,7 @@ impl<'a> Convolution<'a> {
         is_reversed: bool,
         factors: Option<&StridedRows>,
         output: &Handle,
-    ) -> Result<(), DeviceLimitError> {
+    ) -> Result<()> {
         let n = self.shape.n;
         let product = self.product(rows, kernels, chunk.clone(), is_reversed);
         let pairs = self.pairs(product, chunk.len())?;

@@ -1,7 +1,7 @@
 //! Plan of a convolution, as plain data.
 
 use crate::cache::Cache;
-use crate::gpu::device::{DeviceLimit, DeviceLimitError, Limits};
+use crate::gpu::device::{DeviceLimit, DeviceLimitError, Limits, Result};
 use crate::gpu::transform::cube_layout::{CubeLayout, MemoryOrder};
 use crate::gpu::transform::launch_plan::{Filter, TransformLaunchPlan};
 use crate::gpu::transform::plan::{convolution_lengths, whole_rows};
@@ -31,7 +31,7 @@ impl LongConvPlan {
     ///
     /// # Errors
     /// The limit of the device that is too low for rows so long.
-    pub fn of(n: usize, taps: usize, limits: &Limits) -> Result<Self, DeviceLimitError> {
+    pub fn of(n: usize, taps: usize, limits: &Limits) -> Result<Self> {
         static PLANS: Cache<(Limits, u32), LongConvPlan> = Cache::new();
         DeviceLimitError::unless(DeviceLimit::LaunchElements, n.max(taps), MAX_SAMPLES)?;
         let least = (n + taps - 1).div_ceil(2) as u32;
@@ -43,7 +43,7 @@ impl LongConvPlan {
     }
 
     /// The plan of at least so many pairs.
-    fn new(least: u32, limits: &Limits) -> Result<Self, DeviceLimitError> {
+    fn new(least: u32, limits: &Limits) -> Result<Self> {
         let lengths = convolution_lengths(least);
         let in_cube = lengths
             .iter()

@@ -11,8 +11,8 @@ use super::kernel::{self, BandShapeLaunch, SparseRowsLaunch};
 use super::plan::BandPlan;
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{
-    DeviceCache, DeviceLimitError, GpuDevice, buffer, chunks, elements, empty, floats, from_row, grid, launch,
-    launch_checked, upload,
+    DeviceCache, GpuDevice, Result, buffer, chunks, elements, empty, floats, from_row, grid, launch, launch_checked,
+    upload,
 };
 use crate::gpu::segments::{DeviceFrames, FusedFramePlan, Segments, frame_input};
 use crate::gpu::transform::plan_cache::prepared;
@@ -31,7 +31,7 @@ pub struct MelCall<'a> {
 }
 
 /// Bands of every frame, `[rows, bands, frames]`, or their logarithms.
-pub fn mel(device: &GpuDevice, call: &MelCall<'_>, into: &Handle) -> Result<(), DeviceLimitError> {
+pub fn mel(device: &GpuDevice, call: &MelCall<'_>, into: &Handle) -> Result<()> {
     for (start, part) in call.parts(device) {
         let into = from_row(into, start, call.options.bands.count * call.frames());
         // One launch reads samples of any type, from the start of a word on.
@@ -92,7 +92,7 @@ impl<'a> MelCall<'a> {
     }
 
     /// Computes bands in one launch, if the transform of a frame takes one.
-    fn launch_fused(&self, device: &GpuDevice, into: &Handle) -> Result<bool, DeviceLimitError> {
+    fn launch_fused(&self, device: &GpuDevice, into: &Handle) -> Result<bool> {
         let prepared = prepared(device, TransformProblem::new(self.options.stft.n_fft, TransformKind::RealForward))?;
         let BandPlan { frame, form } = self.plan();
         let Some(plan) = FusedFramePlan::of(&prepared.plan.launches, frame, self.rows.samples, device.limits.shared)
@@ -122,7 +122,7 @@ impl<'a> MelCall<'a> {
     }
 
     /// Computes bands in a launch per step, for any length.
-    fn launch_separately(&self, device: &GpuDevice, into: &Handle) -> Result<(), DeviceLimitError> {
+    fn launch_separately(&self, device: &GpuDevice, into: &Handle) -> Result<()> {
         let filters = filters(device, self.options);
         let (segments, bands) = (self.segments(), self.options.bands.count);
         for taken in self.chunks(device) {
@@ -156,7 +156,7 @@ pub fn mel_backward(
     call: &MelCall<'_>,
     grad: &Handle,
     [of_signal, of_window]: [Option<Handle>; 2],
-) -> Result<(), DeviceLimitError> {
+) -> Result<()> {
     let mut is_first = true;
     for (start, part) in call.parts(device) {
         let grad = from_row(grad, start, call.options.bands.count * call.frames());

@@ -1,6 +1,6 @@
 //! Plans of the kernels of mel spectra, as plain data.
 
-use crate::gpu::device::{ALIGNMENT, DeviceLimit, DeviceLimitError, MAX_ELEMENTS};
+use crate::gpu::device::{ALIGNMENT, DeviceLimit, DeviceLimitError, MAX_ELEMENTS, Result};
 use crate::gpu::segments::{FramePlan, RowPadding};
 use crate::options::{LogGuard, Logarithm, MelOptions, SignalPadding};
 
@@ -8,7 +8,7 @@ use crate::options::{LogGuard, Logarithm, MelOptions, SignalPadding};
 ///
 /// # Errors
 /// If the fewest rows of a launch have more bands than it counts.
-pub fn check_bands(rows: usize, frames: usize, bands: usize) -> Result<(), DeviceLimitError> {
+pub fn check_bands(rows: usize, frames: usize, bands: usize) -> Result<()> {
     let values = rows.min(ALIGNMENT).saturating_mul(frames).saturating_mul(bands);
     DeviceLimitError::unless(DeviceLimit::LaunchElements, values, MAX_ELEMENTS)
 }

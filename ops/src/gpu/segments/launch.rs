@@ -11,7 +11,7 @@ use super::kernel::{self, Divisor, SCALING_UNITS, SegmentGradientLaunch, Segment
 use super::{CUBE_UNITS, DeviceFrames, RowPadding, SegmentPlan};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{
-    DeviceLimitError, GpuDevice, buffer, elements, empty, floats, grid, hop_in_32_bits, launch, launch_checked, pairs,
+    GpuDevice, Result, buffer, elements, empty, floats, grid, hop_in_32_bits, launch, launch_checked, pairs,
 };
 use crate::gpu::reduce::{MAX_ROW_BLOCKS, RowBlocks, sum_rows};
 use crate::gpu::signal::SignalArgs;
@@ -105,7 +105,7 @@ impl Segments<'_> {
     }
 
     /// Spectra of the segments `taken` times the window.
-    pub fn spectra(&self, device: &GpuDevice, taken: &Range<usize>) -> Result<SegmentSpectra, DeviceLimitError> {
+    pub fn spectra(&self, device: &GpuDevice, taken: &Range<usize>) -> Result<SegmentSpectra> {
         let (n, count) = (self.n, taken.len());
         let means = self.means(device, self.rows.buffer(), self.shape(taken), count, false);
         let samples = empty(&device.client, count * n);
@@ -128,13 +128,7 @@ impl Segments<'_> {
 
     /// The adjoint of the transforms: gradients of windowed segments `[count, n]` from those of their spectra, whose
     /// interior bins are multiplied by `interior`.
-    pub fn adjoint(
-        &self,
-        device: &GpuDevice,
-        spectra: ComplexRows,
-        count: usize,
-        interior: f32,
-    ) -> Result<Handle, DeviceLimitError> {
+    pub fn adjoint(&self, device: &GpuDevice, spectra: ComplexRows, count: usize, interior: f32) -> Result<Handle> {
         let samples = empty(&device.client, count * self.n);
         let from = StridedRows::contiguous(spectra, self.bins());
         let into = StridedRows::contiguous(ComplexRows::real(samples.clone()), self.n);
@@ -280,7 +274,7 @@ pub fn row_power(
     window: &Handle,
     factor: Option<&Handle>,
     into: &Handle,
-) -> Result<bool, DeviceLimitError> {
+) -> Result<bool> {
     let prepared = prepared(device, TransformProblem::new(n, TransformKind::RealForward))?;
     let frame = FramePlan { n: n as u32, padding: RowPadding::None, is_power: true };
     let Some(plan) = FusedFramePlan::of(&prepared.plan.launches, frame, rows.samples, device.limits.shared) else {

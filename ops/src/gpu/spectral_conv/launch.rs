@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::kernel::{self, ColumnShapeLaunch, ModeProductShapeLaunch};
 use super::plan::{BatchPlan, MatrixStrides, ProductForm, ProductPlan, ProductSize};
 use crate::gpu::complex::ComplexRows;
-use crate::gpu::device::{DeviceLimitError, GpuDevice, elements, grid, launch};
+use crate::gpu::device::{GpuDevice, Result, elements, grid, launch};
 use crate::gpu::reduce::sum_rows;
 use crate::gpu::transform::plan_cache::planned;
 use crate::gpu::transform::{ColumnModes, StridedRows, TransformCall, TransformKind, TransformProblem, transform};
@@ -33,7 +33,7 @@ impl SpectralConv<'_> {
     ///
     /// # Errors
     /// If a length takes more than the device has, or a batch element more values than a launch counts.
-    pub fn forward(&self, input: &StridedRows, output: &StridedRows) -> Result<(), DeviceLimitError> {
+    pub fn forward(&self, input: &StridedRows, output: &StridedRows) -> Result<()> {
         let shape = self.shape;
         for batch in BatchPlan::of(shape, &[input.stride, output.stride])?.parts() {
             let spectra = self.transform(&shape.forward(), input, &batch, shape.inputs)?;
@@ -44,12 +44,7 @@ impl SpectralConv<'_> {
     }
 
     /// Computes gradients of the inputs of [`forward`](Self::forward) from the gradient of its output.
-    pub fn backward(
-        &self,
-        input: &StridedRows,
-        grad: &StridedRows,
-        into: &SpectralConvGradients,
-    ) -> Result<(), DeviceLimitError> {
+    pub fn backward(&self, input: &StridedRows, grad: &StridedRows, into: &SpectralConvGradients) -> Result<()> {
         let shape = self.shape;
         let strides = [input.stride, grad.stride, shape.points[shape.last()]];
         for batch in BatchPlan::of(shape, &strides)?.parts() {
@@ -73,7 +68,7 @@ impl SpectralConv<'_> {
         input: &StridedRows,
         batch: &Range<usize>,
         channels: usize,
-    ) -> Result<ComplexRows, DeviceLimitError> {
+    ) -> Result<ComplexRows> {
         let (device, shape, last) = (self.device, self.shape, self.shape.last());
         let (points, kept) = (options.length, shape.modes[last]);
         let per_channel = shape.samples() / points;
@@ -97,7 +92,7 @@ impl SpectralConv<'_> {
         batch: &Range<usize>,
         channels: usize,
         output: &StridedRows,
-    ) -> Result<(), DeviceLimitError> {
+    ) -> Result<()> {
         let (device, shape, last) = (self.device, self.shape, self.shape.last());
         let values = (0..last).try_fold(modes, |values, dim| {
             let matrices = batch.len() * channels * shape.points[..dim].iter().product::<usize>();
@@ -265,7 +260,7 @@ pub struct ColumnTransform {
 
 impl ColumnTransform {
     /// The modes `[matrices, modes, width]` of columns of `[matrices, points, width]`: bins of the forward transform.
-    pub fn forward(&self, device: &GpuDevice, input: &ComplexRows) -> Result<ComplexRows, DeviceLimitError> {
+    pub fn forward(&self, device: &GpuDevice, input: &ComplexRows) -> Result<ComplexRows> {
         let Columns { points, modes, width } = self.columns;
         let output = ComplexRows::empty(&device.client, self.matrices * modes * width);
         if self.launch(device, TransformKind::ColumnsToModes(self.kept()), [input, &output], [points, modes])? {
@@ -277,7 +272,7 @@ impl ColumnTransform {
     }
 
     /// The columns `[matrices, points, width]` whose modes are `[matrices, modes, width]`: the inverse transform.
-    pub fn inverse(&self, device: &GpuDevice, input: &ComplexRows) -> Result<ComplexRows, DeviceLimitError> {
+    pub fn inverse(&self, device: &GpuDevice, input: &ComplexRows) -> Result<ComplexRows> {
         let Columns { points, modes, width } = self.columns;
         let output = ComplexRows::empty(&device.client, self.matrices * points * width);
         // The inverse transform is the transform of exchanged parts, exchanged.
@@ -300,7 +295,7 @@ impl ColumnTransform {
         kind: TransformKind,
         [input, output]: [&ComplexRows; 2],
         rows: [usize; 2],
-    ) -> Result<bool, DeviceLimitError> {
+    ) -> Result<bool> {
         let problem = TransformProblem::new(self.columns.points, kind);
         if planned(&device.limits, problem).is_err() {
             return Ok(false);
@@ -313,7 +308,7 @@ impl ColumnTransform {
     }
 
     /// The forward transforms of all columns, which are rows.
-    fn transform_rows(&self, device: &GpuDevice, rows: &ComplexRows) -> Result<ComplexRows, DeviceLimitError> {
+    fn transform_rows(&self, device: &GpuDevice, rows: &ComplexRows) -> Result<ComplexRows> {
         let (points, count) = (self.columns.points, self.matrices * self.columns.width);
         let output = ComplexRows::empty(&device.client, count * points);
         let call = TransformCall::new(TransformProblem::new(points, TransformKind::Complex), count);

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::gpu::device::{DeviceLimit, DeviceLimitError, Limits, MAX_ELEMENTS};
+use crate::gpu::device::{DeviceLimit, DeviceLimitError, Limits, MAX_ELEMENTS, Result};
 use crate::spectral_shape::SpectralShape;
 
 /// Rows and columns of a tile, at most: its sums and factors fit the registers of a unit. (On an H200, tiles of 8 × 4
@@ -143,7 +143,7 @@ impl BatchPlan {
     /// # Errors
     /// If the fewest batch elements that a batch can be cut into have more values than a launch counts, or the weights
     /// have.
-    pub fn of(shape: &SpectralShape, strides: &[usize]) -> Result<Self, DeviceLimitError> {
+    pub fn of(shape: &SpectralShape, strides: &[usize]) -> Result<Self> {
         let counted = |elements| DeviceLimitError::unless(DeviceLimit::LaunchElements, elements, MAX_ELEMENTS);
         counted(shape.inputs.saturating_mul(shape.outputs).saturating_mul(shape.channel_modes()))?;
         let (last, channels) = (shape.last(), shape.inputs.max(shape.outputs));

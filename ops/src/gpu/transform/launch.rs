@@ -9,7 +9,7 @@ use super::plan::{TransformKind, TransformProblem};
 use super::plan_cache::{PreparedTransform, prepared};
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{
-    DeviceLimit, DeviceLimitError, GpuDevice, MAX_ELEMENTS, buffer, elements, floats, grid, launch,
+    DeviceLimit, DeviceLimitError, GpuDevice, MAX_ELEMENTS, Result, buffer, elements, floats, grid, launch,
 };
 
 /// Bytes of scratch memory per launch, at most.
@@ -99,12 +99,7 @@ impl TransformCall {
 ///
 /// # Errors
 /// If the length takes more than the device has, or the rows more elements than a launch counts.
-pub fn transform(
-    device: &GpuDevice,
-    call: &TransformCall,
-    input: &StridedRows,
-    output: &StridedRows,
-) -> Result<(), DeviceLimitError> {
+pub fn transform(device: &GpuDevice, call: &TransformCall, input: &StridedRows, output: &StridedRows) -> Result<()> {
     let prepared = prepared(device, call.problem)?;
     let (values, buffers) = prepared.plan.scratch();
     let unit = input.alignment().max(output.alignment());

@@ -12,7 +12,7 @@
 
 use super::cube_layout::{CubeLayout, LEAST_MIRRORED_COLUMNS, MemoryOrder, is_smooth};
 use super::launch_plan::{Barrier, Filter, Fold, RowForm, SequenceAccess, TransformLaunchPlan, TwiddleStore};
-use crate::gpu::device::{DeviceLimit, DeviceLimitError, Limits};
+use crate::gpu::device::{DeviceLimit, DeviceLimitError, Limits, Result};
 
 /// Longest transform: lengths of convolutions are counted in 32 bits.
 const MAX_POINTS: usize = 1 << 29;
@@ -111,7 +111,7 @@ impl TransformPlan {
     ///
     /// # Errors
     /// The limit of the device that is too low: a length that takes more than two factors.
-    pub fn of(problem: TransformProblem, limits: &Limits) -> Result<Self, DeviceLimitError> {
+    pub fn of(problem: TransformProblem, limits: &Limits) -> Result<Self> {
         DeviceLimitError::unless(DeviceLimit::LaunchElements, problem.points, MAX_POINTS)?;
         let (kind, points) = (problem.kind, problem.points as u32);
         let (source, sink) = kind.forms(points);

@@ -11,7 +11,7 @@ use rustfft::num_complex::Complex;
 use super::launch_plan::{TransformLaunchPlan, fine_roots, roots_len};
 use super::plan::{TransformPlan, TransformProblem};
 use crate::cache::Cache;
-use crate::gpu::device::{DeviceCache, DeviceLimitError, GpuDevice, Limits, upload};
+use crate::gpu::device::{DeviceCache, GpuDevice, Limits, Result, upload};
 use crate::rustfft_plans::Planned;
 
 /// A plan and its tables on a device.
@@ -23,13 +23,13 @@ pub struct PreparedTransform {
 }
 
 /// The plan of a problem, made on the first call.
-pub fn planned(limits: &Limits, problem: TransformProblem) -> Result<Arc<TransformPlan>, DeviceLimitError> {
+pub fn planned(limits: &Limits, problem: TransformProblem) -> Result<Arc<TransformPlan>> {
     static PLANS: Cache<(Limits, TransformProblem), Arc<TransformPlan>> = Cache::new();
     PLANS.try_get((*limits, problem), || TransformPlan::of(problem, limits).map(Arc::new))
 }
 
 /// The plan of a problem and its tables on a device, uploaded on the first call.
-pub fn prepared(device: &GpuDevice, problem: TransformProblem) -> Result<Arc<PreparedTransform>, DeviceLimitError> {
+pub fn prepared(device: &GpuDevice, problem: TransformProblem) -> Result<Arc<PreparedTransform>> {
     static PREPARED: DeviceCache<(Limits, TransformProblem), Arc<PreparedTransform>> = DeviceCache::new();
     PREPARED.get(device, (device.limits, problem), || {
         let plan = planned(&device.limits, problem)?;
@@ -51,7 +51,7 @@ pub fn roots_of(device: &GpuDevice, of: u32) -> Handle {
     kept(ROOTS.get(device, of, || Ok(upload(device, &roots_table(of)))))
 }
 
-fn kept(table: Result<Handle, Infallible>) -> Handle {
+fn kept(table: std::result::Result<Handle, Infallible>) -> Handle {
     let Ok(table) = table;
     table
 }

@@ -12,9 +12,7 @@ use cubecl::server::Handle;
 use super::kernel::{self, LaunchShapeLaunch, WelchInputLaunch, WelchOutputArgs};
 use super::plan::{FusedWelchPlan, WelchProblem};
 use super::row_spectra::{RowGain, RowSpectra, SumGradients, UngainedPower};
-use crate::gpu::device::{
-    DeviceLimitError, GpuDevice, buffer, chunks, empty, floats, from_row, hop_in_32_bits, launch,
-};
+use crate::gpu::device::{GpuDevice, Result, buffer, chunks, empty, floats, from_row, hop_in_32_bits, launch};
 use crate::gpu::segments::{DeviceFrames, add_scaling_gradient, row_power, scaling_factor};
 use crate::gpu::top_k::{PeakBuffers, SearchedRows, top_k};
 use crate::gpu::transform::launch_plan::Barrier;
@@ -41,7 +39,7 @@ pub fn welch_psd(
     estimate: &DeviceEstimate<'_>,
     plan: Option<FusedWelchPlan>,
     into: &Handle,
-) -> Result<(), DeviceLimitError> {
+) -> Result<()> {
     let bins = estimate.options.bins();
     let fused = plan.map(|plan| Fused::new(device, estimate, plan, 0));
     for chunk in row_chunks(device, frames, estimate.options) {
@@ -62,7 +60,7 @@ pub fn welch_peaks(
     estimate: &DeviceEstimate<'_>,
     plan: Option<FusedWelchPlan>,
     into: &PeakBuffers,
-) -> Result<(), DeviceLimitError> {
+) -> Result<()> {
     let options = estimate.options;
     let fused = plan.map(|plan| Fused::new(device, estimate, plan, into.k));
     for chunk in row_chunks(device, frames, options) {
@@ -117,12 +115,7 @@ pub fn fused_plan(
 
 /// [`welch_psd`] without a [`fused_plan`]: in one launch of the transform of any length where there is one
 /// segment that fits a cube, else in a launch per step.
-fn separate_psd(
-    device: &GpuDevice,
-    frames: &DeviceFrames,
-    estimate: &DeviceEstimate<'_>,
-    into: &Handle,
-) -> Result<(), DeviceLimitError> {
+fn separate_psd(device: &GpuDevice, frames: &DeviceFrames, estimate: &DeviceEstimate<'_>, into: &Handle) -> Result<()> {
     let &DeviceEstimate { window, gain, options, .. } = estimate;
     if options.segments == 1 && options.detrend == Detrend::None && gain.is_none() {
         let factor = is_scaled(options).then(|| scaling_factor(device, window, options));
@@ -221,7 +214,7 @@ pub fn welch_psd_backward(
     estimate: &DeviceEstimate<'_>,
     grad: &Handle,
     into: &WelchGradients,
-) -> Result<(), DeviceLimitError> {
+) -> Result<()> {
     let &DeviceEstimate { window, gain, options, .. } = estimate;
     let (samples, bins) = (options.segments * options.n_fft, options.bins());
     let factor = scaling_factor(device, window, options);

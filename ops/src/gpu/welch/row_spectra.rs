@@ -9,7 +9,7 @@ use super::kernel::{
 };
 use super::launch::DeviceEstimate;
 use crate::gpu::complex::ComplexRows;
-use crate::gpu::device::{DeviceLimitError, GpuDevice, elements, empty, floats, launch_checked};
+use crate::gpu::device::{GpuDevice, Result, elements, empty, floats, launch_checked};
 use crate::gpu::reduce::{MAX_ROW_BLOCKS, RowBlocks, sum_rows};
 use crate::gpu::segments::{DeviceFrames, RowPadding, SegmentSpectra, Segments};
 use crate::options::{Detrend, PRODUCT_TAPS};
@@ -41,7 +41,7 @@ impl<'a> RowSpectra<'a> {
         frames: DeviceFrames,
         estimate: &DeviceEstimate<'a>,
         factor: &'a Handle,
-    ) -> Result<Self, DeviceLimitError> {
+    ) -> Result<Self> {
         let &DeviceEstimate { window, first, options, .. } = estimate;
         debug_assert_eq!(first, 0, "segments start with the frame");
         let (rows, bins) = (frames.rows, options.bins());
@@ -98,7 +98,7 @@ impl<'a> RowSpectra<'a> {
     }
 
     /// Gradients of the windowed segments `[rows · segments, n]` from those of power and products.
-    pub fn sample_gradients(&self, grad: &SumGradients) -> Result<Handle, DeviceLimitError> {
+    pub fn sample_gradients(&self, grad: &SumGradients) -> Result<Handle> {
         let (rows, bins) = (self.rows, self.bins);
         let gradients = ComplexRows::empty(&self.device.client, self.values());
         let products = grad.products.as_ref().map(|products| floats(products, rows * (bins - 1)));
