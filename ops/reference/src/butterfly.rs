@@ -28,22 +28,16 @@ pub fn gated_butterfly(input: &[Complex], twiddles: &[f64], gates: Option<&[f64]
 
     let mut v: Vec<Complex> = (0..n).map(|i| input[reversed_bits(i, stages)]).collect();
     for s in 0..stages {
-        let half = 1 << s;
-        for block in 0..n / (2 * half) {
-            for j in 0..half {
-                let pair = s * (n / 2) + block * half + j;
-                let w = Complex::new(twiddles[2 * pair], twiddles[2 * pair + 1]);
-                let g = gates.map_or(1.0, |gates| gates[pair]);
-                if g == 0.0 {
-                    continue;
-                }
-                let upper = 2 * block * half + j;
-                let lower = upper + half;
-                let (a, b) = (v[upper], v[lower]);
-                let t = w * b;
-                v[upper] = a + g * t;
-                v[lower] = g * (a - t) + (1.0 - g) * b;
+        for (pair, upper, lower) in butterflies(n, s) {
+            let w = Complex::new(twiddles[2 * pair], twiddles[2 * pair + 1]);
+            let g = gates.map_or(1.0, |gates| gates[pair]);
+            if g == 0.0 {
+                continue;
             }
+            let (a, b) = (v[upper], v[lower]);
+            let t = w * b;
+            v[upper] = a + g * t;
+            v[lower] = g * (a - t) + (1.0 - g) * b;
         }
     }
     v
@@ -66,14 +60,24 @@ pub fn exact_twiddles(n: usize) -> Vec<f64> {
         .collect()
 }
 
+/// The butterflies of stage `s`: the number of each, and the places of the values it joins.
+pub(super) fn butterflies(n: usize, s: usize) -> impl Iterator<Item = (usize, usize, usize)> {
+    let half = 1 << s;
+    (0..n / 2).map(move |p| {
+        let (block, j) = (p / half, p % half);
+        let upper = 2 * block * half + j;
+        (s * n / 2 + p, upper, upper + half)
+    })
+}
+
 /// log2 n.
-fn stages(n: usize) -> usize {
+pub(super) fn stages(n: usize) -> usize {
     assert!(n >= 2 && n.is_power_of_two(), "n = {n} is not a power of two of at least 2");
     n.trailing_zeros() as usize
 }
 
 /// The lowest `bits` bits of `i` in reverse order.
-fn reversed_bits(i: usize, bits: usize) -> usize {
+pub(super) fn reversed_bits(i: usize, bits: usize) -> usize {
     (0..bits).fold(0, |reversed, bit| reversed << 1 | (i >> bit & 1))
 }
 

@@ -1,6 +1,7 @@
 //! Gradients of the gated butterfly stages, by the chain rule, one butterfly after the other.
 
 use super::Complex;
+use super::butterfly::{butterflies, reversed_bits, stages};
 
 /// Gradients of a loss in the inputs of [`gated_butterfly`](super::butterfly::gated_butterfly). That of a complex value
 /// z is ∂L/∂Re z + i·∂L/∂Im z.
@@ -30,9 +31,8 @@ pub fn gated_butterfly_gradients(
     output: &[Complex],
 ) -> Gradients {
     let n = input.len();
-    assert!(n >= 2 && n.is_power_of_two(), "n = {n} is not a power of two of at least 2");
+    let stages = stages(n);
     assert_eq!(output.len(), n, "output: its shape must be [n]");
-    let stages = n.trailing_zeros() as usize;
     let pairs = stages * n / 2;
     assert_eq!(twiddles.len(), 2 * pairs, "twiddles: their shape must be [log2 n, n/2, 2]");
     assert!(gates.is_none_or(|gates| gates.len() == pairs), "gates: their shape must be [log2 n, n/2]");
@@ -40,7 +40,7 @@ pub fn gated_butterfly_gradients(
     let g = |pair: usize| gates.map_or(1.0, |gates| gates[pair]);
 
     // Input of every stage.
-    let mut values = vec![(0..n).map(|i| input[reversed(i, stages)]).collect::<Vec<_>>()];
+    let mut values = vec![(0..n).map(|i| input[reversed_bits(i, stages)]).collect::<Vec<_>>()];
     for s in 0..stages {
         let mut next = values[s].clone();
         for (pair, upper, lower) in butterflies(n, s) {
@@ -61,34 +61,15 @@ pub fn gated_butterfly_gradients(
             let (of_a, of_b) = (gradient[upper], gradient[lower]);
             let t = w(pair) * b;
             let of_t = g(pair) * (of_a - of_b);
-            let of_w = conjugate(b) * of_t;
+            let of_w = b.conj() * of_t;
             (of_twiddles[2 * pair], of_twiddles[2 * pair + 1]) = (of_w.re, of_w.im);
-            of_gates[pair] = (conjugate(t) * of_a).re + (conjugate(a - t - b) * of_b).re;
+            of_gates[pair] = (t.conj() * of_a).re + ((a - t - b).conj() * of_b).re;
             gradient[upper] = of_a + g(pair) * of_b;
-            gradient[lower] = conjugate(w(pair)) * of_t + (1.0 - g(pair)) * of_b;
+            gradient[lower] = w(pair).conj() * of_t + (1.0 - g(pair)) * of_b;
         }
     }
-    let input = (0..n).map(|i| gradient[reversed(i, stages)]).collect();
+    let input = (0..n).map(|i| gradient[reversed_bits(i, stages)]).collect();
     Gradients { input, twiddles: of_twiddles, gates: of_gates }
-}
-
-/// The butterflies of stage `s`: the number of each, and the places of the values it joins.
-fn butterflies(n: usize, s: usize) -> impl Iterator<Item = (usize, usize, usize)> {
-    let half = 1 << s;
-    (0..n / 2).map(move |p| {
-        let (block, j) = (p / half, p % half);
-        let upper = 2 * block * half + j;
-        (s * n / 2 + p, upper, upper + half)
-    })
-}
-
-fn conjugate(z: Complex) -> Complex {
-    Complex::new(z.re, -z.im)
-}
-
-/// The lowest `bits` bits of `i` in reverse order.
-fn reversed(i: usize, bits: usize) -> usize {
-    (0..bits).fold(0, |reversed, bit| reversed << 1 | (i >> bit & 1))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A complex number with the four operations that the definitions need.
+//! A complex number with the operations that the definitions need.
 
 use std::ops::{Add, Mul, Sub};
 
@@ -18,6 +18,11 @@ impl Complex {
     /// `re + i·im`.
     pub const fn new(re: f64, im: f64) -> Self {
         Self { re, im }
+    }
+
+    /// re − i·im.
+    pub const fn conj(self) -> Self {
+        Self::new(self.re, -self.im)
     }
 
     /// Squared magnitude, re² + im².

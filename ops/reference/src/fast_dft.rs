@@ -45,8 +45,8 @@ fn chirped(signal: &[Complex]) -> Vec<Complex> {
     let (mut values, mut response) = (vec![Complex::ZERO; points], vec![Complex::ZERO; points]);
     for (j, (&x, &c)) in signal.iter().zip(&chirp).enumerate() {
         values[j] = x * c;
-        response[j] = conjugate(c);
-        response[(points - j) % points] = conjugate(c);
+        response[j] = c.conj();
+        response[(points - j) % points] = c.conj();
     }
     let product: Vec<Complex> = fast_dft(&values).iter().zip(fast_dft(&response)).map(|(&a, b)| a * b).collect();
     let convolved = fast_inverse_dft(&product);
@@ -58,12 +58,8 @@ fn least_prime_factor(n: usize) -> usize {
     (2..).take_while(|p| p * p <= n).find(|p| n.is_multiple_of(*p)).unwrap_or(n)
 }
 
-fn conjugate(z: Complex) -> Complex {
-    Complex::new(z.re, -z.im)
-}
-
-fn conjugates(values: &[Complex]) -> Vec<Complex> {
-    values.iter().map(|&z| conjugate(z)).collect()
+pub(super) fn conjugates(values: &[Complex]) -> Vec<Complex> {
+    values.iter().map(|z| z.conj()).collect()
 }
 
 #[cfg(test)]

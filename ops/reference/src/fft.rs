@@ -2,6 +2,7 @@
 
 use super::Complex;
 use super::dft::dft;
+use super::fast_dft::conjugates;
 
 /// Parameters of a transform.
 #[derive(Debug, Clone, Copy)]
@@ -41,7 +42,7 @@ impl FftDefinition {
                 bins[k] = bin.re.into();
             } else {
                 bins[k] = bin;
-                bins[self.n - k] = Complex::new(bin.re, -bin.im);
+                bins[self.n - k] = bin.conj();
             }
         }
         self.complex(&bins).into_iter().map(|x| x.re).collect()
@@ -50,10 +51,6 @@ impl FftDefinition {
     fn factor(&self, k: usize) -> f64 {
         if k == 0 || 2 * k == self.n { 1.0 } else { self.interior }
     }
-}
-
-fn conjugates(row: &[Complex]) -> Vec<Complex> {
-    row.iter().map(|z| Complex::new(z.re, -z.im)).collect()
 }
 
 #[cfg(test)]

@@ -91,7 +91,7 @@ impl SpectralConvDefinition {
             .zip(bins)
             .map(|(&value, bin)| {
                 let turn = self.turn(indices, bin);
-                let real = (value * Complex::new(turn.re, -turn.im)).re;
+                let real = (value * turn.conj()).re;
                 if bin[last] == 0 || 2 * bin[last] == self.points[last] { real } else { 2.0 * real }
             })
             .sum();
