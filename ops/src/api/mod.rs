@@ -13,7 +13,6 @@ mod local_maxima_2d;
 mod mel;
 pub mod multitaper;
 mod peaks;
-mod product;
 mod psd;
 pub mod resampling;
 mod rows;
