@@ -79,22 +79,3 @@ impl DeviceLimitError {
         if enough { Ok(()) } else { Err(Self { limit, needed: needed as u64, available: available as u64 }) }
     }
 }
-
-#[cfg(test)]
-impl Limits {
-    /// An H200 under CUDA.
-    pub const H200: Self = Self {
-        plane: Some(32),
-        plane_barrier: true,
-        units: 1024,
-        shared: 232_448,
-        cubes: i32::MAX as u32,
-        processors: Some(132),
-        buffer: 1 << 37,
-    };
-    /// An H200 under WebGPU.
-    pub const WEBGPU: Self =
-        Self { plane_barrier: false, shared: 49_152, cubes: 65_535, processors: None, buffer: 1 << 31, ..Self::H200 };
-    /// A software device.
-    pub const SOFTWARE: Self = Self { plane: None, shared: 32_768, ..Self::WEBGPU };
-}

@@ -44,12 +44,6 @@ impl DeviceFrames {
         Self { signal, skipped: first % per_word, rows: rows.len(), ..*self }
     }
 
-    /// Rows of `len` f32 one after the other.
-    #[cfg(test)]
-    pub fn contiguous(signal: Handle, rows: usize, len: usize) -> Self {
-        Self { signal, samples: SampleType::F32, skipped: 0, rows, len, stride: len }
-    }
-
     /// Values that a row takes at most, in the signal or in its gradient.
     pub fn row_values(&self) -> usize {
         self.len.max(self.stride)

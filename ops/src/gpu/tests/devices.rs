@@ -1,4 +1,4 @@
-//! The devices that are present, and values in their memory.
+//! The devices that are present, the limits of some, and values in their memory.
 
 use burn::backend::DispatchDevice;
 #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal"))]
@@ -6,7 +6,34 @@ use burn::tensor::DeviceKind;
 use burn::tensor::{Device, DeviceType};
 use cubecl::server::Handle;
 
-use crate::gpu::GpuDevice;
+use crate::gpu::device::Limits;
+use crate::gpu::{DeviceFrames, GpuDevice};
+use crate::sample_type::SampleType;
+
+impl Limits {
+    /// An H200 under CUDA.
+    pub const H200: Self = Self {
+        plane: Some(32),
+        plane_barrier: true,
+        units: 1024,
+        shared: 232_448,
+        cubes: i32::MAX as u32,
+        processors: Some(132),
+        buffer: 1 << 37,
+    };
+    /// An H200 under WebGPU.
+    pub const WEBGPU: Self =
+        Self { plane_barrier: false, shared: 49_152, cubes: 65_535, processors: None, buffer: 1 << 31, ..Self::H200 };
+    /// A software device.
+    pub const SOFTWARE: Self = Self { plane: None, shared: 32_768, ..Self::WEBGPU };
+}
+
+impl DeviceFrames {
+    /// Rows of `len` f32 one after the other.
+    pub fn contiguous(signal: Handle, rows: usize, len: usize) -> Self {
+        Self { signal, samples: SampleType::F32, skipped: 0, rows, len, stride: len }
+    }
+}
 
 /// The devices of this machine that this build has kernels for, at least one. Tests that call it are ignored by default;
 /// `just devices` runs them with `--include-ignored`.
