@@ -1,7 +1,5 @@
 //! CubeCL's backend: CUDA, Vulkan, WebGPU and Metal.
 
-mod convolution;
-mod cross_spectra;
 mod welch;
 
 use burn::backend::TensorMetadata;
@@ -12,19 +10,22 @@ use burn_cubecl::ops::numeric::zeros_client;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::server::Handle;
 
-use crate::backends::composed::{columns_as_rows, dct};
+use crate::backends::composed::{self, columns_as_rows, dct};
 use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform};
+use crate::gpu::long_conv::{ConvolutionGradients, ConvolutionInputs, ConvolutionShape, long_conv, long_conv_backward};
 use crate::gpu::mel::{self, MelCall};
+use crate::gpu::spectral_conv::{BatchPlan, SpectralConv, SpectralConvGradients};
 use crate::gpu::transform::{StridedRows, TransformCall, TransformKind, TransformProblem, is_padded, transform};
 use crate::gpu::{
-    self, ComplexRows, DeviceFrames, DeviceLimitError, GpuDevice, MAX_ELEMENTS, MaximaBuffers, PeakBuffers,
-    PeakLossBuffers, SearchedRows, from_word, local_maxima, top_k,
+    self, ComplexRows, CrossShape, DeviceFrames, GpuDevice, MAX_ELEMENTS, MaximaBuffers, PeakBuffers, PeakLossBuffers,
+    SearchedRows, from_word, local_maxima, top_k,
 };
 use crate::op::{Kernels, Needed, inputs};
 use crate::options::{
     AdamOptions, Direction, FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions,
 };
 use crate::sample_type::SampleType;
+use crate::spectral_shape::SpectralShape;
 
 fn contiguous(tensor: CubeTensor) -> CubeTensor {
     debug_assert_eq!(tensor.dtype, DType::F32, "the public functions pass f32 to a device");
@@ -50,7 +51,7 @@ fn zeros(like: &CubeTensor, shape: impl Into<Shape>) -> CubeTensor {
 
 /// Panics with the message of a device's limit. The public functions return it as an error before they dispatch, so
 /// that it can only occur here when a graph captured elsewhere is replayed on a device with less.
-fn launched<T>(result: Result<T, DeviceLimitError>) -> T {
+fn launched<T>(result: gpu::Result<T>) -> T {
     result.unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -257,11 +258,41 @@ impl Kernels for CubeBackend {
     }
 
     fn cross_spectra(inputs: inputs::CrossSpectra<CubeTensor>, is_hermitian: bool) -> [CubeTensor; 2] {
-        cross_spectra::forward(inputs, is_hermitian)
+        let shape = CrossShape::of(&inputs.first_re, &inputs.second_re);
+        if !shape.is_counted() {
+            return composed::cross_spectra::<Self>(inputs);
+        }
+        let inputs::CrossSpectra { first_re, first_im, second_re, second_im } = inputs.map(contiguous);
+        let ([m, n], values) = (shape.channels, shape.values());
+        let outputs = [0; 2].map(|_| output(&first_re, [shape.batch, m, n, shape.bins], DType::F32, values));
+        if values > 0 {
+            let (first, second) = (complex(&first_re, &first_im), complex(&second_re, &second_im));
+            let into = complex(&outputs[0], &outputs[1]);
+            gpu::cross_spectra(&device(&first_re), &shape, [&first, &second], is_hermitian, &into);
+        }
+        outputs
     }
 
     fn cross_spectra_backward(inputs: inputs::CrossSpectraBackward<CubeTensor>, needed: Needed) -> Vec<CubeTensor> {
-        cross_spectra::backward(inputs, needed)
+        let shape = CrossShape::of(&inputs.first_re, &inputs.second_re);
+        if !shape.is_counted() {
+            return composed::cross_spectra_backward::<Self>(inputs, needed);
+        }
+        let inputs = inputs.map(contiguous);
+        let (first, second) = ([&inputs.first_re, &inputs.first_im], [&inputs.second_re, &inputs.second_im]);
+        // The gradients of both parts are computed together.
+        let [of_first, of_second] = [(0, first), (2, second)].map(|(input, parts)| {
+            parts.map(|part| gradient_if(needed.has(input) || needed.has(input + 1), part, shape.values()))
+        });
+        if shape.values() > 0 {
+            let [first, second, grad] =
+                [first, second, [&inputs.grad_re, &inputs.grad_im]].map(|[re, im]| complex(re, im));
+            let into = [&of_first, &of_second].map(|[re, im]| Some(complex(re.as_ref()?, im.as_ref()?)));
+            let into = into.each_ref().map(Option::as_ref);
+            gpu::cross_spectra_backward(&device(&inputs.first_re), &shape, [&first, &second], &grad, into);
+        }
+        let gradients = of_first.into_iter().chain(of_second).enumerate();
+        gradients.filter_map(|(input, of)| of.filter(|_| needed.has(input))).collect()
     }
 
     fn mel(inputs: inputs::Mel<CubeTensor>, options: MelOptions, logarithm: Option<Logarithm>) -> [CubeTensor; 1] {
@@ -332,19 +363,78 @@ impl Kernels for CubeBackend {
     }
 
     fn spectral_conv(inputs: inputs::SpectralConv<CubeTensor>) -> [CubeTensor; 1] {
-        [convolution::spectral(inputs)]
+        let inputs::SpectralConv { input, weights_re, weights_im } = inputs;
+        let sizes = SpectralShape::of(&input.shape(), &weights_re.shape());
+        let mut shape = input.shape();
+        shape[1] = sizes.outputs;
+        let result = output(&input, shape, DType::F32, sizes.batch);
+        if sizes.batch > 0 {
+            let [weights_re, weights_im] = [weights_re, weights_im].map(contiguous);
+            let device = device(&input);
+            let layer = SpectralConv { device: &device, shape: &sizes, weights: complex(&weights_re, &weights_im) };
+            let [(_input, rows)] = counted_rows([input], &sizes);
+            launched(layer.forward(&rows, &contiguous_rows(&result, &sizes)));
+        }
+        [result]
     }
 
     fn spectral_conv_backward(inputs: inputs::SpectralConvBackward<CubeTensor>, needed: Needed) -> Vec<CubeTensor> {
-        convolution::spectral_backward(inputs, needed)
+        let inputs::SpectralConvBackward { input, weights_re, weights_im, grad_output } = inputs;
+        let sizes = SpectralShape::of(&input.shape(), &weights_re.shape());
+        // The gradients of both parts of the weights are computed together.
+        let of_weights = needed.has(1) || needed.has(2);
+        let of_input = gradient_if(needed.has(0), &input, sizes.batch);
+        let [of_re, of_im] = [&weights_re, &weights_im].map(|weights| gradient_if(of_weights, weights, sizes.batch));
+        if sizes.batch > 0 {
+            let into = SpectralConvGradients {
+                input: of_input.as_ref().map(|gradient| contiguous_rows(gradient, &sizes)),
+                weights: of_re.as_ref().zip(of_im.as_ref()).map(|(re, im)| complex(re, im)),
+            };
+            let [weights_re, weights_im] = [weights_re, weights_im].map(contiguous);
+            let device = device(&input);
+            let layer = SpectralConv { device: &device, shape: &sizes, weights: complex(&weights_re, &weights_im) };
+            let [(_input, rows), (_grad, grad_rows)] = counted_rows([input, grad_output], &sizes);
+            launched(layer.backward(&rows, &grad_rows, &into));
+        }
+        let of_weights =
+            [(1, of_re), (2, of_im)].into_iter().filter_map(|(input, of)| of.filter(|_| needed.has(input)));
+        of_input.into_iter().chain(of_weights).collect()
     }
 
     fn long_conv(inputs: inputs::LongConv<CubeTensor>) -> [CubeTensor; 1] {
-        [convolution::causal(inputs)]
+        let (shape, kernel) = (convolution_shape(&inputs.signal, &inputs.kernel), contiguous(inputs.kernel));
+        let (signal, rows) = real_rows(inputs.signal);
+        let convolved = output(&signal, signal.shape(), DType::F32, shape.batch * shape.channels);
+        if shape.batch * shape.channels > 0 {
+            // Tensors own the memory that launches read.
+            let gate = inputs.gate.map(real_rows);
+            let gate = gate.as_ref().map(|(_, rows)| rows);
+            launched(long_conv(&device(&signal), &shape, &rows, &kernel.handle, gate, &convolved.handle));
+        }
+        [convolved]
     }
 
     fn long_conv_backward(inputs: inputs::LongConvBackward<CubeTensor>, needed: Needed) -> Vec<CubeTensor> {
-        convolution::causal_backward(inputs, needed)
+        let (shape, kernel) = (convolution_shape(&inputs.signal, &inputs.kernel), contiguous(inputs.kernel));
+        let (signal, signal_rows) = real_rows(inputs.signal);
+        let count = shape.batch * shape.channels;
+        let of_signal = gradient_if(needed.has(0), &signal, count);
+        let of_kernel = gradient_if(needed.has(1), &kernel, count);
+        let of_gate = inputs.gate.as_ref().and_then(|gate| gradient_if(needed.has(2), gate, count));
+        if count > 0 {
+            let [of_signal, of_kernel, of_gate] = [&of_signal, &of_kernel, &of_gate].map(|of| handle(of.as_ref()));
+            let into = ConvolutionGradients { signal: of_signal, kernel: of_kernel, gate: of_gate };
+            // Tensors own the memory that launches read.
+            let (gate, grad) = (inputs.gate.map(real_rows), real_rows(inputs.grad_output));
+            let inputs = ConvolutionInputs {
+                signal: signal_rows,
+                kernel: kernel.handle.clone(),
+                gate: gate.as_ref().map(|(_, rows)| rows.clone()),
+                grad: grad.1.clone(),
+            };
+            launched(long_conv_backward(&device(&signal), &shape, &inputs, &into));
+        }
+        [of_signal, of_kernel, of_gate].into_iter().flatten().collect()
     }
 }
 
@@ -385,6 +475,39 @@ fn transformed<const PARTS: usize, const OUT: usize>(
         launched(transform(&device(&inputs[0]), &call, &from, &into));
     }
     outputs
+}
+
+/// Tensors, and their real rows along the last dimension, copied where launches count no rows so far apart.
+fn counted_rows<const N: usize>(tensors: [CubeTensor; N], shape: &SpectralShape) -> [(CubeTensor, StridedRows); N] {
+    let rows = tensors.map(real_rows);
+    let strides: Vec<usize> = rows.iter().map(|(_, rows)| rows.stride).chain([shape.points[shape.last()]]).collect();
+    if BatchPlan::of(shape, &strides).is_ok() {
+        return rows;
+    }
+    rows.map(|(tensor, _)| real_rows(into_contiguous(tensor)))
+}
+
+/// The real rows of a tensor in contiguous memory.
+fn contiguous_rows(tensor: &CubeTensor, shape: &SpectralShape) -> StridedRows {
+    StridedRows::contiguous(ComplexRows::real(tensor.handle.clone()), shape.points[shape.last()])
+}
+
+/// The sizes of a convolution of `[batch, channels, n]` with `[channels, taps]`.
+fn convolution_shape(signal: &CubeTensor, kernel: &CubeTensor) -> ConvolutionShape {
+    let (signal, kernel) = (signal.shape(), kernel.shape());
+    ConvolutionShape { batch: signal[0], channels: signal[1], n: signal[2], taps: kernel[1] }
+}
+
+impl CrossShape {
+    fn of(first: &CubeTensor, second: &CubeTensor) -> Self {
+        let [batch, m, segments, bins] = first.shape().dims();
+        Self { batch, channels: [m, second.shape()[1]], segments, bins }
+    }
+
+    /// Products of values, 0 if there is nothing to compute.
+    fn values(&self) -> usize {
+        self.batch * self.channels[0] * self.channels[1] * self.segments * self.bins
+    }
 }
 
 /// The memory of real rows, or of both parts of complex ones.
