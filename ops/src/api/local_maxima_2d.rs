@@ -6,6 +6,7 @@ use burn::tensor::{DType, Int, Tensor, TensorData};
 use rayon::prelude::*;
 
 use super::check::{self, InputCheck};
+use super::rows::shape_of;
 use crate::error::{Result, ensure};
 use crate::options::LocalMaximaOptions;
 
@@ -88,8 +89,7 @@ pub fn local_maxima_2d<const D: usize, const E: usize>(
     let missing = point.clone().lower_elem(0);
     let [height, saddle] =
         [point, places(|[_, saddle], _| saddle)].map(|points| power.clone().gather(1, points.clamp_min(0)));
-    let mut shape = [k; E];
-    shape[..E - 1].copy_from_slice(&dims[..D - 2]);
+    let shape: [usize; E] = shape_of(&dims[..D - 2], &[k]);
     let or_nan = |values: Tensor<2>| values.mask_fill(missing.clone(), f32::NAN).reshape(shape);
     Ok(LocalMaxima2d {
         frames: places(|[point, _], bins| point / bins).reshape(shape),

@@ -6,7 +6,7 @@ use burn::tensor::{Shape, Tensor};
 
 use super::check;
 use super::fft::full_window;
-use super::rows::{Leading, SampleKind};
+use super::rows::{Leading, SampleKind, shape_of};
 use crate::error::{Result, ensure};
 use crate::mel_filters::{MelFilter, cached_filters};
 use crate::op::inputs;
@@ -138,8 +138,6 @@ fn dispatch<const D: usize, const E: usize, K: SampleKind>(
     rows_options.stft.window_length = None;
     let inputs = inputs::Mel { signal, window: window.into_dispatch() };
     let [bands] = inputs.apply::<Dispatch>(rows_options, logarithm);
-    let mut shape = [0; E];
-    shape[..D - 1].copy_from_slice(&dims[..D - 1]);
-    shape[E - 2..].copy_from_slice(&[options.bands.count, frames]);
+    let shape: [usize; E] = shape_of(&dims[..D - 1], &[options.bands.count, frames]);
     Ok(Tensor::from_dispatch(if D == 2 { bands } else { Dispatch::float_reshape(bands, Shape::from(shape)) }))
 }

@@ -60,6 +60,14 @@ pub(super) fn reshaped<const D: usize, const E: usize>(tensor: Tensor<D>, shape:
     Tensor::from_dispatch(Dispatch::float_reshape(tensor.into_dispatch(), Shape::from(shape)))
 }
 
+/// The shape of `leading` dimensions, then `last` ones.
+pub(super) fn shape_of<const D: usize>(leading: &[usize], last: &[usize]) -> [usize; D] {
+    let mut shape = [0; D];
+    shape[..leading.len()].copy_from_slice(leading);
+    shape[leading.len()..].copy_from_slice(last);
+    shape
+}
+
 /// The dimensions that precede the last one: what the results of an operation share with its input.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Leading<const D: usize> {

@@ -7,7 +7,7 @@
 use burn::tensor::ops::PadMode;
 use burn::tensor::{Tensor, s};
 
-use crate::api::rows::reshaped;
+use crate::api::rows::{reshaped, shape_of};
 use crate::error::{ArgumentError, Result, ensure};
 use crate::options::SignalPadding;
 
@@ -37,9 +37,7 @@ pub fn frames<const D: usize, const E: usize>(signal: Tensor<D>, length: usize, 
     let expected = format_args!("from 1 to the {samples} samples of a row");
     ensure((1..=samples).contains(&length), NAME, "length", length, expected)?;
     let count = (samples - length) / hop + 1;
-    let mut shape = [0; E];
-    shape[..D - 1].copy_from_slice(&dims[..D - 1]);
-    shape[E - 2..].copy_from_slice(&[count, length]);
+    let shape = shape_of(&dims[..D - 1], &[count, length]);
     Ok(reshaped(row_frames(reshaped(signal, [rows, samples]), length, hop, count), shape))
 }
 
@@ -68,10 +66,8 @@ pub fn overlap_add<const E: usize, const D: usize>(frames: Tensor<E>, hop: usize
     ensure(hop >= 1, NAME, "hop", hop, "at least 1")?;
     ensure(count >= 1 && length >= 1, NAME, "frames", format_args!("{dims:?}"), "at least one frame of one sample")?;
     let samples = (count - 1).checked_mul(hop).and_then(|rest| rest.checked_add(length));
-    let mut shape = [0; D];
-    shape[..D - 1].copy_from_slice(&dims[..E - 2]);
-    shape[D - 1] =
-        samples.ok_or_else(|| ArgumentError::new(NAME, "hop", hop, "small enough for samples to be counted"))?;
+    let too_long = || ArgumentError::new(NAME, "hop", hop, "small enough for samples to be counted");
+    let shape = shape_of(&dims[..E - 2], &[samples.ok_or_else(too_long)?]);
     let rows = dims[..E - 2].iter().product();
     Ok(reshaped(row_overlap_add(reshaped(frames, [rows, count, length]), hop), shape))
 }

@@ -8,7 +8,7 @@ use super::ComplexTensor;
 use super::along::FftCall;
 use super::framing::{padded, resized, row_frames, row_overlap_add};
 use crate::api::check;
-use crate::api::rows::reshaped;
+use crate::api::rows::{reshaped, shape_of};
 use crate::error::{ArgumentError, Result, ensure};
 use crate::options::{Norm, StftOptions};
 
@@ -135,9 +135,7 @@ impl<'a, const D: usize> SignalFrames<'a, D> {
 
     /// Spectra in the order of the result: `[rows, frames, bins]` → `[.., bins, frames]`.
     fn arranged<const E: usize>(&self, spectra: ComplexTensor<3>) -> ComplexTensor<E> {
-        let mut shape = [0; E];
-        shape[..D - 1].copy_from_slice(&self.dims[..D - 1]);
-        shape[E - 2..].copy_from_slice(&[self.options.bins(), self.count]);
+        let shape = shape_of(&self.dims[..D - 1], &[self.options.bins(), self.count]);
         spectra.map(|part| reshaped(part.swap_dims(1, 2), shape))
     }
 }
@@ -320,10 +318,7 @@ impl<'a, const E: usize> FrameSum<'a, E> {
         let envelope = row_overlap_add(window.square().expand([1, count, n_fft]), hop);
         let kept = |samples: Tensor<2>| samples.narrow(1, self.kept.start, self.kept.len());
         let signal = resized(kept(row_overlap_add(frames, hop)) / kept(envelope), self.length);
-        let mut shape = [0; D];
-        shape[..D - 1].copy_from_slice(&self.dims[..E - 2]);
-        shape[D - 1] = self.length;
-        reshaped(signal, shape)
+        reshaped(signal, shape_of(&self.dims[..E - 2], &[self.length]))
     }
 }
 
