@@ -95,50 +95,37 @@ pub fn local_maxima<const D: usize>(
     let at = |bins: Tensor<D, Int>| power.clone().gather(D - 1, bins.clamp_min(0));
     let missing = bins.clone().lower_elem(0);
     let (height, base) = (at(bins.clone()), at(bases));
-    let neighbours = Neighbours {
-        below: at(bins.clone() - 1),
-        peak: height.clone(),
-        // Of no maximum, bin 0; of every other there is a bin above.
-        above: at(bins.clone() + 1),
-    };
+    // Above no maximum, bin 0; above every other there is a bin.
+    let powers = [at(bins.clone() - 1), height.clone(), at(bins.clone() + 1)];
     let or_nan = |values: Tensor<D>| values.mask_fill(missing.clone(), f32::NAN);
     Ok(LocalMaxima {
         bins,
         prominence: or_nan(height.clone() - base),
-        offset: or_nan(neighbours.offset(options.interpolation, missing.clone())),
+        offset: or_nan(offset(powers, options.interpolation, missing.clone())),
         power: or_nan(height),
     })
 }
 
-/// Power at maxima and at the bins beside them.
-struct Neighbours<const D: usize> {
-    below: Tensor<D>,
-    peak: Tensor<D>,
-    above: Tensor<D>,
-}
-
-impl<const D: usize> Neighbours<D> {
-    /// The offset of a line from its bin; 0 where it is `missing`, or a neighbour is not positive and normal.
-    fn offset(self, interpolation: Interpolation, missing: Tensor<D, Bool>) -> Tensor<D> {
-        let least = if self.peak.dtype() == DType::F64 { f64::MIN_POSITIVE } else { f64::from(f32::MIN_POSITIVE) };
-        let small = |power: &Tensor<D>| power.clone().lower_elem(least);
-        let unusable = missing.bool_or(small(&self.below)).bool_or(small(&self.above));
-        // Equal neighbours give 0, and no gradient.
-        let [below, peak, above] =
-            [self.below, self.peak, self.above].map(|power| power.mask_fill(unusable.clone(), 1.0));
-        match interpolation {
-            Interpolation::LogParabola => {
-                let [below, peak, above] = [below, peak, above].map(Tensor::log);
-                let (rise, fall) = (peak.clone() - below, peak - above);
-                let curvature = rise.clone() + fall.clone();
-                // Three equal values have no vertex.
-                let flat = curvature.clone().equal_elem(0.0);
-                (rise - fall) / (curvature.mask_fill(flat, 1.0) * 2.0)
-            }
-            Interpolation::Hann => {
-                let [below, peak, above] = [below, peak, above].map(Tensor::sqrt);
-                (above.clone() - below.clone()) * 2.0 / (below + peak * 2.0 + above)
-            }
+/// The offset of a line from its bin, by power at the bin below, the bin and the bin above; 0 where it is `missing`, or
+/// a neighbour is not positive and normal.
+fn offset<const D: usize>(powers: [Tensor<D>; 3], interpolation: Interpolation, missing: Tensor<D, Bool>) -> Tensor<D> {
+    let least = if powers[1].dtype() == DType::F64 { f64::MIN_POSITIVE } else { f64::from(f32::MIN_POSITIVE) };
+    let small = |power: &Tensor<D>| power.clone().lower_elem(least);
+    let unusable = missing.bool_or(small(&powers[0])).bool_or(small(&powers[2]));
+    // Equal neighbours give 0, and no gradient.
+    let powers = powers.map(|power| power.mask_fill(unusable.clone(), 1.0));
+    match interpolation {
+        Interpolation::LogParabola => {
+            let [below, peak, above] = powers.map(Tensor::log);
+            let (rise, fall) = (peak.clone() - below, peak - above);
+            let curvature = rise.clone() + fall.clone();
+            // Three equal values have no vertex.
+            let flat = curvature.clone().equal_elem(0.0);
+            (rise - fall) / (curvature.mask_fill(flat, 1.0) * 2.0)
+        }
+        Interpolation::Hann => {
+            let [below, peak, above] = powers.map(Tensor::sqrt);
+            (above.clone() - below.clone()) * 2.0 / (below + peak * 2.0 + above)
         }
     }
 }
