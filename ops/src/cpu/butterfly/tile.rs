@@ -226,16 +226,12 @@ const BUTTERFLIES_PER_UNIT: usize = 8;
 
 /// Tasks of whole tiles, for rows of `work` butterflies.
 pub(in crate::cpu) fn tile_tasks(rows: usize, work: usize) -> Tasks {
-    whole_tiles(rows, Tasks::independent(rows, work.div_ceil(BUTTERFLIES_PER_UNIT)))
+    Tasks::independent_groups(rows, work.div_ceil(BUTTERFLIES_PER_UNIT), MAX_LANES)
 }
 
 /// Blocks of whole tiles, for rows of `work` butterflies that add to `partial` sums.
 pub(in crate::cpu) fn tile_blocks(rows: usize, work: usize, partial: usize) -> Tasks {
-    whole_tiles(rows, Tasks::reduction(rows, work.div_ceil(BUTTERFLIES_PER_UNIT), partial))
-}
-
-/// `tasks` whose rows are rounded up to whole tiles.
-fn whole_tiles(rows: usize, tasks: Tasks) -> Tasks {
+    let tasks = Tasks::reduction(rows, work.div_ceil(BUTTERFLIES_PER_UNIT), partial);
     let per_task = tasks.rows.next_multiple_of(MAX_LANES);
     Tasks { rows: per_task, count: rows.div_ceil(per_task) }
 }

@@ -12,6 +12,7 @@ use std::ops::Range;
 
 use super::LongConvOperands;
 use super::tiling::{ConvTile, Tiling};
+use crate::cpu::butterfly::tile::width;
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_values, with_lines};
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
@@ -68,8 +69,6 @@ impl LaneConv<'_> {
     fn with_task(self, task: usize, tiles: &[ConvTile], buffers: usize, body: impl FnOnce(&[f32], &mut [Line], Width)) {
         let Self { inputs, plan, tiling } = self;
         let (taps, rows) = (inputs.taps(), tiles.iter().map(|tile| tile.rows).max().unwrap_or(0));
-        // Half of sixteen lanes are enough for a few rows.
-        let width = if rows <= MAX_LANES / 2 { Width::Eight } else { Width::Sixteen };
         let registers = buffers * plan.points + plan.largest_radix;
         let lines = 2 * registers * MAX_LANES / Line::LEN + 2 * lines_for(MAX_LANES * inputs.n);
         let channels = tiling.group(task % tiling.groups());
@@ -82,7 +81,7 @@ impl LaneConv<'_> {
             } else {
                 kernels
             };
-            with_lines(lines, |memory| body(kernels, memory, width));
+            with_lines(lines, |memory| body(kernels, memory, width(rows)));
         });
     }
 }

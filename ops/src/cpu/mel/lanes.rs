@@ -4,6 +4,7 @@
 
 use super::frame_samples::FrameGradients;
 use super::{FrameRange, MelSpectra};
+use crate::cpu::butterfly::tile::width;
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_values, with_lines};
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
 use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
@@ -45,9 +46,7 @@ fn run(
     let values = |count: usize| lines_for(MAX_LANES * count);
     let forward = lines_of_frames(plan, n) + values(n) + values(n / 2 + 1) + values(bands);
     let backward = if is_backward { values(bands) + values(3 * (n / 2 + 1)) } else { 0 };
-    // Half of sixteen lanes are enough for a few frames.
-    let width = if count <= MAX_LANES / 2 { Width::Eight } else { Width::Sixteen };
-    with_lines(forward + backward, |memory| body(memory, width));
+    with_lines(forward + backward, |memory| body(memory, width(count)));
 }
 
 /// Transforms, magnitudes and bands of as many frames as a register has lanes.

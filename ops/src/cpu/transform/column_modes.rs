@@ -9,9 +9,10 @@ use super::lanes::{ComplexParts, ComplexPartsMut};
 use super::passes::passes;
 use super::plan::MixedRadixPlan;
 use super::planned::work;
+use crate::cpu::butterfly::tile::width;
 use crate::cpu::isa::lines::{Line, take_complexes, with_lines};
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
-use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
+use crate::cpu::isa::{InstructionSet, Kernel, dispatch};
 use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;
 use crate::options::{Direction, FftOptions};
@@ -125,7 +126,7 @@ impl ColumnTransform {
 
     /// Columns of f32 with a column per lane.
     fn run_in_lanes(self, plan: &MixedRadixPlan, input: ComplexParts<'_>, output: ComplexPartsMut<'_>) {
-        let lanes = if self.columns.width <= MAX_LANES / 2 { Width::Eight } else { Width::Sixteen };
+        let lanes = width(self.columns.width);
         let lines = 2 * (plan.points + plan.largest_radix) * MAX_LANES / Line::LEN;
         with_lines(lines, |memory| {
             let kernel = ColumnsKernel { transform: self, plan, input, output, memory };

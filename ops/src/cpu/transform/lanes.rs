@@ -8,9 +8,10 @@ use super::OneSidedFactors;
 use super::passes::{passes, splat};
 use super::plan::MixedRadixPlan;
 use super::transposition::{load_columns, load_pairs, store_columns, store_pairs};
+use crate::cpu::butterfly::tile;
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_values, with_lines};
 use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
-use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
+use crate::cpu::isa::{InstructionSet, Kernel, dispatch};
 use crate::cpu::runtime::tasks::Tasks;
 
 /// A kind of transform of `n` points, and its factors.
@@ -66,15 +67,13 @@ impl LaneTransform<'_> {
     pub fn run(&self, input: Option<ComplexParts<'_>>, output: ComplexPartsMut<'_>) {
         let (width, length) = (self.width, self.length);
         let rows = output[0].len() / length;
-        // Half of sixteen lanes are enough for a few rows.
-        let lanes = if rows <= MAX_LANES / 2 { Width::Eight } else { Width::Sixteen };
         let registers = self.plan.points + 1 + self.kept() + self.pairs();
         let lines = 2 * registers * MAX_LANES / Line::LEN + lines_for(MAX_LANES * width.max(length));
         let set = InstructionSet::current();
         let tasks = Tasks::independent_groups(rows, self.plan.work(), MAX_LANES);
         tasks.run(tasks.pieces(input, width, output, length), |(input, output)| {
             with_lines(lines, |memory| {
-                dispatch(set, lanes, LaneKernel { transform: *self, input, output, memory });
+                dispatch(set, tile::width(rows), LaneKernel { transform: *self, input, output, memory });
             });
         });
     }

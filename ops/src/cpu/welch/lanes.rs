@@ -3,9 +3,10 @@
 use super::estimate::subtracted_mean;
 use super::forward::{WelchCall, WelchOutputs};
 use super::gain;
+use crate::cpu::butterfly::tile::width;
 use crate::cpu::isa::lines::{Line, lines_for, take_values, with_lines};
 use crate::cpu::isa::register::{MAX_LANES, Register};
-use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
+use crate::cpu::isa::{InstructionSet, Kernel, dispatch};
 use crate::cpu::runtime::tasks::Tasks;
 use crate::cpu::top_k::forward::PowerTile;
 use crate::cpu::transform::{FrameSpectra, MixedRadixPlan, lines_of_frames};
@@ -24,8 +25,7 @@ pub(super) fn welch(signal: &[f32], call: &WelchCall<'_>, plan: &MixedRadixPlan,
 
 fn run(call: &WelchCall<'_>, plan: &MixedRadixPlan, frames: &[f32], outputs: WelchOutputs<'_>) {
     let n = call.options.n_fft;
-    // Half of sixteen lanes are enough for a few rows.
-    let width = if frames.len() <= MAX_LANES / 2 * call.frame_len { Width::Eight } else { Width::Sixteen };
+    let width = width(frames.len().div_ceil(call.frame_len));
     let bins = call.options.bins();
     let lines = lines_for(MAX_LANES * bins) + lines_for(MAX_LANES * gain::sums_len(call.gain, bins));
     with_lines(lines_of_frames(plan, n) + lines, |memory| {
