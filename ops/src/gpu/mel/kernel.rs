@@ -4,7 +4,7 @@
 use cubecl::prelude::*;
 
 use crate::gpu::complex::{Complex, ComplexBuffers, square};
-use crate::gpu::mel::plan::{BandForm, BandPlan};
+use crate::gpu::mel::{BandForm, BandPlan};
 use crate::gpu::segments::{FrameInput, FusedFramePlan, SegmentShape, frame_magnitudes, has_gradient, magnitude_at};
 use crate::gpu::transform::kernel::own_sequence;
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use cubecl::server::Handle;
 
+use super::BandPlan;
 use super::kernel::{self, BandShapeLaunch, SparseRowsLaunch};
-use super::plan::BandPlan;
 use crate::gpu::complex::ComplexRows;
 use crate::gpu::device::{
     DeviceCache, GpuDevice, Result, buffer, chunks, elements, empty, floats, from_row, grid, launch, launch_checked,
