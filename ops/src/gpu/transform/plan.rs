@@ -203,16 +203,8 @@ fn column_modes(
     ColumnModes { columns, modes }: ColumnModes,
     at_input: bool,
 ) -> TransformLaunchPlan {
-    let access = SequenceAccess::columns(columns);
     let (input_modes, output_modes) = if at_input { (modes, 0) } else { (0, modes) };
-    TransformLaunchPlan {
-        columns,
-        input: access,
-        output: access,
-        input_modes,
-        output_modes,
-        ..whole_rows(layout, layout.n)
-    }
+    TransformLaunchPlan { twiddle_root: 0, input_modes, output_modes, ..columns_launch(layout, columns, layout.n) }
 }
 
 /// The two launches of a transform of n = n₁·n₂ points: columns j₂ of n₁ values, which stay where they are, then rows
@@ -224,7 +216,9 @@ fn four_step(n: u32, order: MemoryOrder, limits: &Limits) -> Option<[TransformLa
     let first = if order == MemoryOrder::MirroredColumns { n / smaller } else { smaller };
     let second = CubeLayout::of(n / first, order, limits)?;
     let first = CubeLayout::of(first, MemoryOrder::Columns, limits)?;
-    Some([columns_launch(first, second.n, n), rows_launch(second, first.n, n)])
+    let output = SequenceAccess::columns(first.n);
+    let rows = TransformLaunchPlan { columns: first.n, output, ..whole_rows(second, n) };
+    Some([columns_launch(first, second.n, n), rows])
 }
 
 /// Whether cubes of the second launch of [`four_step`] take enough columns to fold half spectra.
@@ -242,11 +236,6 @@ fn columns_launch(layout: CubeLayout, columns: u32, points: u32) -> TransformLau
         twiddle_root: layout.n * columns,
         ..whole_rows(layout, points)
     }
-}
-
-/// The second launch of [`four_step`].
-fn rows_launch(layout: CubeLayout, columns: u32, points: u32) -> TransformLaunchPlan {
-    TransformLaunchPlan { columns, output: SequenceAccess::columns(columns), ..whole_rows(layout, points) }
 }
 
 /// The launches of Bluestein's algorithm: x·chirp is convolved with the conjugate chirp, then multiplied by the chirp.
