@@ -271,19 +271,9 @@ pub(super) fn signal<const D: usize, K: Basic>(
 ) -> Result<()> {
     options.validate(operation)?;
     let (_, frame) = Leading::of(signal);
-    ensure(
-        frame >= options.frame(),
-        operation,
-        argument,
-        format_args!("{frame} samples per row"),
-        format_args!(
-            "at least {}: {} segments of {} samples, {} apart",
-            options.frame(),
-            options.segments,
-            options.n_fft,
-            options.hop
-        ),
-    )
+    let (needed, &WelchOptions { segments, n_fft, hop, .. }) = (options.frame(), options);
+    let expected = format_args!("at least {needed}: {segments} segments of {n_fft} samples, {hop} apart");
+    ensure(frame >= needed, operation, argument, format_args!("{frame} samples per row"), expected)
 }
 
 /// The type of the numbers of `bins` bins: the device's integers, where they hold −1 and every bin.

@@ -98,13 +98,8 @@ static LAST_TAPERS: std::sync::Mutex<Option<(TaperKey, Dpss)>> = std::sync::Mute
 
 /// Tapers of `n` samples, each with an energy of 1 over its period, and their weights.
 fn tapers(n: usize, half_bandwidth: Option<f64>, count: usize) -> Result<Dpss> {
-    ensure(
-        (1..=n).contains(&count),
-        "multitaper",
-        "tapers",
-        count,
-        format_args!("from 1 to the {n} samples of a row"),
-    )?;
+    let expected = format_args!("from 1 to the {n} samples of a row");
+    ensure((1..=n).contains(&count), "multitaper", "tapers", count, expected)?;
     if let Some(half_bandwidth) = half_bandwidth {
         let key = (n, half_bandwidth.to_bits(), count);
         let mut last = LAST_TAPERS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
