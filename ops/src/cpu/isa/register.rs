@@ -153,6 +153,32 @@ pub(in crate::cpu::isa) fn gather_lane_by_lane<V: Lanewise>(at: V, values: &[f32
     V::load(at.token(), &lanes)
 }
 
+/// As many values as a register has lanes, or fewer, the other lanes being 0.
+#[inline(always)]
+pub(in crate::cpu) fn load_some<V: Register>(token: V::Token, values: &[f32]) -> V {
+    if let Some(all) = V::arrays(values).first() {
+        return V::load(token, all);
+    }
+    let mut lanes = V::Array::default();
+    for (lane, value) in lanes.as_mut().iter_mut().zip(values) {
+        *lane = *value;
+    }
+    V::load(token, &lanes)
+}
+
+/// Stores as many lanes as there are values.
+#[inline(always)]
+pub(in crate::cpu) fn store_some<V: Register>(register: V, values: &mut [f32]) {
+    if let Some(all) = V::arrays_mut(values).first_mut() {
+        return register.store(all);
+    }
+    let mut lanes = V::Array::default();
+    register.store(&mut lanes);
+    for (value, lane) in values.iter_mut().zip(lanes.as_ref()) {
+        *value = *lane;
+    }
+}
+
 /// Part of a kernel that is compiled once for each register type and called from several kernels: see
 /// [`Lanewise::call_shared`]. `run` and everything it calls must be inlined, as in a [`Kernel`](super::Kernel).
 pub(in crate::cpu) trait SharedKernel {

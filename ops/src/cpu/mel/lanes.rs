@@ -6,7 +6,7 @@ use super::frame_samples::FrameGradients;
 use super::{FrameRange, MelSpectra};
 use crate::cpu::butterfly::tile::width;
 use crate::cpu::isa::lines::{Line, lines_for, take_complexes, take_values, with_lines};
-use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
+use crate::cpu::isa::register::{Complex, MAX_LANES, Register, load_some, store_some};
 use crate::cpu::isa::{InstructionSet, Kernel, Width, dispatch};
 use crate::cpu::transform::{FrameSpectra, MixedRadixPlan, lines_of_frames};
 
@@ -145,14 +145,7 @@ impl Kernel for MelForward<'_, '_> {
                 logarithm.apply(tile.bands);
             }
             for (band, values) in bands.iter_mut().zip(V::arrays(tile.bands)) {
-                let into = &mut band[start..start + used];
-                match V::arrays_mut(into).first_mut() {
-                    Some(into) => *into = *values,
-                    None => into.iter_mut().zip(values.as_ref()).for_each(
-                        #[inline(always)]
-                        |(into, value)| *into = *value,
-                    ),
-                }
+                store_some(V::load(token, values), &mut band[start..start + used]);
             }
         }
     }
@@ -182,15 +175,7 @@ impl Kernel for MelBackward<'_, '_> {
             kept.copy_from_slice(tile.transform(row, first, used));
             // Gradients of bands: those of logarithms times the slopes; of missing frames, 0.
             for (into, band) in V::arrays_mut(grads).iter_mut().zip(grad.chunks_exact(count)) {
-                let from = &band[first..first + used];
-                *into = V::Array::default();
-                match V::arrays(from).first() {
-                    Some(from) => *into = *from,
-                    None => into.as_mut().iter_mut().zip(from).for_each(
-                        #[inline(always)]
-                        |(into, value)| *into = *value,
-                    ),
-                }
+                load_some::<V>(token, &band[first..first + used]).store(into);
             }
             if let Some(logarithm) = &spectra.logarithm {
                 for (grad, &band) in grads.iter_mut().zip(&*tile.bands) {

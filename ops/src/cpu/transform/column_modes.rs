@@ -11,7 +11,7 @@ use super::plan::MixedRadixPlan;
 use super::planned::work;
 use crate::cpu::butterfly::tile::width;
 use crate::cpu::isa::lines::{Line, take_complexes, with_lines};
-use crate::cpu::isa::register::{Complex, MAX_LANES, Register};
+use crate::cpu::isa::register::{Complex, MAX_LANES, Register, load_some, store_some};
 use crate::cpu::isa::{InstructionSet, Kernel, dispatch};
 use crate::cpu::real::Real;
 use crate::cpu::runtime::tasks::Tasks;
@@ -167,43 +167,17 @@ impl Kernel for ColumnsKernel<'_> {
                 for row in 0..transform.rows[0] {
                     let at = row * width + start..row * width + start + used;
                     let place = plan.places[transform.place(row, is_inverse)] as usize;
-                    tile[place] = Complex { re: load(token, &re[at.clone()]), im: load(token, &im[at]) };
+                    tile[place] = Complex { re: load_some(token, &re[at.clone()]), im: load_some(token, &im[at]) };
                 }
                 passes(token, plan, tile, pairs);
                 // All points, or the bins of the modes that are kept, times the factor.
                 for row in 0..transform.rows[1] {
                     let at = row * width + start..row * width + start + used;
                     let value = tile[transform.place(row, !is_inverse)];
-                    store(value.re * factor, &mut out_re[at.clone()]);
-                    store(value.im * factor, &mut out_im[at]);
+                    store_some(value.re * factor, &mut out_re[at.clone()]);
+                    store_some(value.im * factor, &mut out_im[at]);
                 }
             }
         }
-    }
-}
-
-/// As many values as a register has lanes, or fewer, the other lanes being 0.
-#[inline(always)]
-fn load<V: Register>(token: V::Token, values: &[f32]) -> V {
-    if let Some(all) = V::arrays(values).first() {
-        return V::load(token, all);
-    }
-    let mut lanes = V::Array::default();
-    for (lane, value) in lanes.as_mut().iter_mut().zip(values) {
-        *lane = *value;
-    }
-    V::load(token, &lanes)
-}
-
-/// Stores as many lanes as there are values.
-#[inline(always)]
-fn store<V: Register>(register: V, values: &mut [f32]) {
-    if let Some(all) = V::arrays_mut(values).first_mut() {
-        return register.store(all);
-    }
-    let mut lanes = V::Array::default();
-    register.store(&mut lanes);
-    for (value, lane) in values.iter_mut().zip(lanes.as_ref()) {
-        *value = *lane;
     }
 }
