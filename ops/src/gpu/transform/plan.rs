@@ -131,12 +131,8 @@ impl TransformPlan {
         };
         let Some(mut launches) = launches else {
             // The larger of two factors would have to fit.
-            let needed = 8 * points.isqrt() as usize;
-            return Err(DeviceLimitError {
-                limit: DeviceLimit::SharedMemory,
-                needed: needed as u64,
-                available: limits.shared as u64,
-            });
+            let (limit, needed) = (DeviceLimit::SharedMemory, 8 * u64::from(points.isqrt()));
+            return Err(DeviceLimitError { limit, needed, available: limits.shared as u64 });
         };
         // A fold takes the mirror image of every bin: a whole row has it, and so does a cube that takes columns of bins
         // and the columns of their images.
