@@ -9,7 +9,7 @@
 //! | [`LogMel`], [`Mfcc`] | log-mel spectra with fixed or learned filters; cepstral coefficients |
 //! | [`MelClassifier`] | classes of recordings, by convolutions over their log-mel spectra |
 //! | [`SpectralDenoiser`] | a signal without noise, by a mask on its short-time spectrum |
-//! | [`Fits`], [`TimesNet`] | forecasts of series |
+//! | [`Fits`] | forecasts of series |
 //! | [`Fno1d`], [`Fno2d`], [`Fno3d`] | a map between fields: Fourier neural operators |
 //! | [`LongConv`], [`S4d`], [`Hyena`] | outputs of sequences by convolutions with kernels as long as the sequence |
 //! | [`FNet`] | values of tokens, mixed by Fourier transforms |
@@ -205,7 +205,6 @@ pub mod auto;
 pub mod butterfly;
 pub mod channel_linear;
 pub mod checksum;
-pub mod dropout;
 mod fits;
 pub mod fnet;
 pub mod fno;
@@ -221,7 +220,6 @@ mod spectrum_layout;
 #[cfg(feature = "testing")]
 #[cfg_attr(docsrs, doc(cfg(feature = "testing")))]
 pub mod testing;
-pub mod timesnet;
 pub mod vision;
 pub mod weights;
 mod welch_peaks;
@@ -241,7 +239,6 @@ pub use mfcc::{Mfcc, MfccConfig};
 pub use sequence::{Hyena, HyenaConfig, LongConv, LongConvConfig, S4d, S4dConfig};
 pub use spectral_denoiser::{SpectralDenoiser, SpectralDenoiserConfig};
 pub use spectrum_layout::SpectrumLayout;
-pub use timesnet::{TimesNet, TimesNetConfig};
 pub use vision::{Afno, AfnoConfig, GfNet, GfNetConfig};
 pub use welch_peaks::{WelchPeaks, WelchPeaksConfig};
 

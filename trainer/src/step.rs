@@ -6,13 +6,11 @@ use burn::optim::{GradientsAccumulator, GradientsParams, ModuleOptimizer};
 use burn::store::ModuleRecord;
 use burn::tensor::{Device, Tensor};
 use firefly_app::device::DeviceName;
-use firefly_models::dropout::with_dropout_seed;
 use thiserror::Error;
 
 use crate::average::blended;
 use crate::checkpoint::{Checkpoint, CheckpointError, Checkpoints, RunState};
 use crate::config::{RunConfig, Training};
-use crate::data::dropout_seed;
 use crate::gradients::clip_norm;
 use crate::metrics::StepLoss;
 use crate::optimizer::{optimizer, scheduler};
@@ -173,9 +171,7 @@ impl<'a, T: Task> Stepper<'a, T> {
     fn share_of_loss(&self, model: &T::Model, batch: usize, step: usize, weight: f64) -> Result<StepLoss, StepError> {
         let rows = self.data.order().map_or_else(|| self.config.training.common().batch, |order| order.rows(batch));
         let (share, of_batch) = self.rank.share(batch, rows);
-        // Dropout follows from the seed and the rows, so that a resumed run has the masks of an uninterrupted one.
-        let seed = dropout_seed(self.config.seed, batch as u64);
-        let loss = with_dropout_seed(seed, share.rows.start as u64, || T::loss(&self.run(), model, &share, step))?;
+        let loss = T::loss(&self.run(), model, &share, step)?;
         let weight = weight * of_batch;
         Ok(if weight == 1.0 { loss } else { loss.scaled(weight) })
     }

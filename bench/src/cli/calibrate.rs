@@ -25,7 +25,7 @@ use crate::harness::{
     CaseError, CaseRecord, ExecutionConfig, Iterations, LoadProbe, LoadRecord, MeasurementSetup, Percentiles, Runner,
     available_cores, in_quiet_rounds,
 };
-use crate::suites::models::{PeaksModel, family_models, recordable};
+use crate::suites::models::{PeaksModel, family_models, untrained};
 use crate::suites::peaks::PeaksProblem;
 use crate::suites::phases::{Phase, host_tail, replay};
 use crate::suites::picker::catalogue;
@@ -206,7 +206,7 @@ fn measure_device(profile: &mut DeviceProfile, device: &Device, arguments: &Cali
     }
     if arguments.zoo {
         for name in family_models() {
-            let Some(model) = recordable(name)? else { continue };
+            let model = untrained(name)?;
             for batch in ZOO_BATCHES {
                 graphs.push(model.capture(batch)?);
             }

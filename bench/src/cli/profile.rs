@@ -180,9 +180,6 @@ impl ProfileArgs {
                 if let Some((option, _)) = options.iter().find(|(_, given)| given.is_some()) {
                     bail!("{option}: {name} is of the zoo; --set gives it its settings");
                 }
-                if let Some(reason) = zoo::card(name)?.capture_unsupported {
-                    bail!("{name} can't be captured: {reason}");
-                }
                 let settings: Settings = self.set.join(",").parse()?;
                 let graph = zoo::create(name, &settings, &Device::flex())?.capture(batch)?;
                 let parameters = ParameterMap::default().with("batch", batch);

@@ -240,9 +240,6 @@ impl PhaseTraffic {
 /// Number of values of spectra from which a second thread saves time.
 const PARALLEL_VALUES: usize = 1 << 16;
 
-/// Reason why a graph is not replayed.
-pub const NO_REPLAY: &str = "graphs are not replayed on this device";
-
 /// Function that runs a graph of one input on a tensor and reads its outputs.
 pub type GraphRunner = Box<dyn Fn(Tensor<2>) -> Result<Vec<TensorData>> + Send>;
 
@@ -258,7 +255,7 @@ pub fn replay(graph: &Graph, device: &Device) -> Result<GraphRunner> {
         DispatchDevice::Cube(device) => {
             on(graph, device, CustomOperations::<burn::backend::Cube>::spectral_and_fourier())
         }
-        _ => Err(CaseError::unsupported(NO_REPLAY).into()),
+        _ => Err(CaseError::unsupported("graphs are not replayed on this device").into()),
     }
 }
 

@@ -121,8 +121,6 @@ pub struct Card {
     pub parameters: usize,
     /// Whether trained weights ship with this crate.
     pub has_weights: bool,
-    /// The reason why the model can't be captured, if it can't.
-    pub capture_unsupported: Option<&'static str>,
     /// Measured results of the variant.
     pub results: Vec<Measurement>,
 }

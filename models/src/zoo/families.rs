@@ -13,7 +13,7 @@ use super::family::{Family, FamilyEntry};
 use super::settings::Settings;
 use crate::{
     Afno, Butterfly, FNet, Fits, Fno1d, Fno2d, Fno3d, GfNet, Hyena, LearnedWelchPeaks, LogMel, LongConv, MelClassifier,
-    Mfcc, S4d, SpectralDenoiser, TimesNet, WelchPeaks, weights,
+    Mfcc, S4d, SpectralDenoiser, WelchPeaks, weights,
 };
 
 macro_rules! families {
@@ -93,7 +93,7 @@ families! {
     Mfcc,
     MelClassifier,
     SpectralDenoiser,
-    TimesNet,
+
     Fno1d,
     Fno2d,
     Fno3d,

@@ -58,9 +58,6 @@ pub trait Family: Module {
     /// Description of the family, whatever the variant.
     const CARD: FamilyCard;
 
-    /// The reason why models of the family can't be captured, if they can't.
-    const CAPTURE_UNSUPPORTED: Option<&'static str> = None;
-
     /// Named configurations: the family's own name first; one that ends in `_tiny` is small enough for every test.
     fn variants() -> Vec<Variant<Self::Config>>;
 
@@ -162,7 +159,6 @@ fn card<F: Family>(name: &str) -> Result<Card, ZooError> {
         settings: Settings::of(&config),
         parameters: F::from_config(&config, &host())?.num_params(),
         has_weights: weights.is_some(),
-        capture_unsupported: F::CAPTURE_UNSUPPORTED,
         results: results.iter().filter(|result| result.model == name).copied().collect(),
     })
 }

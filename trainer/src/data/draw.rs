@@ -30,8 +30,6 @@ pub(super) enum Purpose {
     Examples = 3,
     /// Source of a mixture that a frame is drawn from.
     Source = 4,
-    /// Seeds of dropout, by the number of the batch.
-    Dropout = 5,
     /// Numbers that are drawn once per run.
     Once = 7,
 }
@@ -123,11 +121,6 @@ pub fn uniform(seed: u64, part: Part, index: u64) -> [f64; 2] {
     [draw.uniform([0.0, 1.0]), draw.uniform([0.0, 1.0])]
 }
 
-/// Seed of dropout in a batch.
-pub fn dropout_seed(seed: u64, batch: u64) -> u64 {
-    Draw::at(seed, Part::Train, Purpose::Dropout, batch).below(u64::MAX)
-}
-
 /// Rows of normal random numbers `first`, `first + 1`, … of mean 0 and variance 1 for generated examples, row-major
 /// `[rows, length]`.
 pub fn normal_rows(seed: u64, part: Part, first: u64, rows: usize, length: usize) -> Vec<f32> {
@@ -205,8 +198,8 @@ mod tests {
 
     #[test]
     fn purposes_have_different_random_streams() {
-        use Purpose::{Augmentation, Dropout, Examples, Frames, Noise, Once, Source};
-        let all = [Frames, Augmentation, Noise, Examples, Source, Dropout, Once];
+        use Purpose::{Augmentation, Examples, Frames, Noise, Once, Source};
+        let all = [Frames, Augmentation, Noise, Examples, Source, Once];
         let mut first: Vec<u64> =
             all.map(|purpose| Draw::at(1, Part::Train, purpose, 5).below(u64::MAX)).into_iter().collect();
         first.sort_unstable();

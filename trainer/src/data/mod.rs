@@ -19,7 +19,7 @@ use thiserror::Error;
 
 pub use corpus::Corpus;
 pub(crate) use corpus::is_same_rate;
-pub use draw::{EpochOrder, Part, dropout_seed, normal, normal_rows, uniform};
+pub use draw::{EpochOrder, Part, normal, normal_rows, uniform};
 pub use excerpts::{AddedNoise, Excerpts, NoiseKind, add_noise};
 pub use frames::{FileChoice, FrameSampler, Frames, SamplingConfig, frames_without_overlap};
 pub use source::{DeviceCorpus, FrameBatches, FrameSource, Mixture, MixtureSource, frames_to_tensor};

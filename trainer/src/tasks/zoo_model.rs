@@ -243,14 +243,12 @@ mod tests {
             refused::<Classification>("hyena_tiny", "frequencies = 1000000000"),
             refused::<Classification>("s4d_tiny", "states = 1000000000"),
             refused::<Classification>("gfnet_tiny", "expansion = 1000000000"),
-            refused::<Forecasting>("timesnet_tiny", "kernels = 1000000000"),
         ];
         for message in bounded {
             assert!(message.ends_with("= 1000000000`: a whole number is at most 16,777,216"), "{message}");
         }
         let deep = refused::<Classification>("hyena_tiny", "order = 100000");
         assert_eq!(deep, "HyenaConfig: `order` is 100000, but must be at most 64");
-        assert!(refused::<Forecasting>("timesnet_tiny", "kernels = 1000").contains("`kernels` is 1000"));
         assert!(refused::<OperatorTask>("fno1d_tiny", "layers = 100000").contains("`layers` is 100000"));
     }
 

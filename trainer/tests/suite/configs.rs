@@ -24,7 +24,6 @@ use toml::{Table, Value};
 fn smaller(name: &str) -> Vec<&'static str> {
     let settings: &[&str] = match name {
         "denoising" | "denoising-speech" => &["data.synthetic_examples=8", "data.samples=2000", "training.batch=2"],
-        "forecasting-timesnet" => &["data.train_rows=300", "data.validation_rows=200", "data.test_rows=200"],
         "operator-burgers" | "operator-darcy3d" => &["data.generated.samples=8", "data.generated.test_samples=2"],
         _ => &[],
     };

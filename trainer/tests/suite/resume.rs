@@ -155,7 +155,7 @@ fn every_model_of_every_task_resumes_to_the_same_bits_from_every_checkpoint() {
             }
         });
     }
-    assert!(proved >= 20, "{proved} models");
+    assert!(proved >= 19, "{proved} models");
 }
 
 #[test]

@@ -12,4 +12,3 @@ mod parity;
 mod ranks;
 mod registry;
 mod sequence;
-mod timesnet;

@@ -37,9 +37,7 @@ section! {
 
 impl ZooTask for Forecasting {
     const DEFAULT_MODEL: &'static str = "fits";
-    const FAMILIES: &'static [&'static str] = &["fits", "timesnet"];
-    const BATCH_STATISTICS: &'static [(&'static str, &'static str)] =
-        &[("timesnet", "timesnet takes periods of the mean spectrum of the whole batch")];
+    const FAMILIES: &'static [&'static str] = &["fits"];
     const DERIVED: &'static [(&'static str, &'static str)] = &[
         ("look_back", "it is data.look_back"),
         ("horizon", "it is data.horizon"),
