@@ -24,8 +24,6 @@ config! {
     coefficients: usize = 40;
 }
 
-validated! { MfccConfig }
-
 impl MfccConfig {
     fn check_fields(&self) -> Result<(), ArgumentError> {
         self.mel.validate()?;
@@ -33,20 +31,6 @@ impl MfccConfig {
         let expected = format!("from 1 to the number of bands, {}", self.mel.bands);
         let are_of_bands = (1..=self.mel.bands).contains(&self.coefficients);
         ensure(are_of_bands, "MfccConfig", "coefficients", self.coefficients, expected)
-    }
-
-    or_panic! { init = try_init(device: &Device) -> Mfcc }
-
-    /// The module on `device`.
-    ///
-    /// # Errors
-    /// [`ArgumentError`] naming the first field that is out of range.
-    pub fn try_init(&self, device: &Device) -> Result<Mfcc, ArgumentError> {
-        self.validate()?;
-        let shape = [self.coefficients, self.mel.bands];
-        let cosines = (0..shape[0]).flat_map(|row| (0..shape[1]).map(move |band| cosine(row, band, shape[1]) as f32));
-        let cosines = Tensor::from_data(TensorData::new(cosines.collect::<Vec<_>>(), shape), device);
-        Ok(Mfcc { mel: self.mel.try_init(device)?, cosines, coefficients: self.coefficients })
     }
 }
 
@@ -75,10 +59,19 @@ pub struct Mfcc {
     /// Cosine transform, `[coefficients, bands]`.
     cosines: Tensor<2>,
     #[module(skip)]
-    coefficients: usize,
+    config: MfccConfig,
 }
 
+configured! { Mfcc by MfccConfig }
+
 impl Mfcc {
+    fn new(config: &MfccConfig, device: &Device) -> Result<Self, ArgumentError> {
+        let shape = [config.coefficients, config.mel.bands];
+        let cosines = (0..shape[0]).flat_map(|row| (0..shape[1]).map(move |band| cosine(row, band, shape[1]) as f32));
+        let cosines = Tensor::from_data(TensorData::new(cosines.collect::<Vec<_>>(), shape), device);
+        Ok(Self { mel: config.mel.try_init(device)?, cosines, config: config.clone() })
+    }
+
     or_panic! { forward<const D, const E> = try_forward(signal: Tensor<D>) -> Tensor<E> }
 
     /// Coefficients of each frame of `signal` `[.., samples]`: `[.., coefficients, frames]`, one dimension more.
@@ -87,11 +80,6 @@ impl Mfcc {
     /// [`ArgumentError`] for rows of half a frame or less.
     pub fn try_forward<const D: usize, const E: usize>(&self, signal: Tensor<D>) -> Result<Tensor<E>, ArgumentError> {
         Ok(times_columns(self.cosines.clone(), self.mel.try_forward::<D, E>(signal)?))
-    }
-
-    /// Configuration of the model.
-    pub fn config(&self) -> MfccConfig {
-        MfccConfig::new(self.mel.config().clone()).with_coefficients(self.coefficients)
     }
 }
 

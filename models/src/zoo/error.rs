@@ -91,12 +91,6 @@ pub enum ZooError {
     OtherModel(PathBuf, ParameterMismatch),
 }
 
-impl ZooError {
-    pub(super) fn unknown_model(name: &str, known: Vec<&'static str>) -> Self {
-        Self::UnknownModel { name: name.into(), known }
-    }
-}
-
 /// The models with trained weights, as text.
 fn shipped(trained: &[&str]) -> String {
     if trained.is_empty() {

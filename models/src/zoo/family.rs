@@ -141,7 +141,10 @@ fn variant<F: Family>(name: &str) -> Result<Variant<F::Config>, ZooError> {
     let mut variants = F::variants();
     match variants.iter().position(|variant| variant.name == name) {
         Some(place) => Ok(variants.swap_remove(place)),
-        None => Err(ZooError::unknown_model(name, variants.iter().map(|variant| variant.name).collect())),
+        None => {
+            let known = variants.iter().map(|variant| variant.name).collect();
+            Err(ZooError::UnknownModel { name: name.into(), known })
+        }
     }
 }
 

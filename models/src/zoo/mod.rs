@@ -140,5 +140,5 @@ pub fn pretrained(name: &str, device: &Device) -> Result<ZooModel, ZooError> {
 /// The family that has the variant `name`.
 fn find(name: &str) -> Result<&'static FamilyEntry<ZooModel>, ZooError> {
     let has = |family: &&FamilyEntry<ZooModel>| (family.variants)().contains(&name);
-    FAMILIES.iter().find(has).ok_or_else(|| ZooError::unknown_model(name, list("")))
+    FAMILIES.iter().find(has).ok_or_else(|| ZooError::UnknownModel { name: name.into(), known: list("") })
 }
