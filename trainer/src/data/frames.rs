@@ -7,7 +7,7 @@ use firefly_recordings::{Recording, Samples};
 
 use super::corpus::Corpus;
 use super::draw::{Draw, Part, Purpose};
-use super::{DataError, check_frame};
+use super::{DataError, check_frame, ensure};
 use crate::config::{choice, section};
 
 /// Frames to evaluate on, in order. The samples are shared with the recordings they are frames of.
@@ -123,10 +123,7 @@ section! {
 impl SamplingConfig {
     /// Checks every setting. An error if `gain_db` is not within 0 to 120.
     pub fn validate(&self) -> Result<(), DataError> {
-        if (0.0..=120.0).contains(&self.gain_db) {
-            return Ok(());
-        }
-        Err(DataError::setting("gain_db", self.gain_db, "within 0 to 120"))
+        ensure((0.0..=120.0).contains(&self.gain_db), "gain_db", self.gain_db, "within 0 to 120")
     }
 
     /// Largest factor of a frame's samples.
@@ -165,11 +162,9 @@ impl FrameSampler {
     pub fn new(corpus: Corpus, frame: usize, config: SamplingConfig, seed: u64) -> Result<Self, DataError> {
         check_frame(frame)?;
         config.validate()?;
-        let shortest = corpus.recordings().iter().map(|r| r.samples.len()).min();
-        if shortest.is_none_or(|samples| samples < frame) {
-            let accepted = format!("at most {}, the length of the shortest recording kept", shortest.unwrap_or(0));
-            return Err(DataError::setting("frame", frame, accepted));
-        }
+        let shortest = corpus.recordings().iter().map(|r| r.samples.len()).min().unwrap_or(0);
+        let accepted = format_args!("at most {shortest}, the length of the shortest recording kept");
+        ensure(frame <= shortest, "frame", frame, accepted)?;
         let mut total = 0;
         let end = |recording: &Recording| {
             total += (recording.samples.len() - frame + 1) as u64;

@@ -11,6 +11,7 @@ mod source;
 mod split;
 mod synthetic;
 
+use std::fmt::Display;
 use std::path::PathBuf;
 
 use firefly_recordings::RecordingError;
@@ -123,21 +124,20 @@ impl DataConfig {
     /// [`RecordingsConfig::load`], [`FrameSampler::new`] or [`Synthetic::new`]; for several rates in one source, for a
     /// weight of a source that is out of range, and for recordings beside sources.
     pub fn open(&self, frame: usize, seed: u64) -> Result<DataSets, DataError> {
+        let is_mixture = !self.sources.is_empty();
         match &self.recordings {
-            Some(recordings) if self.sources.is_empty() => self.open_recordings(recordings, frame, seed),
             Some(recordings) => {
                 let train = recordings.train.display();
-                Err(DataError::setting("recordings.train", train, "that of a source where there are sources"))
+                ensure(!is_mixture, "recordings.train", train, "that of a source where there are sources")?;
+                self.open_recordings(recordings, frame, seed)
             }
-            None if self.sources.is_empty() => self.open_synthetic(frame, seed),
-            None => source::open_mixture(self, frame, seed),
+            None if is_mixture => source::open_mixture(self, frame, seed),
+            None => self.open_synthetic(frame, seed),
         }
     }
 
     fn open_synthetic(&self, frame: usize, seed: u64) -> Result<DataSets, DataError> {
-        if self.synthetic_frames == 0 {
-            return Err(DataError::setting("synthetic_frames", 0, "at least 1"));
-        }
+        ensure(self.synthetic_frames > 0, "synthetic_frames", 0, "at least 1")?;
         let train = Synthetic::new(self.synthetic.clone(), frame, seed)?;
         let held_out = |part| train.for_part(part).frames(self.synthetic_frames);
         Ok(DataSets {
@@ -201,18 +201,14 @@ pub enum DataError {
     Setting { key: &'static str, got: String, accepts: String },
 }
 
-impl DataError {
-    fn setting(key: &'static str, got: impl std::fmt::Display, accepts: impl Into<String>) -> Self {
-        Self::Setting { key, got: got.to_string(), accepts: accepts.into() }
-    }
+/// Checks that a condition on a setting holds.
+fn ensure(holds: bool, key: &'static str, got: impl Display, accepts: impl Display) -> Result<(), DataError> {
+    if holds { Ok(()) } else { Err(DataError::Setting { key, got: got.to_string(), accepts: accepts.to_string() }) }
 }
 
 /// Checks that a frame has at least one sample.
 fn check_frame(frame: usize) -> Result<(), DataError> {
-    if frame == 0 {
-        return Err(DataError::setting("frame", frame, "at least 1 sample"));
-    }
-    Ok(())
+    ensure(frame > 0, "frame", frame, "at least 1 sample")
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::draw::{Draw, Part, Purpose};
 use super::frames::{FrameDraw, FrameSampler, Frames};
 use super::synthetic::Synthetic;
-use super::{DataConfig, DataError, DataSets, RecordingsConfig, SamplingConfig, SyntheticConfig};
+use super::{DataConfig, DataError, DataSets, RecordingsConfig, SamplingConfig, SyntheticConfig, ensure};
 use crate::config::section;
 
 /// Largest weight of a source.
@@ -108,8 +108,8 @@ impl Mixture {
 
 /// Opens a mixture. Its sources have shares of `synthetic_frames` to validate on, in proportion to their weights.
 pub(super) fn open_mixture(config: &DataConfig, frame: usize, seed: u64) -> Result<DataSets, DataError> {
-    if let Some(wrong) = config.sources.iter().find(|source| !(source.weight > 0.0 && source.weight <= MAX_WEIGHT)) {
-        return Err(DataError::setting("sources.weight", wrong.weight, "above 0 and at most 1e6"));
+    for MixtureSource { weight, .. } in &config.sources {
+        ensure(*weight > 0.0 && *weight <= MAX_WEIGHT, "sources.weight", weight, "above 0 and at most 1e6")?;
     }
     let total: f64 = config.sources.iter().map(|source| source.weight).sum();
     let (mut end, mut sources, mut validation, mut evaluation, mut skipped) = (0.0, vec![], vec![], vec![], 0);

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::DataError;
 use super::corpus::Corpus;
+use super::{DataError, ensure};
 
 /// Splits by file into (training, validation): all channels of a file go to one side.
 ///
@@ -15,9 +15,8 @@ use super::corpus::Corpus;
 /// them validate, rounded, at least one and not all. The result depends neither on the order of the files nor on the
 /// folder's path. An error if the share is not within (0, 1), or there are fewer than two files.
 pub fn split(corpus: &Corpus, validation_share: f64, seed: u64) -> Result<(Corpus, Corpus), DataError> {
-    if !(validation_share > 0.0 && validation_share < 1.0) {
-        return Err(DataError::setting("validation_share", validation_share, "above 0 and below 1"));
-    }
+    let is_share = validation_share > 0.0 && validation_share < 1.0;
+    ensure(is_share, "validation_share", validation_share, "above 0 and below 1")?;
     let files = corpus.file_ranges();
     if files.len() < 2 {
         return Err(DataError::TooFewFiles { folder: corpus.folder().to_owned(), files: files.len() });
@@ -137,18 +136,12 @@ impl RecordingsConfig {
     pub fn load(&self, frame: usize, seed: u64) -> Result<Corpora, DataError> {
         let names = [("test_suffixes", &self.test_suffixes), ("test_contains", &self.test_contains)];
         for (key, names) in names {
-            if self.test.is_some() && !names.is_empty() {
-                return Err(DataError::setting(key, format!("{names:?}"), "left out when a test folder is given"));
-            }
-            if names.iter().any(String::is_empty) {
-                let accepted = "made of texts of at least one character";
-                return Err(DataError::setting(key, format!("{names:?}"), accepted));
-            }
+            let (got, is_alone) = (format!("{names:?}"), self.test.is_none() || names.is_empty());
+            ensure(is_alone, key, &got, "left out when a test folder is given")?;
+            ensure(!names.iter().any(String::is_empty), key, got, "made of texts of at least one character")?;
         }
-        if names.iter().all(|(_, names)| !names.is_empty()) {
-            let got = format!("{:?}", self.test_contains);
-            return Err(DataError::setting("test_contains", got, "left out when test_suffixes are given"));
-        }
+        let (got, is_one) = (format!("{:?}", self.test_contains), names.iter().any(|(_, names)| names.is_empty()));
+        ensure(is_one, "test_contains", got, "left out when test_suffixes are given")?;
         if let Some(test) = &self.test {
             ensure_no_overlap(&self.train, test)?;
         }

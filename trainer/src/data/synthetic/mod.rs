@@ -14,7 +14,7 @@ use thiserror::Error;
 
 use super::draw::{Draw, Part, Purpose};
 use super::frames::Frames;
-use super::{DataError, check_frame, mean_square};
+use super::{DataError, check_frame, ensure, mean_square};
 use crate::config::{choice, section};
 
 /// Source of synthetic frames. Cloning shares everything.
@@ -226,10 +226,8 @@ impl SyntheticConfig {
     /// Checks every setting by itself, and together those that a listed family uses together. The error has the key,
     /// its value, and the values accepted.
     pub fn validate(&self) -> Result<(), DataError> {
-        if self.families.is_empty() {
-            let accepted = "at least one of tones, harmonics, am, fm, chirps, noise";
-            return Err(DataError::setting("families", "empty", accepted));
-        }
+        let accepted = "at least one of tones, harmonics, am, fm, chirps, noise";
+        ensure(!self.families.is_empty(), "families", "empty", accepted)?;
         check_range("frequency", self.frequency, 1e-6, 0.4999)?;
         check_range("tones", self.tones, 1, 1000)?;
         check_range("tone_level_db", self.tone_level_db, -120.0, 120.0)?;
@@ -252,18 +250,14 @@ impl SyntheticConfig {
         let (harmonics, rate, deviation) = (self.harmonics, self.modulation_rate, self.fm_deviation);
         let sidebands = format!("at most {}, for both sidebands within `frequency`", room / 2.0);
         let bandwidth = "together with `modulation_rate`, for Carson's bandwidth within `frequency`";
-        let error = if has(SignalFamily::Harmonics) && harmonics[1] as f64 * low > high {
-            let accepted = format!("at most {}, or `frequency` wider", (high / low).floor());
-            DataError::setting("harmonics", format!("{harmonics:?}"), accepted)
-        } else if has(SignalFamily::Am) && 2.0 * rate[1] > room {
-            DataError::setting("modulation_rate", format!("{rate:?}"), sidebands)
-        } else if has(SignalFamily::Fm) && 2.0 * (rate[1] + deviation[1]) > room {
-            let accepted = format!("at most {} {bandwidth}", room / 2.0);
-            DataError::setting("fm_deviation", format!("{deviation:?}"), accepted)
-        } else {
-            return Ok(());
-        };
-        Err(error)
+        let wider = format!("at most {}, or `frequency` wider", (high / low).floor());
+        let are_below = !has(SignalFamily::Harmonics) || harmonics[1] as f64 * low <= high;
+        ensure(are_below, "harmonics", format_args!("{harmonics:?}"), wider)?;
+        let have_room = !has(SignalFamily::Am) || 2.0 * rate[1] <= room;
+        ensure(have_room, "modulation_rate", format_args!("{rate:?}"), sidebands)?;
+        let has_room = !has(SignalFamily::Fm) || 2.0 * (rate[1] + deviation[1]) <= room;
+        let carson = format!("at most {} {bandwidth}", room / 2.0);
+        ensure(has_room, "fm_deviation", format_args!("{deviation:?}"), carson)
     }
 }
 
@@ -273,11 +267,9 @@ where
 {
     let [low, high] = &got;
     // Written so that a NaN fails.
-    if *low >= least && low <= high && *high <= greatest {
-        return Ok(());
-    }
+    let holds = *low >= least && low <= high && *high <= greatest;
     let accepted = format!("[least, greatest] in ascending order within {least} to {greatest}");
-    Err(DataError::setting(key, format!("{got:?}"), accepted))
+    ensure(holds, key, format_args!("{got:?}"), accepted)
 }
 
 #[cfg(test)]
