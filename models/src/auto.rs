@@ -90,17 +90,15 @@ impl AutoWelchPeaksConfig {
     }
 }
 
-/// Environment variable that raises the event of each new selection from debug to info, unless it is empty or `0`.
-const TRACE: &str = "FIREFLY_TRACE";
-
-/// Whether new selections of [`AutoWelchPeaks`] are events at level info: `FIREFLY_TRACE` is set, and not to `0`.
+/// Whether new selections of [`AutoWelchPeaks`] are events at level info and not debug: the environment variable
+/// `FIREFLY_TRACE` is neither empty nor `0`.
 ///
 /// ```
 /// let is_set = std::env::var_os("FIREFLY_TRACE").is_some_and(|value| !value.is_empty() && value != "0");
 /// assert_eq!(firefly_models::auto::traces_selections(), is_set);
 /// ```
 pub fn traces_selections() -> bool {
-    std::env::var_os(TRACE).is_some_and(|value| !value.is_empty() && value != "0")
+    std::env::var_os("FIREFLY_TRACE").is_some_and(|value| !value.is_empty() && value != "0")
 }
 
 /// Strongest spectral lines of each frame, by the strategy that is the fastest for the batch: as measured on a

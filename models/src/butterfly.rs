@@ -7,8 +7,6 @@ use serde::{Deserialize, Serialize};
 use crate::prelude::*;
 use crate::rows::Leading;
 
-/// Shortest and longest rows.
-const LENGTHS: [usize; 2] = [4, 65_536];
 /// Largest number of products of a butterfly matrix and a permutation.
 const MAX_PRODUCTS: usize = 8;
 
@@ -57,9 +55,8 @@ config! {
 impl ButterflyConfig {
     fn check_fields(&self) -> Result<(), ArgumentError> {
         const NAME: &str = "ButterflyConfig";
-        let [least, most] = LENGTHS;
-        let is_length = self.n.is_power_of_two() && (least..=most).contains(&self.n);
-        ensure(is_length, NAME, "n", self.n, format_args!("a power of two from {least} to {most}"))?;
+        let is_length = self.n.is_power_of_two() && (4..=65_536).contains(&self.n);
+        ensure(is_length, NAME, "n", self.n, "a power of two from 4 to 65536")?;
         let are_products = (1..=MAX_PRODUCTS).contains(&self.products);
         ensure(are_products, NAME, "products", self.products, format_args!("from 1 to {MAX_PRODUCTS}"))?;
         let is_relaxed = self.permutation == PermutationKind::Relaxed;

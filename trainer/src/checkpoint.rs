@@ -21,7 +21,6 @@ use thiserror::Error;
 use crate::manifest::{Manifest, ManifestError};
 
 const PREFIX: &str = "step-";
-const DAMAGED: &str = "damaged-";
 /// Least number of checkpoints that are kept: the last, and the one before in case the last is damaged.
 pub const MIN_KEPT: usize = 2;
 const STATE: &str = "state.json";
@@ -182,7 +181,7 @@ impl Checkpoints {
     /// Renames a damaged checkpoint, so that it neither counts as one nor is lost. Returns its new folder.
     fn set_aside(&self, step: usize) -> Result<PathBuf, CheckpointError> {
         let folder = self.complete(step);
-        let aside = self.folder.join(format!("{DAMAGED}{step:08}"));
+        let aside = self.folder.join(format!("damaged-{step:08}"));
         let renamed = match fs::remove_dir_all(&aside) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => fs::rename(&folder, &aside),

@@ -10,9 +10,6 @@ pub use layer::{DenseLayer, FactorizedLayer, FnoLayer, SpectralWeights};
 use crate::channel_linear::ChannelLinear;
 use crate::prelude::*;
 
-/// Largest number of zeros appended to a field, per point of the field.
-const MAX_PADDING_SHARE: f64 = 4.0;
-
 /// Kind of the layers of a Fourier neural operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -83,7 +80,7 @@ impl FnoConfig {
         ensure(self.lifting != Some(0), NAME, "lifting", 0, "at least 1")?;
         ensure_least!(self, NAME, projection: 1.0)?;
         ensure_most(NAME, "layers", self.layers, MAX_DEPTH)?;
-        ensure((0.0..=MAX_PADDING_SHARE).contains(&share), NAME, "padding_share", share, "from 0 to 4")?;
+        ensure((0.0..=4.0).contains(&share), NAME, "padding_share", share, "from 0 to 4")?;
         let points = vec![self.points; self.dims()];
         self.validate_points(NAME, &points)
     }

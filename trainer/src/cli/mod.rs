@@ -19,9 +19,6 @@ use tracing::Level;
 
 use crate::run::RunError;
 
-/// Exit status of a run whose training broke down.
-const RUN_FAILED: u8 = 1;
-
 /// Trains spectral models from a TOML configuration, and evaluates them beside what they are compared with.
 #[derive(Parser)]
 #[command(
@@ -98,7 +95,7 @@ impl Cli {
             // Training itself broke down, rather than its data, files or settings.
             Err(error) if error.downcast_ref::<RunError>().is_some_and(RunError::is_divergence) => {
                 note_error(error.as_ref());
-                Ok(ExitCode::from(RUN_FAILED))
+                Ok(ExitCode::FAILURE)
             }
             done => done,
         }

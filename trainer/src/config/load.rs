@@ -14,8 +14,6 @@ use crate::data::{DataConfig, RecordingsConfig};
 
 /// Largest number of bytes of a configuration's file.
 const MAX_LENGTH: u64 = 1 << 20;
-/// Largest number of characters of a line of an error.
-const MAX_LINE: usize = 200;
 /// Messages of the parser that name its own types, and what they mean.
 const EXPLANATIONS: [(&str, &str); 7] = [
     ("invalid type: unit variant, expected string only", "one name is expected, in quotes and not in a list"),
@@ -198,9 +196,9 @@ fn described(origin: &str, error: &toml::de::Error) -> ConfigError {
     ConfigError::Text { origin: origin.to_string(), message: format!("{text}{hint}") }
 }
 
-/// A line of a message, cut where it would fill the terminal.
+/// The first 200 characters of a line of a message, which more of would fill the terminal.
 fn shortened(line: &str) -> String {
-    match line.char_indices().nth(MAX_LINE) {
+    match line.char_indices().nth(200) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_string(),
     }

@@ -228,8 +228,6 @@ pub trait Sections: Debug + Clone + PartialEq + Sized {
 
 /// Upper limit of frames per batch and per synthetic data set.
 pub(crate) const MAX_FRAMES: usize = 1 << 20;
-/// Upper limit of steps.
-const MAX_STEPS: u64 = 1_000_000_000_000;
 
 impl<T: Sections> RunConfig<T> {
     /// Checks every value. The error names the first key that is out of range.
@@ -247,7 +245,7 @@ impl<T: Sections> RunConfig<T> {
             Length::Steps(steps) => ("training.steps", steps),
             Length::Epochs(epochs) => ("training.epochs", epochs),
         };
-        ensure(length as u64 <= MAX_STEPS, key, length, "at most 1,000,000,000,000")?;
+        ensure(length as u64 <= 1_000_000_000_000, key, length, "at most 1,000,000,000,000")?;
         ensure(batch <= MAX_FRAMES, "training.batch", batch, "at most 1,048,576")?;
         for (key, value) in [
             (key, length),

@@ -10,11 +10,11 @@ use rand_chacha::ChaCha8Rng;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// Frames to train on.
-    Train,
+    Train = 0,
     /// Frames to validate on, by which a model is chosen.
-    Validation,
+    Validation = 1,
     /// Frames to test on.
-    Test,
+    Test = 2,
 }
 
 /// Purpose of random draws. Purposes never share a random stream, so that draws for different purposes are independent.
@@ -53,11 +53,7 @@ impl Draw {
     pub(super) fn at(seed: u64, part: Part, purpose: Purpose, index: u64) -> Self {
         let mut key = [0u8; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
-        key[8] = match part {
-            Part::Train => 0,
-            Part::Validation => 1,
-            Part::Test => 2,
-        };
+        key[8] = part as u8;
         let mut rng = ChaCha8Rng::from_seed(key);
         rng.set_stream(purpose.stream(index));
         Self(rng)

@@ -13,9 +13,6 @@ use super::synthetic::Synthetic;
 use super::{DataConfig, DataError, DataSets, RecordingsConfig, SamplingConfig, SyntheticConfig, ensure};
 use crate::config::section;
 
-/// Largest weight of a source.
-const MAX_WEIGHT: f64 = 1e6;
-
 /// Source of training frames. Cheap to clone and usable from any thread.
 #[derive(Debug, Clone)]
 pub enum FrameSource {
@@ -109,7 +106,7 @@ impl Mixture {
 /// Opens a mixture. Its sources have shares of `synthetic_frames` to validate on, in proportion to their weights.
 pub(super) fn open_mixture(config: &DataConfig, frame: usize, seed: u64) -> Result<DataSets, DataError> {
     for MixtureSource { weight, .. } in &config.sources {
-        ensure(*weight > 0.0 && *weight <= MAX_WEIGHT, "sources.weight", weight, "above 0 and at most 1e6")?;
+        ensure(*weight > 0.0 && *weight <= 1e6, "sources.weight", weight, "above 0 and at most 1e6")?;
     }
     let total: f64 = config.sources.iter().map(|source| source.weight).sum();
     let (mut end, mut sources, mut validation, mut evaluation, mut skipped) = (0.0, vec![], vec![], vec![], 0);

@@ -9,9 +9,6 @@ use serde::{Serialize, Serializer};
 use crate::metrics::{Metric, MetricValue};
 use crate::task::{EvaluationRow, ReportParts};
 
-/// Significant digits of a score in tables.
-const DIGITS: usize = 4;
-
 /// Scores of one model on one data set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScoreRow {
@@ -91,7 +88,7 @@ fn titles(rows: &[ScoreRow]) -> Vec<String> {
 fn cell(score: &Metric) -> String {
     match score.value {
         MetricValue::Whole(count) => count.to_string(),
-        MetricValue::Real(number) => significant(number, DIGITS),
+        MetricValue::Real(number) => significant(number, 4),
     }
 }
 

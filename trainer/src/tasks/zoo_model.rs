@@ -65,22 +65,16 @@ impl<T: ZooTask> ModelChoice for ZooSection<T> {
 
     /// Checks that the zoo has the model, that the task can train it, and that no derived setting is given.
     fn validate(&self) -> Result<(), ConfigError> {
-        let refused = |key: &str, got: String, expected: String| ConfigError::Value { key: key.into(), got, expected };
         let accepted = Self::models();
-        if !accepted.contains(&self.name.as_str()) {
-            let expected = format!("one of {}", accepted.join(", "));
-            return Err(refused("model.name", self.name.clone(), expected));
-        }
-        for (key, origin) in T::DERIVED {
-            if let Some(value) = self.settings.get(key) {
-                return Err(refused(
-                    &format!("model.settings.{key}"),
-                    value.to_string(),
-                    format!("left out: {origin}"),
-                ));
+        let is_accepted = accepted.contains(&self.name.as_str());
+        ensure(is_accepted, "model.name", &self.name, format_args!("one of {}", accepted.join(", ")))?;
+        T::DERIVED.iter().try_for_each(|(key, origin)| match self.settings.get(key) {
+            Some(value) => {
+                let key = format!("model.settings.{key}");
+                ensure(false, &key, value, format_args!("left out: {origin}"))
             }
-        }
-        Ok(())
+            None => Ok(()),
+        })
     }
 
     fn choose(&mut self, name: &str) -> Result<(), ConfigError> {

@@ -5,9 +5,6 @@ use super::{Classification, ClassificationConfig};
 use crate::data::{RecordingsConfig, SyntheticConfig};
 use crate::tasks::prelude::*;
 
-/// Largest number of samples of an example.
-const MAX_SAMPLES: usize = 1 << 22;
-
 choice! {
     /// Part of a file's name that is its label.
     pub enum LabelPart {
@@ -70,14 +67,14 @@ impl Sections for Classification {
 
     fn validate(config: &ClassificationConfig) -> Result<(), ConfigError> {
         let data = &config.data;
-        ensure((1..=MAX_SAMPLES).contains(&data.samples), "data.samples", data.samples, "from 1 to 4,194,304")?;
+        ensure((1..=4_194_304).contains(&data.samples), "data.samples", data.samples, "from 1 to 4,194,304")?;
         ensure(!data.separator.is_empty(), "data.separator", "empty", "at least one character")?;
         let divides = data.patch >= 1 && data.samples.is_multiple_of(data.patch);
         ensure(divides, "data.patch", data.patch, "a divisor of data.samples")?;
         // Whether the model's input follows from them or not.
         let rate = data.sample_rate;
         ensure((1e-6..=1e9).contains(&rate), "data.sample_rate", rate, "from 0.000001 to 1,000,000,000")?;
-        ensure((2..=MAX_SAMPLES).contains(&data.n_fft), "data.n_fft", data.n_fft, "from 2 to 4,194,304")?;
+        ensure((2..=4_194_304).contains(&data.n_fft), "data.n_fft", data.n_fft, "from 2 to 4,194,304")?;
         data.synthetic.validate().map_err(|error| in_section("data.synthetic", error))?;
         validate_input(config)?;
         let range = &data.noise_snr_db;

@@ -256,7 +256,7 @@ fn compare(
         rows.push(row("most frequent class", false, share / examples.len() as f64, 1.0 / classes as f64));
         if let Some(ridge) = ridge {
             let found = ClassProbabilities::of(examples, ratio, device, |signal| ridge.scores(signal))?;
-            rows.push(row(LOG_MEL_RIDGE, false, found.accuracy(), found.balanced_accuracy(classes)));
+            rows.push(row("linear, log-mel bands", false, found.accuracy(), found.balanced_accuracy(classes)));
         }
         for (name, model) in models {
             let found = ClassProbabilities::of(examples, ratio, device, |signal| model.probabilities(signal))?;
@@ -266,8 +266,6 @@ fn compare(
     Ok(rows)
 }
 
-/// Name of the row of [`LogMelRidge`] in evaluations.
-const LOG_MEL_RIDGE: &str = "linear, log-mel bands";
 /// Bands of a spectrum.
 const BANDS: usize = 40;
 /// Seconds of a segment of a spectrum, about.

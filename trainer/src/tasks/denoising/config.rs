@@ -4,11 +4,6 @@ use super::{Denoising, DenoisingConfig};
 use crate::data::{NoiseKind, RecordingsConfig, SyntheticConfig};
 use crate::tasks::prelude::*;
 
-/// Largest number of samples of an example.
-const MAX_SAMPLES: usize = 1 << 22;
-/// Largest number of voices of babble.
-const MAX_VOICES: usize = 64;
-
 section! {
     /// Section `[data]`.
     pub struct DataSection {
@@ -52,7 +47,7 @@ impl Sections for Denoising {
         let data = &config.data;
         let rate = data.sample_rate;
         ensure((1.0..=1e9).contains(&rate), "data.sample_rate", rate, "from 1 to 1,000,000,000")?;
-        ensure((16..=MAX_SAMPLES).contains(&data.samples), "data.samples", data.samples, "from 16 to 4,194,304")?;
+        ensure((16..=4_194_304).contains(&data.samples), "data.samples", data.samples, "from 16 to 4,194,304")?;
         ensure(!data.noises.is_empty(), "data.noises", "empty", "at least one of white, pink, babble, recorded")?;
         let is_repeated = (1..data.noises.len()).any(|index| data.noises[..index].contains(&data.noises[index]));
         ensure(!is_repeated, "data.noises", format!("{:?}", data.noises).to_lowercase(), "a list of different kinds")?;
@@ -63,7 +58,7 @@ impl Sections for Denoising {
             if has_folder { "given" } else { "missing" },
             "given where, and only where, recorded is one of data.noises",
         )?;
-        ensure((1..=MAX_VOICES).contains(&data.voices), "data.voices", data.voices, "from 1 to 64")?;
+        ensure((1..=64).contains(&data.voices), "data.voices", data.voices, "from 1 to 64")?;
         let (ratios, tests, speed) = (&data.snr_db, &data.test_snr_db, &data.speed);
         ensure_within(ratios.is_sorted(), "data.snr_db", ratios, RATIOS_DB, "the least and the greatest ratio")?;
         ensure_within(!tests.is_empty(), "data.test_snr_db", tests, RATIOS_DB, "a list of ratios")?;

@@ -3,9 +3,6 @@
 use super::{Forecasting, ForecastingConfig};
 use crate::tasks::prelude::*;
 
-/// Largest number of samples of a look-back or a forecast.
-const MAX_SAMPLES: usize = 1 << 16;
-
 section! {
     /// Section `[data]`. The rows of a table are split in time: training, then validation, then test.
     pub struct DataSection {
@@ -56,8 +53,8 @@ impl Sections for Forecasting {
     fn validate(config: &ForecastingConfig) -> Result<(), ConfigError> {
         let data = &config.data;
         let (look_back, horizon, channels) = (data.look_back, data.horizon, data.synthetic_channels);
-        ensure((2..=MAX_SAMPLES).contains(&look_back), "data.look_back", look_back, "from 2 to 65,536")?;
-        ensure((1..=MAX_SAMPLES).contains(&horizon), "data.horizon", horizon, "from 1 to 65,536")?;
+        ensure((2..=65_536).contains(&look_back), "data.look_back", look_back, "from 2 to 65,536")?;
+        ensure((1..=65_536).contains(&horizon), "data.horizon", horizon, "from 1 to 65,536")?;
         ensure((1..=4096).contains(&channels), "data.synthetic_channels", channels, "from 1 to 4,096")?;
         let fits_window = "at least data.look_back + data.horizon, and at most 67,108,864";
         let fits_forecast = "at least data.horizon, and at most 67,108,864";

@@ -7,11 +7,6 @@ use super::{OperatorConfig, OperatorTask};
 use crate::config::{ModelChoice, NoKeys};
 use crate::tasks::prelude::*;
 
-/// Largest number of points along a dimension.
-const MAX_POINTS: usize = 1 << 20;
-/// Largest number of steps of a solver.
-const MAX_SOLVER_STEPS: usize = 10_000_000;
-
 /// Files of inputs and outputs: arrays `[samples, points…]` or `[samples, channels, points…]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -170,8 +165,8 @@ impl Sections for OperatorTask {
         for (key, value, least, most, expected) in [
             ("data.generated.samples", generated.samples, 2, MAX_FRAMES, "from 2 to 1,048,576"),
             ("data.generated.test_samples", generated.test_samples, 1, MAX_FRAMES, "from 1 to 1,048,576"),
-            ("data.generated.steps", generated.steps, 1, MAX_SOLVER_STEPS, "from 1 to 10,000,000"),
-            ("data.generated.points", generated.points, 2, MAX_POINTS, "from 2 to 1,048,576"),
+            ("data.generated.steps", generated.steps, 1, 10_000_000, "from 1 to 10,000,000"),
+            ("data.generated.points", generated.points, 2, 1_048_576, "from 2 to 1,048,576"),
         ] {
             ensure((least..=most).contains(&value), key, value, expected)?;
         }
@@ -240,7 +235,7 @@ impl Sections for OperatorTask {
 fn validate_solver(generated: &GeneratedSection) -> Result<(), ConfigError> {
     let solver = generated.solver_points;
     let (range, expected) = match generated.equation {
-        Equation::Burgers => (64..=MAX_POINTS, "a power of two from 64 to 1,048,576"),
+        Equation::Burgers => (64..=1_048_576, "a power of two from 64 to 1,048,576"),
         Equation::Darcy => (4..=4096, "from 4 to 4,096"),
         Equation::Darcy3d => (4..=256, "from 4 to 256"),
     };

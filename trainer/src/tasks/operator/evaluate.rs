@@ -17,8 +17,6 @@ use crate::tasks::ridge::{self, MAX_VALUES, RidgeRegression};
 const BATCH_VALUES: usize = 1 << 16;
 /// Added to a squared error in the loss, relative to the square of the output: its root has a gradient everywhere.
 const SQUARE_OFFSET: f64 = 1e-14;
-/// Suffix of the name of a model whose outputs are averaged over symmetries.
-const AVERAGED: &str = "mean over symmetries";
 
 /// Relative L2 error of each row of a batch, `[batch]`; outputs are squared in a unit that is a power of two, which
 /// changes no bit where squares without it are numbers of f32.
@@ -127,7 +125,7 @@ pub fn compare(
             rows.push(row(name.clone(), true, parameters, &errors));
             if !domain.symmetries.is_empty() {
                 let errors = errors_of(model, pairs, domain, device)?;
-                rows.push(row(format!("{name}, {AVERAGED}"), true, parameters, &errors));
+                rows.push(row(format!("{name}, mean over symmetries"), true, parameters, &errors));
             }
         }
     }

@@ -7,9 +7,6 @@ use super::fields::Fields;
 use crate::tasks::prelude::*;
 use crate::tasks::zoo_model::first_output;
 
-/// Name in errors.
-const NAME: &str = "operator";
-
 /// Mean and deviation of each channel, by which fields are brought to units of their own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChannelScales {
@@ -142,7 +139,7 @@ impl FieldOperator {
         });
         let field = self.fields.input.standardised(inputs.reshape(shape));
         let output = first_output(&self.model, vec![field.into()])?;
-        let output = self.fields.output.reverted(output.try_float::<D>(NAME, "field")?);
+        let output = self.fields.output.reverted(output.try_float::<D>("operator", "field")?);
         let values = output.dims()[1..].iter().product();
         Ok(output.reshape([batch, values]))
     }

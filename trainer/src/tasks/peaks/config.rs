@@ -14,14 +14,8 @@ use crate::tasks::prelude::*;
 pub const REFERENCE_SEGMENTS: usize = 8;
 /// Name of the model.
 const MODEL: &str = "learned_welch_peaks";
-/// Upper limit of a model's candidate segments.
-const MAX_SEGMENTS: usize = 128;
-/// Upper limit of the distance between segments, in samples.
-const MAX_HOP: usize = 1 << 24;
 /// Limits of the numbers in the loss, which is computed in f32.
 const LOSS_LIMITS: [f64; 2] = [1e-6, 1e6];
-/// Longest time per frame that can be priced.
-const MAX_NANOSECONDS: f64 = 1e12;
 
 section! {
     /// The model and the reference it is fitted to.
@@ -171,8 +165,8 @@ impl Sections for PeaksTask {
         };
         let (model, training, loss) = (&config.model, &config.training, &config.loss);
         // Before the model's own checks, which count the samples of a frame.
-        ensure(model.hop <= MAX_HOP, "model.hop", model.hop, "at most 16,777,216")?;
-        ensure(model.segments <= MAX_SEGMENTS, "model.segments", model.segments, "at most 128")?;
+        ensure(model.hop <= 16_777_216, "model.hop", model.hop, "at most 16,777,216")?;
+        ensure(model.segments <= 128, "model.segments", model.segments, "at most 128")?;
         model.learned().validate().map_err(from_model)?;
         model.exact(REFERENCE_SEGMENTS).validate().map_err(from_model)?;
 
@@ -228,7 +222,7 @@ impl Sections for PeaksTask {
             "given",
             "left out unless training.learn has segments, and neither gates nor twiddles: only segments determine the time",
         )?;
-        let is_time = |time: &f64| (LOSS_LIMITS[0]..=MAX_NANOSECONDS).contains(time);
+        let is_time = |time: &f64| (1e-6..=1e12).contains(time);
         let times = &loss.segment_times;
         let holds = times.is_empty() || (times.len() == model.segments && times.iter().all(is_time));
         let expected = format!("a time from 1e-6 to 1e12 ns for each number of open segments, {}", model.segments);

@@ -5,11 +5,6 @@ use crate::config::{self as common, ConfigError, HeldValues, NoKeys, Sections, T
 use crate::tasks::TaskName;
 use crate::tasks::zoo_model::{ZooSection, ZooTask};
 
-/// Accepted sizes.
-const SIZES: [usize; 2] = [4, 4096];
-/// Largest number of random starts.
-const MAX_STARTS: usize = 1024;
-
 choice! {
     /// Data that the model learns from.
     pub enum LearningData {
@@ -84,13 +79,9 @@ impl Sections for TransformTask {
     type LossSection = NoKeys;
 
     fn validate(config: &TransformConfig) -> Result<(), ConfigError> {
-        let (data, [least, most]) = (&config.data, SIZES);
-        ensure(
-            data.size.is_power_of_two() && (least..=most).contains(&data.size),
-            "data.size",
-            data.size,
-            "a power of two from 4 to 4,096",
-        )?;
+        let data = &config.data;
+        let is_size = data.size.is_power_of_two() && (4..=4096).contains(&data.size);
+        ensure(is_size, "data.size", data.size, "a power of two from 4 to 4,096")?;
         ensure(
             data.output == OutputPart::Complex || data.transform != Transform::Dft,
             "data.output",
@@ -103,7 +94,7 @@ impl Sections for TransformTask {
         {
             ensure((0.0..=1.0).contains(&share), key, share, "from 0 to 1")?;
         }
-        ensure((1..=MAX_STARTS).contains(&training.starts), "training.starts", training.starts, "from 1 to 1,024")
+        ensure((1..=1024).contains(&training.starts), "training.starts", training.starts, "from 1 to 1,024")
     }
 
     fn held_values(config: &TransformConfig) -> Vec<HeldValues> {

@@ -83,11 +83,10 @@ impl TaskData for TransformData {
 
 /// Transforms of real rows `[rows, n]` by a model: real and imaginary parts.
 pub(super) fn apply(model: &ZooModel, rows: Tensor<2>) -> Result<[Tensor<2>; 2], TaskError> {
-    const NAME: &str = "transform";
     let zeros = rows.zeros_like();
     let mut outputs = model.try_forward(vec![rows.into(), zeros.into()])?.into_iter();
     let mut part = |name| match outputs.next() {
-        Some(part) => Ok(part.try_float::<2>(NAME, name)?),
+        Some(part) => Ok(part.try_float::<2>("transform", name)?),
         None => {
             let reason = "it has no outputs re and im for inputs re and im".to_string();
             Err(TaskError::Unsuitable(model.family().name.into(), reason))

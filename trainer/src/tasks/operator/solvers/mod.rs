@@ -14,19 +14,17 @@ use firefly_recordings::Array;
 use rayon::prelude::*;
 use safetensors::Dtype;
 use safetensors::tensor::TensorView;
-use sha2::{Digest, Sha256};
 
 use super::config::{Equation, GeneratedSection};
 use super::domain::{places, strides};
 use super::fields::{FieldPairs, Fields};
 use crate::data::{Part, normal_rows};
+use crate::manifest::sha256;
 use crate::tasks::prelude::*;
 use burgers::Burgers;
 
 /// Number of the solvers' version: one more whenever their solutions change.
 const VERSION: u32 = 2;
-/// Bytes of the hash in a file's name.
-const HASH_BYTES: usize = 8;
 
 /// Solved samples of a section: those to train on, and a test set for each number of points.
 #[derive(Debug, Clone, PartialEq)]
@@ -136,12 +134,11 @@ fn subsampled(field: &[f64], dims: usize, from: usize, to: usize) -> Vec<f32> {
     places(&vec![to; dims], &strides).map(|place| field[place] as f32).collect()
 }
 
-/// File of the samples of a section and a seed. Its name has a hash of all settings but the cache's own folder.
+/// File of the samples of a section and a seed. Its name has a hash of 8 bytes of all settings but the cache's own folder.
 fn cache_path(folder: &Path, section: &GeneratedSection, seed: u64) -> PathBuf {
     let settings = GeneratedSection { cache: None, ..section.clone() };
-    let hash = Sha256::digest(format!("{VERSION} {seed} {settings:?}"));
-    let hash: String = hash.iter().take(HASH_BYTES).map(|byte| format!("{byte:02x}")).collect();
-    folder.join(format!("{}-{hash}.safetensors", section.equation.as_str()))
+    let hash = sha256(format!("{VERSION} {seed} {settings:?}").as_bytes());
+    folder.join(format!("{}-{}.safetensors", section.equation.as_str(), &hash[..16]))
 }
 
 /// Names of the arrays of the training samples and of each test set.

@@ -123,7 +123,6 @@ fn facts(config: &PeaksConfig) -> Vec<(String, String)> {
 }
 
 const BUTTERFLIES: &str = "Gates of the butterflies";
-const SEGMENTS: &str = "Segment gates";
 /// Bars drawn at most; more are said to be left out.
 const MAX_BARS: usize = 512;
 
@@ -188,7 +187,7 @@ fn segments(gates: &[f32]) -> Figure {
     let axes = [("segment of the frame", AxisScale::Category), ("gate", AxisScale::Share)];
     let threshold = Some(Threshold { value: f64::from(OPEN), label: format!("open from {OPEN}") });
     let chart = Chart { threshold, ..chart(axes, vec![ChartSeries::new("gate", 2, Mark::Bars, points)]) };
-    let mut figure = Figure::chart(SEGMENTS, chart, "No gate is finite.");
+    let mut figure = Figure::chart("Segment gates", chart, "No gate is finite.");
     figure.caption = format!("{} of {} segments are open.", open(gates), gates.len());
     if gates.len() > MAX_BARS {
         figure.caption += &format!(" The first {MAX_BARS} are shown.");
