@@ -61,9 +61,9 @@ mod prelude {
     pub(super) use firefly_models::ArgumentError;
     pub(super) use firefly_models::zoo::{Settings, ZooModel};
 
-    pub(super) use super::TaskName;
-    pub(super) use super::scores::ScoreRow;
-    pub(super) use super::zoo_model::{ZooSection, ZooTask};
+    pub(super) use super::scores::{self, ScoreRow};
+    pub(super) use super::zoo_model::{self, ZooSection, ZooTask};
+    pub(super) use super::{TaskName, check_rate};
     pub(super) use crate::config::{
         ConfigError, DataRoot, HeldValues, MAX_FRAMES, RATIOS_DB, RunConfig, Sections, TrainingSection, choice, ensure,
         ensure_within, in_section, locate, locate_own, locate_recordings, section,

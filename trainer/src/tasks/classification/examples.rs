@@ -8,7 +8,6 @@ use super::config::{DataSection, LabelPart};
 use crate::data::{
     AddedNoise, Corpus, Excerpts, NoiseKind, Part, SignalFamily, Synthetic, SyntheticConfig, add_noise, uniform,
 };
-use crate::tasks::check_rate;
 use crate::tasks::prelude::*;
 
 /// Seed of the noise of test examples, whatever the run's: their rows are the same in every run.

@@ -12,8 +12,7 @@ pub use config::{DataSection, LabelPart, LossSection};
 pub use examples::{ExampleSets, Examples};
 pub use model::{Classifier, InputForm, OutputLayer};
 
-use super::scores;
-use super::{ridge, zoo_model};
+use super::ridge;
 use crate::data::Corpus;
 use crate::tasks::prelude::*;
 use crate::tasks::ridge::{Pairs, RidgeRegression};

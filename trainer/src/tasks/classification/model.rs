@@ -2,23 +2,20 @@
 //! layer computes where the model has none.
 
 use std::fs;
-use std::path::Path;
 
-use burn::module::Module;
 use burn::nn::{BatchNorm, BatchNormConfig, Linear, LinearConfig};
+use burn::tensor::Int;
 use burn::tensor::activation::softmax;
-use burn::tensor::{Device, Int, Tensor};
 use firefly_app::files::write_atomically;
 use firefly_framework::graph::{Input, capture};
 use firefly_framework::onnx::{self, Description, OnnxError};
 use firefly_models::log_mel::standardised_spectrum;
-use firefly_models::zoo::{Settings, ZooError, ZooModel};
-use firefly_models::{ArgumentError, LogMel, LogMelConfig, weights};
+use firefly_models::zoo::ZooError;
+use firefly_models::{LogMel, LogMelConfig, weights};
 use serde_json::json;
 
 use super::ClassificationConfig;
-use crate::task::{ModelError, TaskError};
-use crate::tasks::zoo_model;
+use crate::tasks::prelude::*;
 
 /// Name in errors.
 const TASK: &str = "classification";

@@ -7,7 +7,6 @@ use firefly_recordings::{Recording, read_recording, stem};
 use hound::{SampleFormat, WavSpec, WavWriter};
 
 use super::{DenoisingConfig, denoised};
-use crate::tasks::check_rate;
 use crate::tasks::prelude::*;
 
 /// Samples of a part of a recording that is denoised at once.

@@ -13,7 +13,6 @@ use super::examples::{Condition, Examples, NoisyBatch};
 use super::{BATCH, Denoising, DenoisingConfig, DenoisingData, denoised};
 use crate::report::chart;
 use crate::tasks::prelude::*;
-use crate::tasks::scores;
 
 /// Training examples that classical estimates are tuned on, for each kind of noise and ratio.
 const TUNED_ON: usize = 48;

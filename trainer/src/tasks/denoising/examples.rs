@@ -5,7 +5,6 @@ use firefly_recordings::{Recording, Samples};
 use super::DenoisingConfig;
 use super::config::DataSection;
 use crate::data::{AddedNoise, Corpus, Excerpts, NoiseKind, Part, RecordingsConfig, Synthetic, add_noise, uniform};
-use crate::tasks::check_rate;
 use crate::tasks::prelude::*;
 
 /// Seed of the noise of validation and test examples, whatever the run's: their rows are the same in every run.

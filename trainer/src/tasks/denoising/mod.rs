@@ -11,7 +11,6 @@ pub use config::{DataSection, LossSection};
 pub use evaluate::{si_snr, si_snr_rows, snr, spectral_difference};
 pub use examples::{Condition, ExampleSets, Examples, NoisyBatch};
 
-use super::zoo_model;
 use crate::tasks::prelude::*;
 use evaluate::{Comparison, Ratios};
 

@@ -13,7 +13,7 @@ use firefly_recordings::channel_titles;
 pub use config::{DataSection, ForecastError, LossSection};
 pub use series::{Series, SeriesTable, Standardisation, WindowSplit, Windows};
 
-use super::{ridge as regression, scores, zoo_model};
+use super::ridge as regression;
 use crate::data::EpochOrder;
 use crate::tasks::prelude::*;
 use crate::tasks::ridge::{MAX_VALUES, Moments};

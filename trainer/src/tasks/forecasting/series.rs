@@ -2,14 +2,13 @@
 
 use std::f64::consts::TAU;
 use std::ops::Range;
-use std::path::Path;
 
-use burn::tensor::{Device, Int, Tensor, TensorData};
+use burn::tensor::Int;
 use firefly_recordings::{Samples, read_rows};
 
 use super::config::DataSection;
 use crate::data::{DataError, Fingerprint, normal};
-use crate::task::TaskError;
+use crate::tasks::prelude::*;
 
 /// Periods of a generated series in rows: a day and a week of hours.
 const PERIODS: [f64; 2] = [24.0, 168.0];

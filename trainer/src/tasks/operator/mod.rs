@@ -18,8 +18,6 @@ pub use model::{ChannelScales, FieldDescription, FieldOperator};
 
 use self::config::dims;
 use self::domain::DomainSymmetry;
-use super::scores;
-use super::zoo_model;
 use crate::data::{Part, uniform};
 use crate::tasks::prelude::*;
 

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use super::fields::Fields;
 use crate::tasks::prelude::*;
-use crate::tasks::zoo_model::first_output;
 
 /// Mean and deviation of each channel, by which fields are brought to units of their own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -138,7 +137,7 @@ impl FieldOperator {
             _ => points[axis - 2],
         });
         let field = self.fields.input.standardised(inputs.reshape(shape));
-        let output = first_output(&self.model, vec![field.into()])?;
+        let output = zoo_model::first_output(&self.model, vec![field.into()])?;
         let output = self.fields.output.reverted(output.try_float::<D>("operator", "field")?);
         let values = output.dims()[1..].iter().product();
         Ok(output.reshape([batch, values]))

@@ -24,7 +24,6 @@ use crate::data::{Corpus, frames_to_tensor, frames_without_overlap};
 use crate::metrics::TrainingPoint;
 use crate::task::GroupRate;
 use crate::tasks::prelude::*;
-use crate::tasks::zoo_model;
 
 /// Logarithm of a gain that adds nothing to a bin's own power but rounding.
 const NO_LOG_GAIN: f32 = -40.0;

@@ -1,9 +1,8 @@
 //! Sections of a configuration that are the task's own.
 
 use super::{Transform, TransformConfig, TransformTask};
-use crate::config::{self as common, ConfigError, HeldValues, NoKeys, Sections, Training, choice, ensure, section};
-use crate::tasks::TaskName;
-use crate::tasks::zoo_model::{ZooSection, ZooTask};
+use crate::config::{self as common, NoKeys, Training};
+use crate::tasks::prelude::*;
 
 choice! {
     /// Data that the model learns from.

@@ -13,8 +13,6 @@ pub use target::{ComplexMatrix, Transform, TransformData};
 
 use target::{MatrixErrors, apply};
 
-use super::scores;
-use super::zoo_model;
 use crate::data::{Part, normal_rows};
 use crate::tasks::prelude::*;
 

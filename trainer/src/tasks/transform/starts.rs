@@ -1,8 +1,8 @@
 //! Random starts of a model that are trained side by side.
 
-use burn::module::{Module, Param};
-use burn::tensor::{Device, Tensor, TensorData};
-use firefly_models::zoo::ZooModel;
+use burn::module::Param;
+
+use crate::tasks::prelude::*;
 
 /// Random starts of a model, some of which may have been dropped.
 #[derive(Module, Debug)]
