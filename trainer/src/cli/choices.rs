@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use firefly_app::table::{Align, TextTable};
 
-use super::outcome::print;
+use super::print;
 use crate::config::reference::template;
 use crate::config::{ModelChoice, RunConfig, Sections};
 use crate::shipped::CONFIGURATIONS;

@@ -14,7 +14,7 @@ use firefly_app::files::ensure_writable;
 use firefly_recordings::available_memory;
 
 use super::options::open_device;
-use super::outcome::print;
+use super::print;
 use super::stderr_progress::StderrProgress;
 
 #[derive(Args)]

@@ -2,19 +2,18 @@
 
 mod choices;
 mod eval;
-mod export;
 mod options;
-mod outcome;
 mod predict;
 mod stderr_progress;
 mod train;
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use firefly_app::files::fail_at_size_limit;
 use firefly_app::host::start_threads;
-use firefly_app::streams::{COULD_NOT_RUN, log_to_stderr, note_error, parse_arguments};
+use firefly_app::streams::{COULD_NOT_RUN, StandardOutput, log_to_stderr, note_error, parse_arguments};
 use tracing::Level;
 
 use crate::run::RunError;
@@ -47,7 +46,7 @@ enum Command {
     Eval(eval::EvalArgs),
     /// Writes the model of a finished run as an ONNX file.
     #[command(after_help = "Example:\n  firefly train export runs/run --onnx model.onnx")]
-    Export(export::ExportArgs),
+    Export(predict::ExportArgs),
     /// Lists tasks, models and shipped configurations.
     List,
     /// Prints a configuration of a task with every key, its meaning and its default.
@@ -84,7 +83,7 @@ impl Cli {
     pub fn run(self) -> anyhow::Result<ExitCode> {
         let done = match self.command {
             Some(Command::Eval(args)) => eval::run(&args),
-            Some(Command::Export(args)) => export::run(&args),
+            Some(Command::Export(args)) => predict::export(&args),
             Some(Command::List) => choices::list(),
             Some(Command::New(args)) => choices::new(&args),
             Some(Command::Predict(args)) => predict::run(&args),
@@ -100,4 +99,11 @@ impl Cli {
             done => done,
         }
     }
+}
+
+/// Writes to standard output. A reader that has closed it is no error.
+fn print(text: &str) -> io::Result<()> {
+    let mut output = StandardOutput::default();
+    output.write_all(text.as_bytes())?;
+    output.flush()
 }

@@ -3,18 +3,23 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use crate::progress::Interrupter;
 use crate::run;
 use crate::run_folder::{RUNS, RunFolder};
 use crate::sweep::{SweepAxis, sweep};
-use crate::task::Task;
+use crate::task::{EvaluationRow, Task};
 use crate::with_task;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
+use firefly_app::streams::note;
 use firefly_app::suggest::hint;
 
 use super::options::{TrainingOptions, open_devices};
-use super::outcome::{interrupter, report_outcome};
+use super::print;
 use super::stderr_progress::StderrProgress;
+
+/// Exit status of an interrupted run, as shells report SIGINT.
+const INTERRUPTED: u8 = 130;
 
 #[derive(Args)]
 pub struct TrainArgs {
@@ -90,4 +95,32 @@ fn sweep_task<T: Task>(args: &SweepArgs) -> Result<ExitCode> {
     let folder = RunFolder::new(args.options.out.clone().unwrap_or_else(|| Path::new(RUNS).join(name)));
     let rows = sweep(&folder, &args.over, &runs, &devices, &interrupter()?, &mut StderrProgress::default())?;
     report_outcome(&folder, rows.as_deref(), "the same command")
+}
+
+/// Interrupter that Ctrl-C sets: the run ends at its next step. A second Ctrl-C ends the process.
+fn interrupter() -> Result<Interrupter> {
+    let interrupter = Interrupter::new();
+    let handler = interrupter.clone();
+    ctrlc::set_handler(move || {
+        if handler.should_stop() {
+            std::process::exit(i32::from(INTERRUPTED));
+        }
+        handler.stop();
+    })
+    .context("listening for Ctrl-C")?;
+    Ok(interrupter)
+}
+
+/// Prints the evaluation of a finished run and the report's path, or how to continue an interrupted one.
+fn report_outcome<R: EvaluationRow>(folder: &RunFolder, rows: Option<&[R]>, to_continue: &str) -> Result<ExitCode> {
+    let Some(rows) = rows else {
+        // Data are opened before the run has a folder.
+        match folder.path().exists() {
+            true => note(format_args!("interrupted: {} continues with {to_continue}", folder.path().display())),
+            false => note("interrupted before the first step: the same command starts again"),
+        }
+        return Ok(ExitCode::from(INTERRUPTED));
+    };
+    print(&format!("{}\n{}\n", R::terminal(rows), folder.report().display()))?;
+    Ok(ExitCode::SUCCESS)
 }
