@@ -89,10 +89,8 @@ pub struct NoKeys {}
 
 /// Section `[model]`: the choice among the models that a task trains.
 pub trait ModelChoice: Section {
-    /// Checks the model's name and its settings as far as they are the task's.
-    ///
-    /// # Errors
-    /// [`ConfigError::Value`] naming the key.
+    /// Checks the model's name and its settings as far as they are the task's. The error is a [`ConfigError::Value`]
+    /// naming the key.
     fn validate(&self) -> Result<(), ConfigError> {
         Ok(())
     }
@@ -100,10 +98,7 @@ pub trait ModelChoice: Section {
     /// Names of the models.
     fn models() -> Vec<&'static str>;
 
-    /// Takes the model of this name.
-    ///
-    /// # Errors
-    /// If the task does not train such a model.
+    /// Takes the model of this name. An error if the task does not train such a model.
     fn choose(&mut self, name: &str) -> Result<(), ConfigError>;
 
     /// Statistics of the whole batch that the loss depends on, so that a batch can't be divided among devices; none
@@ -187,35 +182,26 @@ pub trait Sections: Debug + Clone + PartialEq + Sized {
     /// Section `[loss]`.
     type LossSection: Section;
 
-    /// Sets the model of a configuration, and what the data have to be for it.
-    ///
-    /// # Errors
-    /// If the task does not train a model of this name.
+    /// Sets the model of a configuration, and what the data have to be for it. An error if the task does not train a
+    /// model of this name.
     fn choose_model(config: &mut RunConfig<Self>, name: &str) -> Result<(), ConfigError> {
         config.model.choose(name)
     }
 
-    /// Checks the task's own sections.
-    ///
-    /// # Errors
-    /// [`ConfigError::Value`] naming the first key that is out of range.
+    /// Checks the task's own sections. The error is a [`ConfigError::Value`] naming the first key that is out of range.
     fn validate(config: &RunConfig<Self>) -> Result<(), ConfigError>;
 
     /// Values that are generated, and those of a batch. Values of files are counted while they are read.
     fn held_values(config: &RunConfig<Self>) -> Vec<HeldValues>;
 
-    /// Fills in values that are measured on this machine, so that a run that was started has them.
-    ///
-    /// # Errors
-    /// [`ConfigError::Value`] naming the key whose value can't be had.
+    /// Fills in values that are measured on this machine, so that a run that was started has them. The error is
+    /// a [`ConfigError::Value`] naming the key whose value can't be had.
     fn complete(_config: &mut RunConfig<Self>) -> Result<(), ConfigError> {
         Ok(())
     }
 
-    /// Makes the paths of data files absolute, or removes them where generated data replace them.
-    ///
-    /// # Errors
-    /// If a path is missing in the working folder, or not text.
+    /// Makes the paths of data files absolute, or removes them where generated data replace them. An error if a path is
+    /// missing in the working folder, or not text.
     fn locate_data(_config: &mut RunConfig<Self>, _root: DataRoot<'_>) -> Result<(), ConfigError> {
         Ok(())
     }

@@ -209,10 +209,8 @@ pub trait Task: Sections {
     /// A row of the evaluation.
     type Row: EvaluationRow;
 
-    /// Opens the data of a run on a device without autodiff. Long work reports its progress to `monitor`.
-    ///
-    /// # Errors
-    /// If the data can't be read or don't fit the model; [`TaskError::Interrupted`] if `monitor` says to stop.
+    /// Opens the data of a run on a device without autodiff. Long work reports its progress to `monitor`. An error if
+    /// the data can't be read or don't fit the model; [`TaskError::Interrupted`] if `monitor` says to stop.
     fn open(config: &RunConfig<Self>, device: &Device, monitor: &Monitor<'_>) -> Result<Self::Data, TaskError>;
 
     /// Statistics of the whole batch that the loss depends on, so that a batch can't be divided among devices; none
@@ -221,10 +219,7 @@ pub trait Task: Sections {
         config.model.batch_statistics()
     }
 
-    /// The model at its first step, on a device with autodiff.
-    ///
-    /// # Errors
-    /// If the configuration is out of range.
+    /// The model at its first step, on a device with autodiff. An error if the configuration is out of range.
     fn init(run: &OpenRun<'_, Self>, device: &Device) -> Result<Self::Model, TaskError>;
 
     /// The model with the parameters that are not learned excluded from autodiff.
@@ -232,10 +227,7 @@ pub trait Task: Sections {
         model
     }
 
-    /// The model before the step that follows `step` of `steps` steps.
-    ///
-    /// # Errors
-    /// If the data don't fit the model.
+    /// The model before the step that follows `step` of `steps` steps. An error if the data don't fit the model.
     fn advance(
         _run: &OpenRun<'_, Self>,
         model: Self::Model,
@@ -251,10 +243,7 @@ pub trait Task: Sections {
     }
 
     /// Mean loss of the model over rows of a batch of training data: a function of the seed, the number of the batch
-    /// and the rows. `step` counts the steps taken before.
-    ///
-    /// # Errors
-    /// If the batch does not fit the model.
+    /// and the rows. `step` counts the steps taken before. An error if the batch does not fit the model.
     fn loss(
         run: &OpenRun<'_, Self>,
         model: &Self::Model,
@@ -267,10 +256,7 @@ pub trait Task: Sections {
         Vec::new()
     }
 
-    /// Loss and metrics on validation data. `model` is without autodiff.
-    ///
-    /// # Errors
-    /// If the data don't fit the model.
+    /// Loss and metrics on validation data. `model` is without autodiff. An error if the data don't fit the model.
     fn measure(run: &OpenRun<'_, Self>, model: &Self::Model) -> Result<Validation, TaskError>;
 
     /// Whether the model of the lowest validation loss is kept, and not the last one, in runs without early stopping.
@@ -278,11 +264,8 @@ pub trait Task: Sections {
         true
     }
 
-    /// The model that training must not make worse, and that is kept where no validation shows a better one; none unless
-    /// the task has one.
-    ///
-    /// # Errors
-    /// If the configuration is out of range.
+    /// The model that training must not make worse, and that is kept where no validation shows a better one; none
+    /// unless the task has one. An error if the configuration is out of range.
     fn untrained(_run: &OpenRun<'_, Self>, _device: &Device) -> Result<Option<Self::Model>, TaskError> {
         Ok(None)
     }
@@ -297,28 +280,18 @@ pub trait Task: Sections {
         point.description(Self::TERMS, &[])
     }
 
-    /// Writes a model into a folder.
-    ///
-    /// # Errors
-    /// If a file can't be written.
+    /// Writes a model into a folder. An error if a file can't be written.
     fn save(model: &Self::Model, config: &RunConfig<Self>, folder: &Path) -> Result<(), ModelError>;
 
-    /// Reads a model from a folder.
-    ///
-    /// # Errors
-    /// If the files are damaged.
+    /// Reads a model from a folder. An error if the files are damaged.
     fn load(folder: &Path, config: &RunConfig<Self>, device: &Device) -> Result<LoadedModel<Self>, ModelError>;
 
-    /// Evaluates models, each with its name, and the baselines of the task on test data.
-    ///
-    /// # Errors
-    /// If there are no data, or they don't fit the models.
+    /// Evaluates models, each with its name, and the baselines of the task on test data. An error if there are no data,
+    /// or they don't fit the models.
     fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, Self::Model)]) -> Result<Vec<Self::Row>, TaskError>;
 
-    /// Evaluates models on other data, of this name.
-    ///
-    /// # Errors
-    /// As [`evaluate`](Self::evaluate), and if there are no data of this name.
+    /// Evaluates models on other data, of this name. Errors as [`evaluate`](Self::evaluate), and if there are no data
+    /// of this name.
     fn evaluate_on(
         config: &RunConfig<Self>,
         name: &str,
@@ -327,20 +300,14 @@ pub trait Task: Sections {
     ) -> Result<OtherEvaluation<Self>, TaskError>;
 
     /// Outputs of a model for the files `inputs`, whose batches are shared among the devices it is placed on, at least
-    /// one.
-    ///
-    /// # Errors
-    /// If a file can't be read or does not fit the model.
+    /// one. An error if a file can't be read or does not fit the model.
     fn predict(
         config: &RunConfig<Self>,
         placed: &mut [Placed<Self::Model>],
         inputs: &[PathBuf],
     ) -> Result<Predictions, TaskError>;
 
-    /// The task's parts of a run's page.
-    ///
-    /// # Errors
-    /// If the data don't fit the model.
+    /// The task's parts of a run's page. An error if the data don't fit the model.
     fn report(run: &OpenRun<'_, Self>, model: &Self::Model, rows: &[Self::Row]) -> Result<ReportParts, TaskError>;
 }
 
