@@ -162,7 +162,7 @@ macro_rules! configured_by {
     ($config:ty, $name:literal) => {
         type Config = $config;
 
-        const CARD: $crate::zoo::FamilyCard = $crate::zoo::FamilyCard::named($name);
+        const CARD: $crate::zoo::FamilyCard = $crate::zoo::FamilyCard { name: $name };
 
         fn from_config(config: &$config, device: &burn::tensor::Device) -> Result<Self, firefly_ops::ArgumentError> {
             config.try_init(device)

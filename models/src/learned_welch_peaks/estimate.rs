@@ -29,8 +29,8 @@ pub struct LearnedEstimate {
     pub(super) weights: WelchWeights,
     /// Weight of each segment, `[segments]`, where the options do not choose those that are averaged.
     pub(super) segment_weights: Option<Tensor<1>>,
-    /// Butterflies, where the transform is learned.
-    pub(super) butterflies: Option<Butterflies>,
+    /// Twiddles `[log2 n, n/2, 2]` and gates `[log2 n, n/2]` of butterflies, where the transform is learned.
+    pub(super) butterflies: Option<(Tensor<3>, Tensor<2>)>,
     pub(super) options: WelchOptions,
     pub(super) k: usize,
 }
@@ -94,7 +94,7 @@ impl LearnedEstimate {
         &self,
         signal: Tensor<2>,
         segment_weights: &Tensor<1>,
-        butterflies: &Butterflies,
+        (twiddles, gates): &(Tensor<3>, Tensor<2>),
     ) -> Result<Tensor<2>, ArgumentError> {
         let Self { weights, options, .. } = self;
         let WelchOptions { n_fft, segments, .. } = *options;
@@ -102,8 +102,7 @@ impl LearnedEstimate {
         // Detrending and the window, a row per segment.
         let samples = segments_of_rows(signal, options).reshape([rows * segments, n_fft]);
         let samples = detrend(samples, options.detrend)? * weights.window.clone().unsqueeze::<2>();
-        let Butterflies { twiddles, gates } = butterflies.clone();
-        let spectra = butterfly(samples, twiddles, Some(gates))?;
+        let spectra = butterfly(samples, twiddles.clone(), Some(gates.clone()))?;
         let ComplexTensor { re, im } = spectra.map(|part| part.narrow(1, 0, bins));
         // The weighted sum over segments, scaled.
         let scale = scale_of(&weights.window, options.scaling);
@@ -159,13 +158,6 @@ impl LearnedTransform {
             gate_logits: Param::from_tensor(Tensor::full(shape, open_logit, device)),
         })
     }
-}
-
-/// Twiddles `[log2 n, n/2, 2]` and gates `[log2 n, n/2]` of a transform.
-#[derive(Debug, Clone)]
-pub(super) struct Butterflies {
-    pub twiddles: Tensor<3>,
-    pub gates: Tensor<2>,
 }
 
 /// The segments of frames `[rows, frame]`, `[rows, segments, n_fft]`.

@@ -114,6 +114,7 @@ pub enum GateKind {
 pub struct Gates {
     segments: Tensor<1>,
     butterflies: Option<Tensor<2>>,
+    /// The segments whose gates are 1, where the others' are known to be 0.
     chosen: Option<SegmentSet>,
     kind: GateKind,
 }
@@ -138,11 +139,6 @@ impl Gates {
 
     fn of_kind(kind: GateKind, segments: Tensor<1>, butterflies: Option<Tensor<2>>) -> Self {
         Self { segments, butterflies, chosen: None, kind }
-    }
-
-    /// The same gates, whose segments are known to be 1 for those of a set and 0 for others.
-    fn with_chosen(self, chosen: SegmentSet) -> Self {
-        Self { chosen: Some(chosen), ..self }
     }
 
     /// The same gates with others of butterflies, `[log2 n_fft, n_fft/2]`, for a model whose transform is learned.
@@ -273,7 +269,7 @@ impl LearnedWelchPeaks {
         open.indices().for_each(|segment| segments[segment] = 1.0);
         let butterflies = self.gate_logits().map(|logits| logits.detach().greater_equal_elem(0.0).float());
         let segments = Tensor::from_floats(segments.as_slice(), &device);
-        Gates::of_kind(GateKind::Hard, segments, butterflies).with_chosen(open)
+        Gates { segments, butterflies, chosen: Some(open), kind: GateKind::Hard }
     }
 
     /// Logits of the gates of butterflies, of a model whose transform is learned.

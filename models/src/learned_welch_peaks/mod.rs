@@ -13,7 +13,6 @@ use firefly_ops::options::{SegmentSet, validate_n_fft};
 pub use estimate::{LearnedEstimate, LearnedTransform};
 pub use gates::{GateKind, Gates, HardConcrete};
 
-use self::estimate::Butterflies;
 use crate::expect_valid;
 use crate::prelude::*;
 use crate::welch_peaks::{MAX_MODEL_N_FFT, WelchPeaksConfig};
@@ -197,11 +196,8 @@ impl LearnedWelchPeaks {
     pub fn try_estimate(&self, gates: &Gates) -> Result<LearnedEstimate, ArgumentError> {
         self.check(gates)?;
         let weights = WelchWeights::new(self.taper.val()).with_gain(Some(self.gain()));
-        let butterflies = self
-            .transform
-            .as_ref()
-            .zip(gates.butterflies())
-            .map(|(transform, gates)| Butterflies { twiddles: transform.twiddles.val(), gates: gates.clone() });
+        let of_transform = self.transform.as_ref().zip(gates.butterflies());
+        let butterflies = of_transform.map(|(transform, gates)| (transform.twiddles.val(), gates.clone()));
         let (options, k) = (self.options(), self.config.k);
         // Open segments of an exact transform are averaged by the operation; everything else is weighted.
         let (options, segment_weights) = match (gates.open_segments(), &butterflies) {

@@ -70,11 +70,6 @@ pub struct FamilyText {
 }
 
 impl FamilyCard {
-    /// The card of the family of this name, which `cards.json` has.
-    pub(crate) const fn named(name: &'static str) -> Self {
-        Self { name }
-    }
-
     /// Its text.
     ///
     /// ```
