@@ -139,7 +139,8 @@ impl Checkpoints {
             Ok(sync_folder(&self.folder)?)
         };
         write().map_err(|source| CheckpointError::Write(self.folder.clone(), source))?;
-        self.remove_old()
+        let steps = self.steps()?;
+        steps[..steps.len().saturating_sub(self.keep)].iter().try_for_each(|step| remove(&self.complete(*step)))
     }
 
     /// The last checkpoint whose files match its manifest, `None` if the run has no checkpoint yet; and later, damaged
@@ -224,11 +225,6 @@ impl Checkpoints {
         let mut steps: Vec<usize> = self.names()?.iter().filter_map(step).collect();
         steps.sort_unstable();
         Ok(steps)
-    }
-
-    fn remove_old(&self) -> Result<(), CheckpointError> {
-        let steps = self.steps()?;
-        steps[..steps.len().saturating_sub(self.keep)].iter().try_for_each(|step| remove(&self.complete(*step)))
     }
 }
 

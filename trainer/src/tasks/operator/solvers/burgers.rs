@@ -65,7 +65,7 @@ impl Burgers {
         let mut grid = Grid::new(points);
         let mut modes = grid.coefficients(initial.to_vec());
         let step = self.time / self.steps as f64;
-        let mut decay = Decay::new(&grid, self.viscosity, step);
+        let mut factors = decay(&grid, self.viscosity, step);
         for _ in 0..self.steps {
             if should_stop() {
                 return None;
@@ -73,9 +73,9 @@ impl Burgers {
             if grid.points / 2 >= MIN_POINTS && is_empty(&modes[grid.points / 6..]) {
                 grid = Grid::new(grid.points / 2);
                 modes.truncate(grid.points / 2 + 1);
-                decay = Decay::new(&grid, self.viscosity, step);
+                factors = decay(&grid, self.viscosity, step);
             }
-            modes = grid.step(&modes, &decay, step);
+            modes = grid.step(&modes, &factors, step);
         }
         if !is_resolved(&modes, grid.points) {
             return None;
@@ -97,20 +97,12 @@ fn is_resolved(modes: &[Complex<f64>], points: usize) -> bool {
     are_finite && largest(&modes[points / 4..=points / 3]) <= RESOLVED * largest(modes)
 }
 
-/// Factors of diffusion over half a step and a whole step, by mode.
-struct Decay {
-    half: Vec<f64>,
-    whole: Vec<f64>,
-}
-
-impl Decay {
-    fn new(grid: &Grid, viscosity: f64, step: f64) -> Self {
-        let over = |time: f64| {
-            let of = |mode: usize| (-viscosity * (TAU * mode as f64).powi(2) * time).exp();
-            (0..=grid.points / 2).map(of).collect()
-        };
-        Self { half: over(step / 2.0), whole: over(step) }
-    }
+/// Factors of diffusion over half a step and over a whole step, by mode.
+fn decay(grid: &Grid, viscosity: f64, step: f64) -> [Vec<f64>; 2] {
+    [step / 2.0, step].map(|time| {
+        let of = |mode: usize| (-viscosity * (TAU * mode as f64).powi(2) * time).exp();
+        (0..=grid.points / 2).map(of).collect()
+    })
 }
 
 /// Grid of equally spaced points with its transforms. Modes are Fourier coefficients: the sum over the points divided
@@ -161,9 +153,8 @@ impl Grid {
     }
 
     /// One step of the fourth-order Runge–Kutta method for the modes multiplied by the inverse of their diffusion.
-    fn step(&self, modes: &[Complex<f64>], decay: &Decay, step: f64) -> Vec<Complex<f64>> {
+    fn step(&self, modes: &[Complex<f64>], [half, whole]: &[Vec<f64>; 2], step: f64) -> Vec<Complex<f64>> {
         let combined = |of: &dyn Fn(usize) -> Complex<f64>| (0..modes.len()).map(of).collect::<Vec<_>>();
-        let Decay { half, whole } = decay;
         let a = self.advection(modes);
         let b = self.advection(&combined(&|k| (modes[k] + a[k] * (step / 2.0)) * half[k]));
         let c = self.advection(&combined(&|k| modes[k] * half[k] + b[k] * (step / 2.0)));
