@@ -75,4 +75,7 @@ mod prelude {
         PredictionFile, PredictionForm, PredictionTable, Predictions, ReportParts, Task, TaskData, TaskError,
         over_devices,
     };
+
+    /// Result whose error is that of a task unless another is named.
+    pub(super) type Result<V, E = TaskError> = std::result::Result<V, E>;
 }

@@ -160,7 +160,7 @@ fn parameters(model: &ZooModel) -> u64 {
 
 /// The first output of a model, of which there is none otherwise. An error if inputs do not fit the model, or it has no
 /// output.
-pub fn first_output(model: &ZooModel, inputs: Vec<AnyTensor>) -> Result<AnyTensor, TaskError> {
+pub fn first_output(model: &ZooModel, inputs: Vec<AnyTensor>) -> Result<AnyTensor> {
     model.try_forward(inputs)?.into_iter().next().ok_or_else(|| without_output(model))
 }
 

@@ -49,7 +49,7 @@ pub struct ExampleSets {
 impl ExampleSets {
     /// Reads or generates the examples of a configuration. An error if recordings can't be read or have another rate,
     /// or a label of a test file is not one of a training file.
-    pub fn open(config: &ClassificationConfig) -> Result<Self, TaskError> {
+    pub fn open(config: &ClassificationConfig) -> Result<Self> {
         let Some(recordings) = &config.data.recordings else { return generated(config) };
         let corpora = recordings.load(1, config.seed)?;
         let mut classes: Vec<String> =
@@ -90,11 +90,11 @@ impl HostSets for ExampleSets {
 }
 
 /// Generated examples, whose classes are the families of signals.
-fn generated(config: &ClassificationConfig) -> Result<ExampleSets, TaskError> {
+fn generated(config: &ClassificationConfig) -> Result<ExampleSets> {
     let (data, samples) = (&config.data, config.data.samples);
     let families: &[SignalFamily] = &data.synthetic.families;
     let quarter = data.synthetic_examples / 4;
-    let set = |part: Part, count: usize| -> Result<Examples, TaskError> {
+    let set = |part: Part, count: usize| -> Result<Examples> {
         let (mut signals, mut classes) = (Vec::new(), Vec::new());
         for (class, family) in families.iter().enumerate() {
             let of_family = SyntheticConfig { families: vec![*family], ..data.synthetic.clone() };
@@ -136,7 +136,7 @@ impl Examples {
 
     /// The examples of a corpus. An error if a recording has another rate, a label is empty or none of the classes, or
     /// every recording is too short.
-    pub fn of(corpus: &Corpus, data: &DataSection, classes: &[String]) -> Result<Self, TaskError> {
+    pub fn of(corpus: &Corpus, data: &DataSection, classes: &[String]) -> Result<Self> {
         check_rate(corpus.recordings(), data.sample_rate)?;
         let mut of_recordings = Vec::with_capacity(corpus.recordings().len());
         for recording in corpus.recordings() {
@@ -159,7 +159,7 @@ impl Examples {
     }
 
     /// The examples of a corpus without labels. An error if a recording has another rate, or every one is too short.
-    pub fn unlabelled(corpus: &Corpus, data: &DataSection) -> Result<Self, TaskError> {
+    pub fn unlabelled(corpus: &Corpus, data: &DataSection) -> Result<Self> {
         check_rate(corpus.recordings(), data.sample_rate)?;
         let excerpts = Excerpts::of(corpus, data.samples, data.cut)?;
         let classes = vec![0; excerpts.len()];

@@ -45,8 +45,8 @@ impl ClassProbabilities {
         examples: &Examples,
         snr_db: Option<f64>,
         device: &Device,
-        probabilities: impl Fn(Tensor<2>) -> Result<Tensor<2>, TaskError>,
-    ) -> Result<Self, TaskError> {
+        probabilities: impl Fn(Tensor<2>) -> Result<Tensor<2>>,
+    ) -> Result<Self> {
         let mut all = Self { classes: Vec::new(), probabilities: Vec::new() };
         let indices: Vec<usize> = (0..examples.len()).collect();
         for indices in indices.chunks(BATCH) {
@@ -102,11 +102,7 @@ impl Task for Classification {
     type Data = ClassificationData;
     type Row = ScoreRow;
 
-    fn open(
-        config: &ClassificationConfig,
-        device: &Device,
-        monitor: &Monitor<'_>,
-    ) -> Result<ClassificationData, TaskError> {
+    fn open(config: &ClassificationConfig, device: &Device, monitor: &Monitor<'_>) -> Result<ClassificationData> {
         let sets = ExampleSets::open(config)?;
         if let [class] = &sets.classes[..] {
             monitor.on(Event::OneClass(class));
@@ -117,12 +113,12 @@ impl Task for Classification {
         Ok(ExampleData::new(sets, config, device))
     }
 
-    fn init(run: &OpenRun<'_, Self>, device: &Device) -> Result<Classifier, TaskError> {
+    fn init(run: &OpenRun<'_, Self>, device: &Device) -> Result<Classifier> {
         let OpenRun { config, data } = *run;
         Ok(Classifier::new(config, data.sets.classes.clone(), device)?)
     }
 
-    fn loss(run: &OpenRun<'_, Self>, model: &Classifier, share: &BatchShare, _: usize) -> Result<StepLoss, TaskError> {
+    fn loss(run: &OpenRun<'_, Self>, model: &Classifier, share: &BatchShare, _: usize) -> Result<StepLoss> {
         let OpenRun { config, data } = *run;
         let (indices, first) = (data.order.batch(share.number), share.first(config.training.batch));
         let indices = &indices[share.rows.clone()];
@@ -133,7 +129,7 @@ impl Task for Classification {
         Ok(StepLoss::single(loss.forward(logits, batch.classes)))
     }
 
-    fn measure(run: &OpenRun<'_, Self>, model: &Classifier) -> Result<Validation, TaskError> {
+    fn measure(run: &OpenRun<'_, Self>, model: &Classifier) -> Result<Validation> {
         let data = run.data;
         let found =
             ClassProbabilities::of(&data.sets.validation, None, &data.device, |signal| model.probabilities(signal))?;
@@ -156,7 +152,7 @@ impl Task for Classification {
         Ok(LoadedModel { model: Classifier { model, output, ..expected }, differences })
     }
 
-    fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, Classifier)]) -> Result<Vec<ScoreRow>, TaskError> {
+    fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, Classifier)]) -> Result<Vec<ScoreRow>> {
         let OpenRun { config, data } = *run;
         let sets = &data.sets;
         let ridge = LogMelRidge::fit(sets, config.data.sample_rate, &data.device)?;
@@ -173,7 +169,7 @@ impl Task for Classification {
         name: &str,
         models: &[(String, Classifier)],
         device: &Device,
-    ) -> Result<OtherEvaluation<Self>, TaskError> {
+    ) -> Result<OtherEvaluation<Self>> {
         if !Path::new(name).is_dir() {
             return Err(TaskError::UnknownData(name.into(), "is no folder of recordings"));
         }
@@ -187,7 +183,7 @@ impl Task for Classification {
         config: &ClassificationConfig,
         placed: &mut [Placed<Classifier>],
         inputs: &[PathBuf],
-    ) -> Result<Predictions, TaskError> {
+    ) -> Result<Predictions> {
         let of_file = |Placed { model, device }: &Placed<Classifier>, path: &PathBuf| {
             let mut rows: Vec<Vec<String>> = Vec::new();
             for recording in read_recording(path)? {
@@ -209,7 +205,7 @@ impl Task for Classification {
         Ok(Predictions::Table(PredictionTable { columns, rows }))
     }
 
-    fn report(run: &OpenRun<'_, Self>, model: &Classifier, rows: &[ScoreRow]) -> Result<ReportParts, TaskError> {
+    fn report(run: &OpenRun<'_, Self>, model: &Classifier, rows: &[ScoreRow]) -> Result<ReportParts> {
         let config = run.config;
         let facts = [
             ("model", config.model.name.clone()),
@@ -232,7 +228,7 @@ fn compare(
     (most_frequent, ridge): (usize, Option<&LogMelRidge>),
     models: &[(String, Classifier)],
     device: &Device,
-) -> Result<Vec<ScoreRow>, TaskError> {
+) -> Result<Vec<ScoreRow>> {
     let ratios = std::iter::once(None).chain(config.data.test_snr_db.iter().copied().map(Some));
     let mut rows = Vec::new();
     for ratio in ratios {
@@ -280,12 +276,12 @@ struct LogMelRidge {
 impl LogMelRidge {
     /// The classifier that fits the training examples, with the penalty of the lowest error on those of the validation;
     /// `None` if there are too many classes. An error if examples are too short for a spectrum.
-    fn fit(sets: &ExampleSets, sample_rate: f64, device: &Device) -> Result<Option<Self>, TaskError> {
+    fn fit(sets: &ExampleSets, sample_rate: f64, device: &Device) -> Result<Option<Self>> {
         let samples = sets.train.samples();
         let n_fft = ((SEGMENT_SECONDS * sample_rate) as usize).next_power_of_two().clamp(2, samples.max(2));
         let config = LogMelConfig::new().with_sample_rate(sample_rate).with_samples(samples).with_bands(BANDS);
         let spectrum = config.with_n_fft(n_fft).with_hop((n_fft / 2).max(1)).try_init(device)?;
-        let pairs = |examples: &Examples| -> Result<Pairs, TaskError> {
+        let pairs = |examples: &Examples| -> Result<Pairs> {
             let indices: Vec<usize> = (0..examples.len()).collect();
             let mut rows = Vec::with_capacity(examples.len());
             for indices in indices.chunks(BATCH) {
@@ -300,7 +296,7 @@ impl LogMelRidge {
     }
 
     /// Numbers of the classes `[batch, classes]` of recordings `[batch, samples]`.
-    fn scores(&self, signal: Tensor<2>) -> Result<Tensor<2>, TaskError> {
+    fn scores(&self, signal: Tensor<2>) -> Result<Tensor<2>> {
         let device = signal.device();
         let scores: Vec<Vec<f64>> = features(&self.spectrum, signal)?.iter().map(|row| self.map.predict(row)).collect();
         let shape = [scores.len(), scores.first().map_or(0, Vec::len)];
@@ -310,7 +306,7 @@ impl LogMelRidge {
 }
 
 /// Mean and deviation over the frames of each band of a batch `[batch, samples]`.
-fn features(spectrum: &LogMel, signal: Tensor<2>) -> Result<Vec<Vec<f64>>, TaskError> {
+fn features(spectrum: &LogMel, signal: Tensor<2>) -> Result<Vec<Vec<f64>>> {
     let bands: Tensor<3> = spectrum.try_forward(signal)?;
     let mean = bands.clone().mean_dim(2);
     let deviation = (bands - mean.clone()).square().mean_dim(2).sqrt();

@@ -135,7 +135,7 @@ impl Classifier {
 
     /// Probabilities `[batch, classes]` of recordings `[batch, samples]`. Errors as of
     /// [`try_forward`](Self::try_forward).
-    pub fn probabilities(&self, signal: Tensor<2>) -> Result<Tensor<2>, TaskError> {
+    pub fn probabilities(&self, signal: Tensor<2>) -> Result<Tensor<2>> {
         Ok(softmax(self.try_forward(signal)?, 1))
     }
 
@@ -163,7 +163,7 @@ impl Classifier {
 
     /// Scores `[batch, classes]` of recordings `[batch, samples]`. An error if recordings are too short for the model,
     /// or it has no output.
-    pub fn try_forward(&self, signal: Tensor<2>) -> Result<Tensor<2>, TaskError> {
+    pub fn try_forward(&self, signal: Tensor<2>) -> Result<Tensor<2>> {
         let input = match (self.form, &self.spectrum) {
             (InputForm::Steps { patch }, _) => steps(signal, patch).into(),
             (InputForm::Tokens { vocabulary }, _) => tokens(signal, vocabulary).into(),

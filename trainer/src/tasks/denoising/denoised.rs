@@ -20,7 +20,7 @@ pub(super) fn files(
     config: &DenoisingConfig,
     placed: &mut [Placed<ZooModel>],
     inputs: &[PathBuf],
-) -> Result<Vec<PredictionFile>, TaskError> {
+) -> Result<Vec<PredictionFile>> {
     let file = |Placed { model, device }: &Placed<ZooModel>, path: &PathBuf| {
         let frame = model.settings().get("n_fft").and_then(|samples| samples.as_u64()).unwrap_or(1) as usize;
         let refused = |reason: String| TaskError::Input(path.clone(), reason);

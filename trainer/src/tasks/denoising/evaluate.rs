@@ -77,7 +77,7 @@ impl Comparison<'_> {
     /// Scores of the noisy signals, of spectral subtraction, of a Wiener filter that knows the noise, and of models:
     /// for each kind of noise and all together, at each ratio. `name` is that of the test examples. An error if no
     /// example has power, or a model does not fit.
-    pub(super) fn rows(&self, name: &str) -> Result<Vec<ScoreRow>, TaskError> {
+    pub(super) fn rows(&self, name: &str) -> Result<Vec<ScoreRow>> {
         let data = &self.config.data;
         let mut rows = Vec::new();
         let mut of_all: Vec<Vec<EstimateRatios>> = Vec::new();
@@ -108,7 +108,7 @@ impl Comparison<'_> {
     }
 
     /// Ratios of every estimate of the test examples with noise of one condition; the noisy signals come first.
-    fn estimates(&self, condition: Condition) -> Result<Vec<EstimateRatios>, TaskError> {
+    fn estimates(&self, condition: Condition) -> Result<Vec<EstimateRatios>> {
         let Self { config, test, models, device, .. } = *self;
         let (subtraction, filter) = self.classical(condition)?;
         let baselines = ["noisy input", "spectral subtraction", "Wiener filter, known noise"];
@@ -130,7 +130,7 @@ impl Comparison<'_> {
     }
 
     /// The settings that are best for training examples with noise of one condition.
-    fn classical(&self, condition: Condition) -> Result<(SpectralSubtraction, WienerFilter), TaskError> {
+    fn classical(&self, condition: Condition) -> Result<(SpectralSubtraction, WienerFilter)> {
         let Self { config, train, device, .. } = *self;
         let count = train.len().min(TUNED_ON);
         let indices: Vec<usize> = (0..count).map(|index| index * train.len() / count).collect();
@@ -169,11 +169,7 @@ const FRAMES: usize = 128;
 const RANGE_DB: f64 = 60.0;
 
 /// The parts of a run's page.
-pub(super) fn parts(
-    run: &OpenRun<'_, Denoising>,
-    model: &ZooModel,
-    rows: &[ScoreRow],
-) -> Result<ReportParts, TaskError> {
+pub(super) fn parts(run: &OpenRun<'_, Denoising>, model: &ZooModel, rows: &[ScoreRow]) -> Result<ReportParts> {
     let OpenRun { config, data } = *run;
     let [least, greatest] = config.data.snr_db;
     let noises: Vec<&str> = config.data.noises.iter().map(|kind| kind.as_str()).collect();
@@ -212,7 +208,7 @@ fn ratios(rows: &[ScoreRow]) -> Figure {
 }
 
 /// Spectrograms of the first test example: clean, with noise of the first kind, and denoised.
-fn spectrograms(config: &DenoisingConfig, data: &DenoisingData, model: &ZooModel) -> Result<Vec<Figure>, TaskError> {
+fn spectrograms(config: &DenoisingConfig, data: &DenoisingData, model: &ZooModel) -> Result<Vec<Figure>> {
     let (Some(kind), false) = (config.data.noises.first(), data.sets.test.is_empty()) else { return Ok(Vec::new()) };
     let ratios = &config.data.test_snr_db;
     let snr_db = ratios.get(ratios.len() / 2).copied().unwrap_or_default();

@@ -52,7 +52,7 @@ pub struct ExampleSets {
 impl ExampleSets {
     /// Reads or generates the examples of a configuration. An error if recordings can't be read, are silent, or have
     /// another sample rate, or if there is no noise of a kind.
-    pub fn open(config: &DenoisingConfig) -> Result<Self, TaskError> {
+    pub fn open(config: &DenoisingConfig) -> Result<Self> {
         let noise = noise_corpus(&config.data)?;
         let noise = noise.as_ref();
         let Some(recordings) = &config.data.recordings else { return generated(config, noise) };
@@ -87,7 +87,7 @@ impl HostSets for ExampleSets {
 }
 
 /// The recordings of noise.
-fn noise_corpus(data: &DataSection) -> Result<Option<Corpus>, TaskError> {
+fn noise_corpus(data: &DataSection) -> Result<Option<Corpus>> {
     let Some(folder) = &data.noise_folder else { return Ok(None) };
     let corpus = Corpus::load(folder, 1)?;
     check(corpus.recordings(), data.sample_rate)?;
@@ -95,7 +95,7 @@ fn noise_corpus(data: &DataSection) -> Result<Option<Corpus>, TaskError> {
 }
 
 /// Checks that recordings have power and the sample rate of the configuration.
-fn check(recordings: &[Recording], sample_rate: f64) -> Result<(), TaskError> {
+fn check(recordings: &[Recording], sample_rate: f64) -> Result<()> {
     check_rate(recordings, sample_rate)?;
     let is_silent = |recording: &&Recording| recording.samples.iter().all(|sample| *sample == 0.0);
     recordings.iter().find(is_silent).map_or(Ok(()), |Recording { path, channel, .. }| {
@@ -104,7 +104,7 @@ fn check(recordings: &[Recording], sample_rate: f64) -> Result<(), TaskError> {
 }
 
 /// Generated examples.
-fn generated(config: &DenoisingConfig, noise: Option<&Corpus>) -> Result<ExampleSets, TaskError> {
+fn generated(config: &DenoisingConfig, noise: Option<&Corpus>) -> Result<ExampleSets> {
     let DataSection { samples, synthetic_examples, ref synthetic, .. } = config.data;
     let source = Synthetic::new(synthetic.clone(), samples, config.seed)?.for_examples();
     let set = |part: Part, count: usize| {
@@ -126,7 +126,7 @@ fn generated(config: &DenoisingConfig, noise: Option<&Corpus>) -> Result<Example
 
 impl Examples {
     /// The examples of a corpus.
-    fn of(corpus: &Corpus, config: &DenoisingConfig, part: Part, noise: Option<&Corpus>) -> Result<Self, TaskError> {
+    fn of(corpus: &Corpus, config: &DenoisingConfig, part: Part, noise: Option<&Corpus>) -> Result<Self> {
         check(corpus.recordings(), config.data.sample_rate)?;
         let excerpts = Excerpts::of(corpus, config.data.samples, config.data.cut)?;
         let samples = corpus.recordings().iter().map(|recording| recording.samples.clone());
@@ -135,7 +135,7 @@ impl Examples {
     }
 
     /// The examples of a folder, as test examples. Errors as of [`ExampleSets::open`].
-    pub fn of_folder(folder: &Path, config: &DenoisingConfig) -> Result<Self, TaskError> {
+    pub fn of_folder(folder: &Path, config: &DenoisingConfig) -> Result<Self> {
         Self::of(&Corpus::load(folder, 1)?, config, Part::Test, noise_corpus(&config.data)?.as_ref())
     }
 
@@ -145,7 +145,7 @@ impl Examples {
         config: &DenoisingConfig,
         part: Part,
         recorded: Option<&Corpus>,
-    ) -> Result<Self, TaskError> {
+    ) -> Result<Self> {
         let data = &config.data;
         let seed = if part == Part::Train { config.seed } else { FIXED_SEED };
         let noise = AddedNoise::new(data.samples, seed, part).with_babble(data.voices, signals);

@@ -30,7 +30,7 @@ pub type DenoisingConfig = RunConfig<Denoising>;
 pub type DenoisingData = ExampleData<ExampleSets>;
 
 /// Rows `[rows, samples]` without noise.
-fn denoised(model: &ZooModel, noisy: Tensor<2>) -> Result<Tensor<2>, TaskError> {
+fn denoised(model: &ZooModel, noisy: Tensor<2>) -> Result<Tensor<2>> {
     Ok(zoo_model::first_output(model, vec![noisy.into()])?.try_float::<2>("denoising", "denoised")?)
 }
 
@@ -40,7 +40,7 @@ fn derived(config: &DenoisingConfig) -> Settings {
 }
 
 /// Loss of estimates: the negative ratio in decibels, and the weighted spectral term.
-fn loss_of(section: &LossSection, estimate: Tensor<2>, clean: Tensor<2>) -> Result<StepLoss, TaskError> {
+fn loss_of(section: &LossSection, estimate: Tensor<2>, clean: Tensor<2>) -> Result<StepLoss> {
     let ratio = si_snr_rows(estimate.clone(), clean.clone()).mean().neg();
     if section.spectral == 0.0 {
         return Ok(StepLoss::single(ratio));
@@ -71,7 +71,7 @@ impl Task for Denoising {
     type Data = DenoisingData;
     type Row = ScoreRow;
 
-    fn open(config: &DenoisingConfig, device: &Device, _monitor: &Monitor<'_>) -> Result<DenoisingData, TaskError> {
+    fn open(config: &DenoisingConfig, device: &Device, _monitor: &Monitor<'_>) -> Result<DenoisingData> {
         Ok(ExampleData::new(ExampleSets::open(config)?, config, device))
     }
 
@@ -79,12 +79,12 @@ impl Task for Denoising {
         (config.loss.spectral > 0.0).then_some("the spectral term of the loss is a ratio of sums over the whole batch")
     }
 
-    fn init(run: &OpenRun<'_, Self>, device: &Device) -> Result<ZooModel, TaskError> {
+    fn init(run: &OpenRun<'_, Self>, device: &Device) -> Result<ZooModel> {
         let config = run.config;
         Ok(config.model.create(derived(config), config.seed, device)?)
     }
 
-    fn loss(run: &OpenRun<'_, Self>, model: &ZooModel, share: &BatchShare, _: usize) -> Result<StepLoss, TaskError> {
+    fn loss(run: &OpenRun<'_, Self>, model: &ZooModel, share: &BatchShare, _: usize) -> Result<StepLoss> {
         let OpenRun { config, data } = *run;
         let (indices, first) = (data.order.batch(share.number), share.first(config.training.batch));
         let indices = &indices[share.rows.clone()];
@@ -92,7 +92,7 @@ impl Task for Denoising {
         loss_of(&config.loss, denoised(model, noisy)?, clean)
     }
 
-    fn measure(run: &OpenRun<'_, Self>, model: &ZooModel) -> Result<Validation, TaskError> {
+    fn measure(run: &OpenRun<'_, Self>, model: &ZooModel) -> Result<Validation> {
         let OpenRun { config, data } = *run;
         let examples = &data.sets.validation;
         let count = config.schedule.validation_frames.min(examples.len());
@@ -127,7 +127,7 @@ impl Task for Denoising {
         Ok(LoadedModel { differences: zoo_model::differences(&model, &expected), model })
     }
 
-    fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, ZooModel)]) -> Result<Vec<ScoreRow>, TaskError> {
+    fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, ZooModel)]) -> Result<Vec<ScoreRow>> {
         let OpenRun { config, data } = *run;
         let ExampleSets { train, test, test_name, .. } = &*data.sets;
         Comparison { config, train, test, models, device: &data.device }.rows(test_name)
@@ -139,7 +139,7 @@ impl Task for Denoising {
         name: &str,
         models: &[(String, ZooModel)],
         device: &Device,
-    ) -> Result<OtherEvaluation<Self>, TaskError> {
+    ) -> Result<OtherEvaluation<Self>> {
         if !Path::new(name).is_dir() {
             return Err(TaskError::UnknownData(name.into(), "is no folder of recordings"));
         }
@@ -150,15 +150,11 @@ impl Task for Denoising {
     }
 
     /// A WAV file without noise for each file of recordings.
-    fn predict(
-        config: &DenoisingConfig,
-        placed: &mut [Placed<ZooModel>],
-        inputs: &[PathBuf],
-    ) -> Result<Predictions, TaskError> {
+    fn predict(config: &DenoisingConfig, placed: &mut [Placed<ZooModel>], inputs: &[PathBuf]) -> Result<Predictions> {
         Ok(Predictions::Files(denoised::files(config, placed, inputs)?))
     }
 
-    fn report(run: &OpenRun<'_, Self>, model: &ZooModel, rows: &[ScoreRow]) -> Result<ReportParts, TaskError> {
+    fn report(run: &OpenRun<'_, Self>, model: &ZooModel, rows: &[ScoreRow]) -> Result<ReportParts> {
         evaluate::parts(run, model, rows)
     }
 }

@@ -57,7 +57,7 @@ struct MeanErrors {
 }
 
 /// Forecast and, if the model has one, reconstruction of look-backs.
-fn outputs(model: &ZooModel, past: Tensor<3>) -> Result<(Tensor<3>, Option<Tensor<3>>), TaskError> {
+fn outputs(model: &ZooModel, past: Tensor<3>) -> Result<(Tensor<3>, Option<Tensor<3>>)> {
     const NAME: &str = "forecasting";
     let mut outputs = model.try_forward(vec![past.into()])?.into_iter();
     let forecast = outputs.next().ok_or_else(|| zoo_model::without_output(model))?;
@@ -76,11 +76,7 @@ fn mean_error(kind: ForecastError, found: Tensor<3>, wanted: Tensor<3>) -> Tenso
 
 impl ForecastingData {
     /// Errors of forecasts of the windows that begin at these rows.
-    fn errors(
-        &self,
-        starts: &[usize],
-        forecast: impl Fn(Tensor<3>) -> Result<Tensor<3>, TaskError>,
-    ) -> Result<MeanErrors, TaskError> {
+    fn errors(&self, starts: &[usize], forecast: impl Fn(Tensor<3>) -> Result<Tensor<3>>) -> Result<MeanErrors> {
         let sum = |tensor: Tensor<3>| -> f64 { tensor.into_data().iter::<f32>().map(f64::from).sum() };
         let (mut squared, mut absolute, mut values) = (0.0, 0.0, 0.0);
         for starts in starts.chunks(BATCH) {
@@ -110,18 +106,18 @@ impl Task for Forecasting {
     type Data = ForecastingData;
     type Row = ScoreRow;
 
-    fn open(config: &ForecastingConfig, device: &Device, _monitor: &Monitor<'_>) -> Result<ForecastingData, TaskError> {
+    fn open(config: &ForecastingConfig, device: &Device, _monitor: &Monitor<'_>) -> Result<ForecastingData> {
         let series = Series::open(&config.data, config.seed, device)?;
         let order = EpochOrder::new(config.seed, series.parts.train.len(), config.training.batch);
         Ok(ForecastingData { series, order: order.into() })
     }
 
-    fn init(run: &OpenRun<'_, Self>, device: &Device) -> Result<ZooModel, TaskError> {
+    fn init(run: &OpenRun<'_, Self>, device: &Device) -> Result<ZooModel> {
         let OpenRun { config, data } = *run;
         Ok(config.model.create(derived(config, data.series.channels), config.seed, device)?)
     }
 
-    fn loss(run: &OpenRun<'_, Self>, model: &ZooModel, share: &BatchShare, _: usize) -> Result<StepLoss, TaskError> {
+    fn loss(run: &OpenRun<'_, Self>, model: &ZooModel, share: &BatchShare, _: usize) -> Result<StepLoss> {
         let OpenRun { config, data } = *run;
         // The order is of windows to train on, which begin at row 0.
         let Windows { past, future } = data.series.windows(&data.order.batch(share.number)[share.rows.clone()]);
@@ -138,7 +134,7 @@ impl Task for Forecasting {
         }
     }
 
-    fn measure(run: &OpenRun<'_, Self>, model: &ZooModel) -> Result<Validation, TaskError> {
+    fn measure(run: &OpenRun<'_, Self>, model: &ZooModel) -> Result<Validation> {
         let OpenRun { config, data } = *run;
         let windows = &data.series.parts.validation;
         let count = config.schedule.validation_frames.min(windows.len());
@@ -163,7 +159,7 @@ impl Task for Forecasting {
         Ok(LoadedModel { differences: zoo_model::differences(&model, &expected), model })
     }
 
-    fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, ZooModel)]) -> Result<Vec<ScoreRow>, TaskError> {
+    fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, ZooModel)]) -> Result<Vec<ScoreRow>> {
         let OpenRun { config, data } = *run;
         let starts: Vec<usize> = data.series.parts.test.clone().collect();
         let horizon = config.data.horizon;
@@ -210,7 +206,7 @@ impl Task for Forecasting {
         name: &str,
         models: &[(String, ZooModel)],
         device: &Device,
-    ) -> Result<OtherEvaluation<Self>, TaskError> {
+    ) -> Result<OtherEvaluation<Self>> {
         if !Path::new(name).is_file() {
             return Err(TaskError::UnknownData(name.into(), "is no file with a table"));
         }
@@ -222,11 +218,7 @@ impl Task for Forecasting {
 
     /// The rows that follow the last ones of each table, in its units; standardised by the run's training rows. Columns
     /// are those of the training table, found by their titles where both tables have some.
-    fn predict(
-        config: &ForecastingConfig,
-        placed: &mut [Placed<ZooModel>],
-        inputs: &[PathBuf],
-    ) -> Result<Predictions, TaskError> {
+    fn predict(config: &ForecastingConfig, placed: &mut [Placed<ZooModel>], inputs: &[PathBuf]) -> Result<Predictions> {
         let first = placed.first().map(|placed| placed.device.clone()).unwrap_or_default();
         let series = Series::open(&config.data, config.seed, &first)?;
         let (look_back, channels) = (config.data.look_back, series.channels);
@@ -269,7 +261,7 @@ impl Task for Forecasting {
         Ok(Predictions::Table(PredictionTable { columns, rows }))
     }
 
-    fn report(run: &OpenRun<'_, Self>, model: &ZooModel, rows: &[ScoreRow]) -> Result<ReportParts, TaskError> {
+    fn report(run: &OpenRun<'_, Self>, model: &ZooModel, rows: &[ScoreRow]) -> Result<ReportParts> {
         let config = run.config;
         let facts = [
             ("model", config.model.name.clone()),

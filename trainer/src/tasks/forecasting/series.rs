@@ -157,7 +157,7 @@ pub struct Windows {
 
 impl Series {
     /// Reads or generates the series of a section. An error if the file can't be read or has too few rows.
-    pub fn open(section: &DataSection, seed: u64, device: &Device) -> Result<Self, TaskError> {
+    pub fn open(section: &DataSection, seed: u64, device: &Device) -> Result<Self> {
         let needed = section.train_rows + section.validation_rows + section.test_rows;
         let (table, fingerprint) = match &section.file {
             Some(path) => {

@@ -27,20 +27,20 @@ pub fn relative_l2(found: Tensor<2>, wanted: Tensor<2>, unit: f64) -> Tensor<1> 
 }
 
 /// Outputs of a model for `input` on one device.
-pub fn outputs(model: &FieldOperator, input: &Fields, domain: &Domain, device: &Device) -> Result<Fields, TaskError> {
+pub fn outputs(model: &FieldOperator, input: &Fields, domain: &Domain, device: &Device) -> Result<Fields> {
     outputs_on(&mut [Placed { model: model.clone(), device: device.clone() }], input, domain)
 }
 
 /// Outputs of a model for `input`, whose batches are shared among devices: its own, or the mean over the symmetries of
 /// a domain of the outputs for the changed inputs, changed back.
-pub fn outputs_on(placed: &mut [Placed<FieldOperator>], input: &Fields, domain: &Domain) -> Result<Fields, TaskError> {
+pub fn outputs_on(placed: &mut [Placed<FieldOperator>], input: &Fields, domain: &Domain) -> Result<Fields> {
     let channels = placed.first().map_or(0, |placed| placed.model.fields.output.channels());
     let points = domain.points(&input.points);
     let of_sample = channels * points.iter().product::<usize>();
     let indices: Vec<usize> = (0..input.len()).collect();
     let batches: Vec<&[usize]> = indices.chunks((BATCH_VALUES / of_sample.max(1)).max(1)).collect();
     let of_batch = |Placed { model, device }: &Placed<FieldOperator>, indices: &&[usize]| {
-        let of = |changes: &[DomainSymmetry]| -> Result<Vec<f32>, TaskError> {
+        let of = |changes: &[DomainSymmetry]| -> Result<Vec<f32>> {
             let batch = input.batch(indices, changes, domain.input, device);
             Ok(model.try_forward(batch, &points)?.into_data().iter().collect())
         };
@@ -76,12 +76,7 @@ pub fn mean(values: &[f64]) -> f64 {
 }
 
 /// Relative L2 error of a model on each sample.
-pub fn errors_of(
-    model: &FieldOperator,
-    pairs: &FieldPairs,
-    domain: &Domain,
-    device: &Device,
-) -> Result<Vec<f64>, TaskError> {
+pub fn errors_of(model: &FieldOperator, pairs: &FieldPairs, domain: &Domain, device: &Device) -> Result<Vec<f64>> {
     Ok(errors(&outputs(model, &pairs.input, domain, device)?, &pairs.output))
 }
 
@@ -92,7 +87,7 @@ pub fn compare(
     tests: &[TestSet],
     models: &[(String, FieldOperator)],
     device: &Device,
-) -> Result<Vec<ScoreRow>, TaskError> {
+) -> Result<Vec<ScoreRow>> {
     let (domain, mean_output) = (&sets.domain, sets.mean_output());
     let ridge = ridge_of(sets);
     if ridge.is_none() {
@@ -170,7 +165,7 @@ pub(super) fn figures(
     model: &FieldOperator,
     rows: &[ScoreRow],
     device: &Device,
-) -> Result<Vec<Figure>, TaskError> {
+) -> Result<Vec<Figure>> {
     let mut figures: Vec<Figure> = error_against_resolution(sets, rows).into_iter().collect();
     let domain = sets.domain.without_symmetries();
     for test in &sets.tests {

@@ -49,7 +49,7 @@ impl Fields {
 
     /// The samples in an array `[samples, points…]` or `[samples, channels, points…]` of `dims` dimensions of points.
     /// An error, which names `path` and `name`, if the array has another rank or no value, or a value is not finite.
-    pub fn of(array: Array, dims: usize, path: &Path, name: &str) -> Result<Self, TaskError> {
+    pub fn of(array: Array, dims: usize, path: &Path, name: &str) -> Result<Self> {
         let refused = |reason: String| TaskError::Input(path.into(), reason);
         let Array { shape, values } = array;
         let (channels, points) = match shape.len().checked_sub(dims) {
@@ -141,7 +141,7 @@ impl Fields {
 impl FieldPairs {
     /// Inputs and outputs that belong together. An error, which names `path`, if they differ in samples or points, or
     /// an output is zero everywhere, so that its relative error is undefined.
-    pub fn of(input: Fields, output: Fields, path: &Path) -> Result<Self, TaskError> {
+    pub fn of(input: Fields, output: Fields, path: &Path) -> Result<Self> {
         let refused = |reason: String| TaskError::Input(path.into(), reason);
         if (input.len(), &input.points) != (output.len(), &output.points) {
             let (x, y) = (input.shape(), output.shape());
@@ -156,7 +156,7 @@ impl FieldPairs {
 
     /// The arrays `x` and `y` of files with fields in `dims` dimensions. An error if a file can't be read, or the
     /// arrays are no fields that belong together.
-    pub fn read(files: &FieldFiles, dims: usize) -> Result<Self, TaskError> {
+    pub fn read(files: &FieldFiles, dims: usize) -> Result<Self> {
         let fields = |path: &Path, name: &str| Fields::of(Array::read(path, name)?, dims, path, name);
         let outputs = files.outputs();
         if outputs == files.x && outputs.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy")) {
@@ -218,7 +218,7 @@ impl TestSet {
     }
 
     /// The samples in files, under the shortest names that tell the files apart. An error if a file can't be read.
-    pub fn read(files: &[FieldFiles], dims: usize) -> Result<Vec<Self>, TaskError> {
+    pub fn read(files: &[FieldFiles], dims: usize) -> Result<Vec<Self>> {
         let names = distinct_names(&files.iter().map(|files| files.x.as_path()).collect::<Vec<_>>());
         files.iter().zip(names).map(|(files, name)| Ok(Self::new(&name, FieldPairs::read(files, dims)?))).collect()
     }
@@ -244,7 +244,7 @@ pub struct SampleSets {
 impl SampleSets {
     /// Reads or solves the samples of a configuration. An error if a file can't be read, samples do not fit each other,
     /// or `monitor` says to stop.
-    pub fn open(config: &OperatorConfig, monitor: &Monitor<'_>) -> Result<Self, TaskError> {
+    pub fn open(config: &OperatorConfig, monitor: &Monitor<'_>) -> Result<Self> {
         let (section, dims) = (&config.data, dims(config));
         let (all, mut tests, fingerprint) = match &section.files {
             Some(files) => {

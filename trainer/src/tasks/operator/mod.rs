@@ -59,7 +59,7 @@ impl Task for OperatorTask {
     type Data = OperatorData;
     type Row = ScoreRow;
 
-    fn open(config: &OperatorConfig, device: &Device, monitor: &Monitor<'_>) -> Result<OperatorData, TaskError> {
+    fn open(config: &OperatorConfig, device: &Device, monitor: &Monitor<'_>) -> Result<OperatorData> {
         if config.data.files.is_none() {
             // What the model can't be run on is not worth solving.
             let generated = &config.data.generated;
@@ -76,19 +76,14 @@ impl Task for OperatorTask {
         Ok(ExampleData::new(sets, config, device))
     }
 
-    fn init(run: &OpenRun<'_, Self>, device: &Device) -> Result<FieldOperator, TaskError> {
+    fn init(run: &OpenRun<'_, Self>, device: &Device) -> Result<FieldOperator> {
         let OpenRun { config, data } = *run;
         let fields = data.sets.description(&config.data);
         let model = config.model.create(derived(&fields), config.seed, device)?;
         Ok(FieldOperator { model, fields })
     }
 
-    fn loss(
-        run: &OpenRun<'_, Self>,
-        model: &FieldOperator,
-        share: &BatchShare,
-        _: usize,
-    ) -> Result<StepLoss, TaskError> {
+    fn loss(run: &OpenRun<'_, Self>, model: &FieldOperator, share: &BatchShare, _: usize) -> Result<StepLoss> {
         let OpenRun { config, data } = *run;
         let indices = &data.order.batch(share.number)[share.rows.clone()];
         let symmetries = drawn_symmetries(config, &data.sets.domain, share);
@@ -99,7 +94,7 @@ impl Task for OperatorTask {
         Ok(StepLoss::single(evaluate::relative_l2(found, outputs, data.sets.output_unit).mean()))
     }
 
-    fn measure(run: &OpenRun<'_, Self>, model: &FieldOperator) -> Result<Validation, TaskError> {
+    fn measure(run: &OpenRun<'_, Self>, model: &FieldOperator) -> Result<Validation> {
         let OpenRun { config, data } = *run;
         let all = &data.sets.validation;
         let first: Vec<usize> = (0..all.len().min(config.schedule.validation_frames)).collect();
@@ -124,7 +119,7 @@ impl Task for OperatorTask {
         Ok(LoadedModel { model: FieldOperator { model, fields }, differences })
     }
 
-    fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, FieldOperator)]) -> Result<Vec<ScoreRow>, TaskError> {
+    fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, FieldOperator)]) -> Result<Vec<ScoreRow>> {
         let data = run.data;
         evaluate::compare(&data.sets, &data.sets.tests, models, &data.device)
     }
@@ -135,7 +130,7 @@ impl Task for OperatorTask {
         name: &str,
         models: &[(String, FieldOperator)],
         device: &Device,
-    ) -> Result<OtherEvaluation<Self>, TaskError> {
+    ) -> Result<OtherEvaluation<Self>> {
         if !Path::new(name).is_file() {
             return Err(TaskError::UnknownData(name.into(), "is no file of inputs"));
         }
@@ -153,7 +148,7 @@ impl Task for OperatorTask {
         config: &OperatorConfig,
         placed: &mut [Placed<FieldOperator>],
         inputs: &[PathBuf],
-    ) -> Result<Predictions, TaskError> {
+    ) -> Result<Predictions> {
         let dims = dims(config);
         let domain = config.domain();
         let mut files: Vec<PredictionFile> = Vec::new();
@@ -182,7 +177,7 @@ impl Task for OperatorTask {
         Ok(Predictions::Files(files))
     }
 
-    fn report(run: &OpenRun<'_, Self>, model: &FieldOperator, rows: &[ScoreRow]) -> Result<ReportParts, TaskError> {
+    fn report(run: &OpenRun<'_, Self>, model: &FieldOperator, rows: &[ScoreRow]) -> Result<ReportParts> {
         let OpenRun { config, data } = *run;
         let facts = [
             ("model", config.model.name.clone()),
@@ -206,7 +201,7 @@ fn ensure_runs(
     fields: FieldDescription,
     tests: impl Iterator<Item = (String, Vec<usize>)>,
     device: &Device,
-) -> Result<(), TaskError> {
+) -> Result<()> {
     let model = FieldOperator { model: config.model.create(derived(&fields), config.seed, device)?, fields };
     for (name, points) in tests {
         let points = config.domain().points(&points);

@@ -102,7 +102,7 @@ pub struct FieldOperator {
 impl FieldOperator {
     /// Outputs `[batch, channels · points]` of inputs in the same form, at `points` points along each dimension. An
     /// error if the model is of another number of dimensions, or the points are too few for its modes.
-    pub fn try_forward(&self, inputs: Tensor<2>, points: &[usize]) -> Result<Tensor<2>, TaskError> {
+    pub fn try_forward(&self, inputs: Tensor<2>, points: &[usize]) -> Result<Tensor<2>> {
         match points.len() {
             1 => self.forward_fields::<3>(inputs, points),
             2 => self.forward_fields::<4>(inputs, points),
@@ -112,7 +112,7 @@ impl FieldOperator {
 
     /// The same operator with scales in the weights of its model, so that those are of use by themselves. Equal up to
     /// rounding. An error if a scale is not finite.
-    pub fn with_scales_in_weights(&self) -> Result<Self, TaskError> {
+    pub fn with_scales_in_weights(&self) -> Result<Self> {
         let FieldDescription { input, output, points } = &self.fields;
         if input.is_identity() && output.is_identity() {
             return Ok(self.clone());
@@ -129,7 +129,7 @@ impl FieldOperator {
     }
 
     /// The same for fields as tensors of rank `D`.
-    fn forward_fields<const D: usize>(&self, inputs: Tensor<2>, points: &[usize]) -> Result<Tensor<2>, TaskError> {
+    fn forward_fields<const D: usize>(&self, inputs: Tensor<2>, points: &[usize]) -> Result<Tensor<2>> {
         let batch = inputs.dims()[0];
         let shape: [usize; D] = std::array::from_fn(|axis| match axis {
             0 => batch,

@@ -41,7 +41,7 @@ pub struct PeaksData {
 impl PeaksData {
     /// Opens the data of a run on a device without autodiff. An error if the recordings can't be read, or do not fit
     /// the reference.
-    pub fn open(config: &PeaksConfig, device: &Device) -> Result<Self, TaskError> {
+    pub fn open(config: &PeaksConfig, device: &Device) -> Result<Self> {
         let sets = config.data.open(config.model.frame(), config.seed)?;
         let reference = config.model.exact(REFERENCE_SEGMENTS).try_init(device)?;
         let frames = sets.validation.evenly_spaced(config.schedule.validation_frames);
@@ -117,7 +117,7 @@ pub struct ValidationSet {
 }
 
 impl ValidationSet {
-    fn new(frames: Frames, reference: &WelchPeaks, device: &Device) -> Result<Self, TaskError> {
+    fn new(frames: Frames, reference: &WelchPeaks, device: &Device) -> Result<Self> {
         if frames.is_empty() {
             return Err(TaskError::NoValidationFrames);
         }
@@ -133,7 +133,7 @@ impl ValidationSet {
     }
 
     /// Loss, recall and power error with hard gates, which the finished model runs with.
-    pub fn measure(&self, model: &LearnedWelchPeaks, config: &PeaksConfig) -> Result<Validation, TaskError> {
+    pub fn measure(&self, model: &LearnedWelchPeaks, config: &PeaksConfig) -> Result<Validation> {
         let gates = model.hard_gates();
         let device = self.batch.signal.device();
         let work = hard_work(config, model, &gates);
@@ -151,9 +151,9 @@ impl ValidationSet {
 
 /// Frames of a folder of recordings, of all synthetic signals, or of one family of them, and the number of recordings
 /// that are too short. An error if there are no data of this name, or they can't be read.
-pub(super) fn named_frames(config: &PeaksConfig, name: &str) -> Result<(Frames, usize), TaskError> {
+pub(super) fn named_frames(config: &PeaksConfig, name: &str) -> Result<(Frames, usize)> {
     let (data, frame) = (&config.data, config.model.frame());
-    let synthetic = |signals: SyntheticConfig| -> Result<(Frames, usize), TaskError> {
+    let synthetic = |signals: SyntheticConfig| -> Result<(Frames, usize)> {
         let source = Synthetic::new(signals, frame, config.seed)?;
         Ok((source.for_part(Part::Test).frames(data.synthetic_frames), 0))
     };

@@ -51,11 +51,11 @@ impl Task for PeaksTask {
     type Data = PeaksData;
     type Row = PeaksRow;
 
-    fn open(config: &PeaksConfig, device: &Device, _monitor: &Monitor<'_>) -> Result<PeaksData, TaskError> {
+    fn open(config: &PeaksConfig, device: &Device, _monitor: &Monitor<'_>) -> Result<PeaksData> {
         PeaksData::open(config, device)
     }
 
-    fn init(run: &OpenRun<'_, Self>, device: &Device) -> Result<LearnedWelchPeaks, TaskError> {
+    fn init(run: &OpenRun<'_, Self>, device: &Device) -> Result<LearnedWelchPeaks> {
         let config = run.config;
         Ok(config.model.learned().try_init(device)?)
     }
@@ -81,12 +81,7 @@ impl Task for PeaksTask {
             .into()
     }
 
-    fn loss(
-        run: &OpenRun<'_, Self>,
-        model: &LearnedWelchPeaks,
-        share: &BatchShare,
-        step: usize,
-    ) -> Result<StepLoss, TaskError> {
+    fn loss(run: &OpenRun<'_, Self>, model: &LearnedWelchPeaks, share: &BatchShare, step: usize) -> Result<StepLoss> {
         let OpenRun { config, data } = *run;
         let signal = data.frames.rows(share.first(config.training.batch), share.rows.len());
         let batch = PeaksBatch::new(signal, &data.reference)?;
@@ -101,7 +96,7 @@ impl Task for PeaksTask {
         vec![Metric::whole("butterflies", butterflies), Metric::real("active_share", share)]
     }
 
-    fn measure(run: &OpenRun<'_, Self>, model: &LearnedWelchPeaks) -> Result<Validation, TaskError> {
+    fn measure(run: &OpenRun<'_, Self>, model: &LearnedWelchPeaks) -> Result<Validation> {
         let OpenRun { config, data } = *run;
         data.validation.measure(model, config)
     }
@@ -112,7 +107,7 @@ impl Task for PeaksTask {
     }
 
     /// The model at its first step, without gain from neighbours unless one is given: an exact estimate of its segments.
-    fn untrained(run: &OpenRun<'_, Self>, device: &Device) -> Result<Option<LearnedWelchPeaks>, TaskError> {
+    fn untrained(run: &OpenRun<'_, Self>, device: &Device) -> Result<Option<LearnedWelchPeaks>> {
         if !Self::keeps_best(run.config) {
             return Ok(None);
         }
@@ -151,7 +146,7 @@ impl Task for PeaksTask {
         }
     }
 
-    fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, LearnedWelchPeaks)]) -> Result<Vec<PeaksRow>, TaskError> {
+    fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, LearnedWelchPeaks)]) -> Result<Vec<PeaksRow>> {
         let OpenRun { config, data } = *run;
         data.sets.evaluated(|name, frames| evaluate::compare(name, frames, &config.model, models, &data.device))
     }
@@ -161,7 +156,7 @@ impl Task for PeaksTask {
         name: &str,
         models: &[(String, LearnedWelchPeaks)],
         device: &Device,
-    ) -> Result<OtherEvaluation<Self>, TaskError> {
+    ) -> Result<OtherEvaluation<Self>> {
         let (frames, skipped) = named_frames(config, name)?;
         Ok(OtherEvaluation { rows: evaluate::compare(name, &frames, &config.model, models, device)?, skipped })
     }
@@ -171,7 +166,7 @@ impl Task for PeaksTask {
         config: &PeaksConfig,
         placed: &mut [Placed<LearnedWelchPeaks>],
         inputs: &[PathBuf],
-    ) -> Result<Predictions, TaskError> {
+    ) -> Result<Predictions> {
         let (k, frame) = (config.model.k, config.model.frame());
         let mut rows = Vec::new();
         for path in inputs {
@@ -193,7 +188,7 @@ impl Task for PeaksTask {
         Ok(Predictions::Table(PredictionTable { columns, rows }))
     }
 
-    fn report(run: &OpenRun<'_, Self>, model: &LearnedWelchPeaks, rows: &[PeaksRow]) -> Result<ReportParts, TaskError> {
+    fn report(run: &OpenRun<'_, Self>, model: &LearnedWelchPeaks, rows: &[PeaksRow]) -> Result<ReportParts> {
         Ok(PeaksReport::of_run(run.config, model, rows).parts())
     }
 }

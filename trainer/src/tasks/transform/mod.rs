@@ -24,7 +24,7 @@ pub struct TransformTask;
 pub type TransformConfig = RunConfig<TransformTask>;
 
 /// The start with the lowest error of its matrix.
-fn best<'a>(starts: &'a Starts, data: &TransformData) -> Result<&'a ZooModel, TaskError> {
+fn best<'a>(starts: &'a Starts, data: &TransformData) -> Result<&'a ZooModel> {
     starts.best(|model| Ok(MatrixErrors::of(model, data)?.rmse))
 }
 
@@ -36,12 +36,12 @@ impl Task for TransformTask {
     type Data = TransformData;
     type Row = ScoreRow;
 
-    fn open(config: &TransformConfig, device: &Device, _monitor: &Monitor<'_>) -> Result<TransformData, TaskError> {
+    fn open(config: &TransformConfig, device: &Device, _monitor: &Monitor<'_>) -> Result<TransformData> {
         Ok(TransformData::of(config, device))
     }
 
     /// Start s is that of a run whose seed is s more.
-    fn init(run: &OpenRun<'_, Self>, device: &Device) -> Result<Starts, TaskError> {
+    fn init(run: &OpenRun<'_, Self>, device: &Device) -> Result<Starts> {
         let config = run.config;
         let derived = || Settings::new().with("n", config.data.size);
         let seeds = (0..config.training.starts as u64).map(|start| config.seed.wrapping_add(start));
@@ -54,7 +54,7 @@ impl Task for TransformTask {
     }
 
     /// Rounds the permutations of butterflies once, and drops the worse starts.
-    fn advance(run: &OpenRun<'_, Self>, starts: Starts, step: usize, steps: usize) -> Result<Starts, TaskError> {
+    fn advance(run: &OpenRun<'_, Self>, starts: Starts, step: usize, steps: usize) -> Result<Starts> {
         let OpenRun { config, data } = *run;
         let training = &config.training;
         let share = training.round_after;
@@ -69,7 +69,7 @@ impl Task for TransformTask {
     }
 
     /// The sum of the errors of the starts that are trained, so that each is trained as it would be alone.
-    fn loss(run: &OpenRun<'_, Self>, starts: &Starts, share: &BatchShare, _: usize) -> Result<StepLoss, TaskError> {
+    fn loss(run: &OpenRun<'_, Self>, starts: &Starts, share: &BatchShare, _: usize) -> Result<StepLoss> {
         let OpenRun { config, data } = *run;
         let (rows, target) = match config.data.from {
             LearningData::Matrix => data.units_of(&share.rows),
@@ -87,7 +87,7 @@ impl Task for TransformTask {
         Ok(StepLoss::single(sum.unwrap_or_else(|| Tensor::zeros([1], &data.device))))
     }
 
-    fn measure(run: &OpenRun<'_, Self>, starts: &Starts) -> Result<Validation, TaskError> {
+    fn measure(run: &OpenRun<'_, Self>, starts: &Starts) -> Result<Validation> {
         let data = run.data;
         let errors = MatrixErrors::of(best(starts, data)?, data)?;
         let metrics = vec![Metric::real("rmse", errors.rmse), Metric::real("relative_error", errors.relative)];
@@ -109,7 +109,7 @@ impl Task for TransformTask {
         Ok(LoadedModel { model: Starts::single(model), differences })
     }
 
-    fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, Starts)]) -> Result<Vec<ScoreRow>, TaskError> {
+    fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, Starts)]) -> Result<Vec<ScoreRow>> {
         let OpenRun { config, data } = *run;
         let row = |(name, starts): &(String, Starts)| {
             let model = best(starts, data)?;
@@ -134,16 +134,12 @@ impl Task for TransformTask {
         name: &str,
         _models: &[(String, Starts)],
         _device: &Device,
-    ) -> Result<OtherEvaluation<Self>, TaskError> {
+    ) -> Result<OtherEvaluation<Self>> {
         Err(TaskError::UnknownData(name.into(), "can't be given: a transform has no other data"))
     }
 
     /// Rows of n channels in files of recordings, each row a sample of every channel.
-    fn predict(
-        config: &TransformConfig,
-        placed: &mut [Placed<Starts>],
-        inputs: &[PathBuf],
-    ) -> Result<Predictions, TaskError> {
+    fn predict(config: &TransformConfig, placed: &mut [Placed<Starts>], inputs: &[PathBuf]) -> Result<Predictions> {
         let names: &[&str] = match config.data.output {
             OutputPart::Complex => &["re", "im"],
             OutputPart::Real => &["re"],
@@ -171,7 +167,7 @@ impl Task for TransformTask {
         Ok(Predictions::Table(table))
     }
 
-    fn report(run: &OpenRun<'_, Self>, starts: &Starts, rows: &[ScoreRow]) -> Result<ReportParts, TaskError> {
+    fn report(run: &OpenRun<'_, Self>, starts: &Starts, rows: &[ScoreRow]) -> Result<ReportParts> {
         let OpenRun { config, data } = *run;
         let facts = [
             ("model", config.model.name.clone()),

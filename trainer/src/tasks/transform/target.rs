@@ -55,7 +55,7 @@ impl TransformData {
         model: &ZooModel,
         rows: Tensor<2>,
         [target_re, target_im]: [Tensor<2>; 2],
-    ) -> Result<Tensor<1>, TaskError> {
+    ) -> Result<Tensor<1>> {
         let [re, im] = apply(model, rows)?;
         let of_re = (re - target_re).square().mean();
         Ok(match self.output {
@@ -82,7 +82,7 @@ impl TaskData for TransformData {
 }
 
 /// Transforms of real rows `[rows, n]` by a model: real and imaginary parts.
-pub(super) fn apply(model: &ZooModel, rows: Tensor<2>) -> Result<[Tensor<2>; 2], TaskError> {
+pub(super) fn apply(model: &ZooModel, rows: Tensor<2>) -> Result<[Tensor<2>; 2]> {
     let zeros = rows.zeros_like();
     let mut outputs = model.try_forward(vec![rows.into(), zeros.into()])?.into_iter();
     let mut part = |name| match outputs.next() {
@@ -103,7 +103,7 @@ pub(super) struct MatrixErrors {
 }
 
 impl MatrixErrors {
-    pub fn of(model: &ZooModel, data: &TransformData) -> Result<Self, TaskError> {
+    pub fn of(model: &ZooModel, data: &TransformData) -> Result<Self> {
         let [re, im] = apply(model, data.units())?;
         // In float64, so that the errors of small matrices are those of the model alone.
         let values = |part: Tensor<2>| -> Vec<f64> { part.transpose().into_data().convert::<f64>().iter().collect() };

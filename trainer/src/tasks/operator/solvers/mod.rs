@@ -38,7 +38,7 @@ pub struct Solved {
 impl Solved {
     /// The samples of a section: from its cache, or solved and put there. An error if a solver does not converge, the
     /// cache can't be read or written, or `monitor` says to stop.
-    pub fn open(section: &GeneratedSection, seed: u64, monitor: &Monitor<'_>) -> Result<Self, TaskError> {
+    pub fn open(section: &GeneratedSection, seed: u64, monitor: &Monitor<'_>) -> Result<Self> {
         let Some(folder) = &section.cache else { return Self::compute(section, seed, monitor) };
         let path = cache_path(folder, section, seed);
         if path.exists() {
@@ -49,7 +49,7 @@ impl Solved {
         Ok(solved)
     }
 
-    fn compute(section: &GeneratedSection, seed: u64, monitor: &Monitor<'_>) -> Result<Self, TaskError> {
+    fn compute(section: &GeneratedSection, seed: u64, monitor: &Monitor<'_>) -> Result<Self> {
         let work = Work { section, seed, monitor, done: AtomicUsize::new(0) };
         let mut train = work.solved(Part::Train, section.samples, &[section.points])?.into_iter();
         Ok(Self {
@@ -70,7 +70,7 @@ struct Work<'a, 'm> {
 
 impl Work<'_, '_> {
     /// `count` samples of a part, once for each resolution.
-    fn solved(&self, part: Part, count: usize, resolutions: &[usize]) -> Result<Vec<FieldPairs>, TaskError> {
+    fn solved(&self, part: Part, count: usize, resolutions: &[usize]) -> Result<Vec<FieldPairs>> {
         let section = self.section;
         let (equation, dims, all) = (section.equation, section.equation.dims(), section.samples + section.test_samples);
         // At once to the points that are kept: those of the solver are many.
@@ -82,7 +82,7 @@ impl Work<'_, '_> {
             self.monitor.on(Event::SamplesSolved { equation: equation.title(), done, samples: all });
             Ok(resolutions.iter().map(both).collect::<Vec<_>>())
         };
-        let samples = (0..count).into_par_iter().map(sampled).collect::<Result<Vec<_>, TaskError>>()?;
+        let samples = (0..count).into_par_iter().map(sampled).collect::<Result<Vec<_>>>()?;
         let pairs = resolutions.iter().enumerate().map(|(place, &points)| {
             let fields = |field: usize| {
                 let values: Vec<f32> = samples.iter().flat_map(|sample| sample[place][field].iter().copied()).collect();
@@ -94,7 +94,7 @@ impl Work<'_, '_> {
     }
 
     /// Input and solution of a sample at the solver's points k/n.
-    fn solve(&self, part: Part, index: u64) -> Result<[Vec<f64>; 2], TaskError> {
+    fn solve(&self, part: Part, index: u64) -> Result<[Vec<f64>; 2]> {
         let section = self.section;
         let points = section.solver_points;
         let normal = |count: usize| normal_rows(self.seed, part, index, 1, count);
@@ -148,7 +148,7 @@ fn names(section_tests: usize) -> Vec<[String; 2]> {
 }
 
 /// Writes samples to a file. Those to train on are `x` and `y`, so that the file can be named as data too.
-fn write_cache(path: &Path, solved: &Solved) -> Result<(), TaskError> {
+fn write_cache(path: &Path, solved: &Solved) -> Result<()> {
     let failed = |reason: String| TaskError::Input(path.into(), reason);
     let pairs: Vec<&FieldPairs> = [&solved.train].into_iter().chain(&solved.tests).collect();
     let mut arrays = Vec::new();
@@ -168,7 +168,7 @@ fn write_cache(path: &Path, solved: &Solved) -> Result<(), TaskError> {
 }
 
 /// Reads the samples of a section from a file.
-fn read_cache(path: &Path, section: &GeneratedSection) -> Result<Solved, TaskError> {
+fn read_cache(path: &Path, section: &GeneratedSection) -> Result<Solved> {
     let refused = |reason: String| {
         let reason = format!("{reason}: remove the file, and its samples are solved again");
         TaskError::Input(path.into(), reason)
@@ -181,7 +181,7 @@ fn read_cache(path: &Path, section: &GeneratedSection) -> Result<Solved, TaskErr
 }
 
 /// The samples in a file.
-fn of_file(path: &Path, section: &GeneratedSection) -> Result<Solved, TaskError> {
+fn of_file(path: &Path, section: &GeneratedSection) -> Result<Solved> {
     let dims = section.equation.dims();
     let pair = |[x, y]: [String; 2]| {
         let fields = |name: &str| Fields::of(Array::read(path, name)?, dims, path, name);
@@ -189,7 +189,7 @@ fn of_file(path: &Path, section: &GeneratedSection) -> Result<Solved, TaskError>
     };
     let mut pairs = names(section.test_points.len()).into_iter().map(pair);
     let train = pairs.next().transpose()?.unwrap_or_default();
-    Ok(Solved { train, tests: pairs.collect::<Result<_, TaskError>>()? })
+    Ok(Solved { train, tests: pairs.collect::<Result<_>>()? })
 }
 
 #[cfg(test)]
