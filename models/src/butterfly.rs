@@ -53,7 +53,7 @@ config! {
 }
 
 impl ButterflyConfig {
-    fn check_fields(&self) -> Result<(), ArgumentError> {
+    fn check_fields(&self) -> Result<()> {
         const NAME: &str = "ButterflyConfig";
         let is_length = self.n.is_power_of_two() && (4..=65_536).contains(&self.n);
         ensure(is_length, NAME, "n", self.n, "a power of two from 4 to 65536")?;
@@ -273,7 +273,7 @@ pub struct Butterfly {
 configured! { Butterfly by ButterflyConfig }
 
 impl Butterfly {
-    fn new(config: &ButterflyConfig, device: &Device) -> Result<Self, ArgumentError> {
+    fn new(config: &ButterflyConfig, device: &Device) -> Result<Self> {
         let stages = config.n.trailing_zeros();
         let product = |_| ButterflyProduct {
             permutation: RelaxedPermutation::new(config, device),
@@ -288,7 +288,7 @@ impl Butterfly {
     ///
     /// # Errors
     /// [`ArgumentError`] for rows of another length, or parts of different shapes.
-    pub fn try_forward<const D: usize>(&self, rows: ComplexTensor<D>) -> Result<ComplexTensor<D>, ArgumentError> {
+    pub fn try_forward<const D: usize>(&self, rows: ComplexTensor<D>) -> Result<ComplexTensor<D>> {
         const NAME: &str = "Butterfly";
         let (dims, n) = (rows.dims(), self.config.n);
         ensure(dims[D - 1] == n, NAME, "rows", format_args!("{} values per row", dims[D - 1]), n)?;
@@ -375,7 +375,7 @@ impl Family for Butterfly {
         ["re", "im"].map(|part| Input::new(part, [batch, Butterfly::config(self).n])).to_vec()
     }
 
-    fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError> {
+    fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>> {
         const NAME: &str = "Butterfly";
         let [re, im] = exactly(NAME, inputs)?;
         let (re, im) = (re.try_float::<2>(NAME, "re")?, im.try_float::<2>(NAME, "im")?);

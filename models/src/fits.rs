@@ -46,7 +46,7 @@ impl FitsConfig {
         (look_back / period.max(1) + 1) * order + 10
     }
 
-    fn check_fields(&self) -> Result<(), ArgumentError> {
+    fn check_fields(&self) -> Result<()> {
         const NAME: &str = "FitsConfig";
         ensure_least!(self, NAME, look_back: 2.0, horizon: 1.0, channels: 1.0)?;
         let bins = self.look_back / 2 + 1;
@@ -99,7 +99,7 @@ pub struct Fits {
 configured! { Fits by FitsConfig }
 
 impl Fits {
-    fn new(config: &FitsConfig, device: &Device) -> Result<Self, ArgumentError> {
+    fn new(config: &FitsConfig, device: &Device) -> Result<Self> {
         let layers = if config.individual { config.channels } else { 1 };
         let bound = (config.cut_off as f64).sqrt().recip();
         let uniform = Initializer::Uniform { min: -bound, max: bound };
@@ -120,7 +120,7 @@ impl Fits {
     ///
     /// # Errors
     /// [`ArgumentError`] for a series of another length or number of channels.
-    pub fn try_forward(&self, series: Tensor<3>) -> Result<Tensor<3>, ArgumentError> {
+    pub fn try_forward(&self, series: Tensor<3>) -> Result<Tensor<3>> {
         let FitsConfig { look_back, channels, cut_off, individual, .. } = self.config;
         let dims @ [batch, length, count] = series.dims();
         let expected = format!("[batch, {look_back}, {channels}]");
@@ -190,7 +190,7 @@ impl Family for Fits {
         vec![Input::new("series", [batch, look_back, channels])]
     }
 
-    fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError> {
+    fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>> {
         const NAME: &str = "Fits";
         let FitsConfig { look_back, horizon, .. } = *Fits::config(self);
         let [series] = exactly(NAME, inputs)?;

@@ -99,7 +99,7 @@ pub struct FNetBlock {
 configured! { FNet by FNetConfig }
 
 impl FNet {
-    fn new(config: &FNetConfig, device: &Device) -> Result<Self, ArgumentError> {
+    fn new(config: &FNetConfig, device: &Device) -> Result<Self> {
         let width = config.width;
         let initializer = Initializer::Normal { mean: 0.0, std: DEVIATION };
         let embedding = |count| EmbeddingConfig::new(count, width).with_initializer(initializer.clone()).init(device);
@@ -132,7 +132,7 @@ impl FNet {
     ///
     /// # Errors
     /// [`ArgumentError`] for sequences without tokens, or with more than the model has positions.
-    pub fn try_forward(&self, tokens: Tensor<2, Int>) -> Result<Tensor<3>, ArgumentError> {
+    pub fn try_forward(&self, tokens: Tensor<2, Int>) -> Result<Tensor<3>> {
         let (dims @ [_, length], most) = (tokens.dims(), self.config.length);
         let expected = format!("[batch, tokens], from 1 to {most} tokens");
         ensure((1..=most).contains(&length), "FNet", "tokens", format_args!("{dims:?}"), expected)?;
@@ -155,7 +155,7 @@ impl FNetBlock {
     ///
     /// # Errors
     /// As [`fftn`](firefly_ops::fft::fftn).
-    pub fn try_forward(&self, values: Tensor<3>) -> Result<Tensor<3>, ArgumentError> {
+    pub fn try_forward(&self, values: Tensor<3>) -> Result<Tensor<3>> {
         let mixed = fftn_with(values.clone(), None, &[1, 2], Norm::Backward)?.re;
         let values = self.mixing_norm.forward(values + mixed);
         let hidden = gelu_approximate(self.hidden.forward(values.clone()));
@@ -181,7 +181,7 @@ impl Family for FNet {
         vec![Input::new("tokens", [batch, FNet::config(self).length]).with_dtype(DType::I64)]
     }
 
-    fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError> {
+    fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>> {
         let [tokens] = exactly("fnet", inputs)?;
         let values = self.try_forward(tokens.try_int::<2>("fnet", "tokens")?)?;
         Ok(vec![values.clone().into(), self.pooled(values).into()])

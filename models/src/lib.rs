@@ -256,6 +256,9 @@ mod prelude {
 
     pub(crate) use crate::zoo::{Family, Variant, exactly};
     pub(crate) use crate::{MAX_DEPTH, ensure, ensure_most, ensure_table};
+
+    /// Result whose error is that of an argument unless another is named.
+    pub(crate) type Result<V, E = ArgumentError> = std::result::Result<V, E>;
 }
 
 /// The value of a result, or a panic with the error's message: how `try_forward` becomes `forward`.

@@ -62,7 +62,7 @@ impl LogMelConfig {
         MelOptions::new(stft, bands).with_kind(self.kind)
     }
 
-    fn check_fields(&self) -> Result<(), ArgumentError> {
+    fn check_fields(&self) -> Result<()> {
         const NAME: &str = "LogMelConfig";
         ensure(self.n_fft >= 2, NAME, "n_fft", self.n_fft, "at least 2 samples")?;
         ensure(self.hop >= 1, NAME, "hop", self.hop, "at least 1 sample")?;
@@ -105,7 +105,7 @@ pub struct LogMel {
 configured! { LogMel by LogMelConfig }
 
 impl LogMel {
-    fn new(config: &LogMelConfig, device: &Device) -> Result<Self, ArgumentError> {
+    fn new(config: &LogMelConfig, device: &Device) -> Result<Self> {
         let filters = if config.learned {
             let filters = mel_filters(config.n_fft, &config.options().bands)?;
             let weights: Vec<f32> = filters.concat().into_iter().map(|weight| weight as f32).collect();
@@ -124,7 +124,7 @@ impl LogMel {
     ///
     /// # Errors
     /// [`ArgumentError`] for rows of half a frame or less.
-    pub fn try_forward<const D: usize, const E: usize>(&self, signal: Tensor<D>) -> Result<Tensor<E>, ArgumentError> {
+    pub fn try_forward<const D: usize, const E: usize>(&self, signal: Tensor<D>) -> Result<Tensor<E>> {
         let (options, unit, floor) = (self.config.options(), self.config.unit, self.config.floor);
         let Some(filters) = &self.filters else {
             let logarithm = Logarithm::new(unit).with_guard(firefly_ops::options::LogGuard::Floor(floor));

@@ -59,7 +59,7 @@ impl MelClassifierConfig {
             .with_samples(self.samples)
     }
 
-    fn check_fields(&self) -> Result<(), ArgumentError> {
+    fn check_fields(&self) -> Result<()> {
         const NAME: &str = "MelClassifierConfig";
         self.log_mel().validate()?;
         let channels = &self.channels;
@@ -70,12 +70,7 @@ impl MelClassifierConfig {
     }
 
     /// Checks that bands and `frames` can be halved after each layer; `argument` is what the error names.
-    fn ensure_frames(
-        &self,
-        operation: &'static str,
-        argument: &'static str,
-        frames: usize,
-    ) -> Result<(), ArgumentError> {
+    fn ensure_frames(&self, operation: &'static str, argument: &'static str, frames: usize) -> Result<()> {
         let layers = self.channels.len();
         let least = u32::try_from(layers).ok().and_then(|layers| 1usize.checked_shl(layers)).unwrap_or(usize::MAX);
         let got = format!("for {layers} layers, {} bands and {frames} frames", self.bands);
@@ -135,7 +130,7 @@ pub struct MelClassifier {
 configured! { MelClassifier by MelClassifierConfig }
 
 impl MelClassifier {
-    fn new(config: &MelClassifierConfig, device: &Device) -> Result<Self, ArgumentError> {
+    fn new(config: &MelClassifierConfig, device: &Device) -> Result<Self> {
         let channels: Vec<usize> = [1].into_iter().chain(config.channels.iter().copied()).collect();
         Ok(Self {
             spectrum: config.log_mel().try_init(device)?,
@@ -151,7 +146,7 @@ impl MelClassifier {
     ///
     /// # Errors
     /// [`ArgumentError`] for recordings of half a frame or less, or of too few frames for the layers.
-    pub fn try_forward<const D: usize>(&self, signal: Tensor<D>) -> Result<Tensor<D>, ArgumentError> {
+    pub fn try_forward<const D: usize>(&self, signal: Tensor<D>) -> Result<Tensor<D>> {
         let leading = Leading::of(signal.dims());
         let spectrum: Tensor<3> = self.spectrum.try_forward(leading.flatten(signal))?;
         let [batch, bands, frames] = spectrum.dims();

@@ -25,7 +25,7 @@ config! {
 }
 
 impl MfccConfig {
-    fn check_fields(&self) -> Result<(), ArgumentError> {
+    fn check_fields(&self) -> Result<()> {
         self.mel.validate()?;
         ensure_table("MfccConfig", "coefficients", self.coefficients, self.mel.bands)?;
         let expected = format!("from 1 to the number of bands, {}", self.mel.bands);
@@ -65,7 +65,7 @@ pub struct Mfcc {
 configured! { Mfcc by MfccConfig }
 
 impl Mfcc {
-    fn new(config: &MfccConfig, device: &Device) -> Result<Self, ArgumentError> {
+    fn new(config: &MfccConfig, device: &Device) -> Result<Self> {
         let shape = [config.coefficients, config.mel.bands];
         let cosines = (0..shape[0]).flat_map(|row| (0..shape[1]).map(move |band| cosine(row, band, shape[1]) as f32));
         let cosines = Tensor::from_data(TensorData::new(cosines.collect::<Vec<_>>(), shape), device);
@@ -78,7 +78,7 @@ impl Mfcc {
     ///
     /// # Errors
     /// [`ArgumentError`] for rows of half a frame or less.
-    pub fn try_forward<const D: usize, const E: usize>(&self, signal: Tensor<D>) -> Result<Tensor<E>, ArgumentError> {
+    pub fn try_forward<const D: usize, const E: usize>(&self, signal: Tensor<D>) -> Result<Tensor<E>> {
         Ok(times_columns(self.cosines.clone(), self.mel.try_forward::<D, E>(signal)?))
     }
 }

@@ -46,7 +46,7 @@ impl SpectralDenoiserConfig {
         StftOptions::new(self.n_fft).with_hop(self.hop)
     }
 
-    fn check_fields(&self) -> Result<(), ArgumentError> {
+    fn check_fields(&self) -> Result<()> {
         const NAME: &str = "SpectralDenoiserConfig";
         let Self { n_fft, hop, hidden, layers, samples, .. } = *self;
         let half = n_fft / 2;
@@ -91,7 +91,7 @@ pub struct SpectralDenoiser {
 configured! { SpectralDenoiser by SpectralDenoiserConfig }
 
 impl SpectralDenoiser {
-    fn new(config: &SpectralDenoiserConfig, device: &Device) -> Result<Self, ArgumentError> {
+    fn new(config: &SpectralDenoiserConfig, device: &Device) -> Result<Self> {
         let (bins, hidden) = (config.options().bins(), config.hidden);
         let layer = |from, to, dilation| {
             let padding = PaddingConfig1d::Explicit(dilation, dilation);
@@ -113,7 +113,7 @@ impl SpectralDenoiser {
     ///
     /// # Errors
     /// [`ArgumentError`] for rows of half a frame or less.
-    pub fn try_forward<const D: usize>(&self, signal: Tensor<D>) -> Result<Tensor<D>, ArgumentError> {
+    pub fn try_forward<const D: usize>(&self, signal: Tensor<D>) -> Result<Tensor<D>> {
         let leading = Leading::of(signal.dims());
         let samples = signal.dims()[D - 1];
         let spectra = self.spectra(leading.flatten(signal))?;
@@ -129,7 +129,7 @@ impl SpectralDenoiser {
     ///
     /// # Errors
     /// As [`try_forward`](Self::try_forward).
-    pub fn try_mask<const D: usize, const E: usize>(&self, signal: Tensor<D>) -> Result<Tensor<E>, ArgumentError> {
+    pub fn try_mask<const D: usize, const E: usize>(&self, signal: Tensor<D>) -> Result<Tensor<E>> {
         const { assert!(E == D + 1, "masks have one dimension more than the signal") };
         let dims = signal.dims();
         let mask = self.mask_of(&self.spectra(Leading::of(dims).flatten(signal))?);
@@ -140,7 +140,7 @@ impl SpectralDenoiser {
         Ok(mask.reshape(shape))
     }
 
-    fn spectra(&self, signal: Tensor<2>) -> Result<ComplexTensor<3>, ArgumentError> {
+    fn spectra(&self, signal: Tensor<2>) -> Result<ComplexTensor<3>> {
         stft(signal, Some(self.window.clone()), &self.config.options())
     }
 

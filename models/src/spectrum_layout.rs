@@ -34,7 +34,7 @@ impl SpectrumLayout {
     ///
     /// # Errors
     /// [`ArgumentError`] if the parts differ in shape.
-    pub fn join<const D: usize>(self, spectrum: ComplexTensor<D>) -> Result<Tensor<D>, ArgumentError> {
+    pub fn join<const D: usize>(self, spectrum: ComplexTensor<D>) -> Result<Tensor<D>> {
         let ComplexTensor { re, im } = spectrum;
         let mut shape = re.dims();
         let (found, expected) = (im.dims(), format!("of the shape of the real part, {shape:?}"));
@@ -54,7 +54,7 @@ impl SpectrumLayout {
     ///
     /// # Errors
     /// [`ArgumentError`] if the last dimension is odd.
-    pub fn split<const D: usize>(self, spectrum: Tensor<D>) -> Result<ComplexTensor<D>, ArgumentError> {
+    pub fn split<const D: usize>(self, spectrum: Tensor<D>) -> Result<ComplexTensor<D>> {
         let mut shape = spectrum.dims();
         let length = shape[D - 1];
         let got = format!("{length} values along its last dimension");
@@ -77,7 +77,7 @@ impl SpectrumLayout {
     ///
     /// # Errors
     /// As [`split`](Self::split).
-    pub fn convert<const D: usize>(self, spectrum: Tensor<D>, layout: Self) -> Result<Tensor<D>, ArgumentError> {
+    pub fn convert<const D: usize>(self, spectrum: Tensor<D>, layout: Self) -> Result<Tensor<D>> {
         layout.join(self.split(spectrum)?)
     }
 }

@@ -59,7 +59,7 @@ impl ButterflyWelchPeaks {
     ///
     /// # Errors
     /// [`ArgumentError`] naming the first field of the configuration that is out of range.
-    pub fn new(config: &WelchPeaksConfig, device: &Device) -> Result<Self, ArgumentError> {
+    pub fn new(config: &WelchPeaksConfig, device: &Device) -> Result<Self> {
         config.validate()?;
         let options = config.options();
         let n_fft = options.n_fft;
@@ -77,7 +77,7 @@ impl ButterflyWelchPeaks {
     ///
     /// # Errors
     /// As [`butterfly`].
-    pub fn spectra(&self, signal: Tensor<2>) -> Result<ComplexTensor<2>, ArgumentError> {
+    pub fn spectra(&self, signal: Tensor<2>) -> Result<ComplexTensor<2>> {
         let WelchOptions { n_fft, hop, segments, .. } = self.options;
         let [batch, _] = signal.dims();
         let cut: Tensor<3> = signal.unfold(1, n_fft, hop);
@@ -161,7 +161,7 @@ impl StockWelchPeaks {
     /// # Errors
     /// [`ArgumentError`] for a configuration that is out of range, scales other than by `power` or detrends, whose
     /// segments don't overlap by half where the formulation requires it, or are placed where it takes adjacent ones.
-    pub fn new(config: &WelchPeaksConfig, formulation: Formulation, device: &Device) -> Result<Self, ArgumentError> {
+    pub fn new(config: &WelchPeaksConfig, formulation: Formulation, device: &Device) -> Result<Self> {
         const NAME: &str = "StockWelchPeaks";
         config.validate()?;
         let options = config.options();

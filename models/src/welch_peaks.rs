@@ -69,7 +69,7 @@ impl WelchPeaksConfig {
             .with_band(self.band)
     }
 
-    fn check_fields(&self) -> Result<(), ArgumentError> {
+    fn check_fields(&self) -> Result<()> {
         const NAME: &str = "WelchPeaksConfig";
         let is_length = (1..=MAX_MODEL_N_FFT).contains(&self.n_fft);
         ensure(is_length, NAME, "n_fft", self.n_fft, format_args!("from 1 to {MAX_MODEL_N_FFT}"))?;
@@ -109,7 +109,7 @@ pub struct WelchPeaks {
 configured! { WelchPeaks by WelchPeaksConfig }
 
 impl WelchPeaks {
-    fn new(config: &WelchPeaksConfig, device: &Device) -> Result<Self, ArgumentError> {
+    fn new(config: &WelchPeaksConfig, device: &Device) -> Result<Self> {
         let options = config.options();
         let window = config.window.tensor(config.n_fft, config.symmetry, FloatDType::F32, device);
         Ok(Self { window, options, config: config.clone() })
@@ -123,7 +123,7 @@ impl WelchPeaks {
     /// # Errors
     /// [`ArgumentError`] if the frames are shorter than [`options().frame()`](WelchOptions::frame) or on another
     /// device.
-    pub fn try_forward<const D: usize, K: SampleKind>(&self, signal: Tensor<D, K>) -> Result<Peaks<D>, ArgumentError> {
+    pub fn try_forward<const D: usize, K: SampleKind>(&self, signal: Tensor<D, K>) -> Result<Peaks<D>> {
         let window = self.window_for(&signal);
         welch_peaks(signal, window, &self.options, self.config.k)
     }
@@ -168,7 +168,7 @@ impl WelchPeaks {
     ///
     /// # Errors
     /// As [`try_forward`](Self::try_forward).
-    pub fn try_psd<const D: usize, K: SampleKind>(&self, signal: Tensor<D, K>) -> Result<Tensor<D>, ArgumentError> {
+    pub fn try_psd<const D: usize, K: SampleKind>(&self, signal: Tensor<D, K>) -> Result<Tensor<D>> {
         let window = self.window_for(&signal);
         welch_psd(signal, window, &self.options)
     }
@@ -201,11 +201,7 @@ impl WelchPeaks {
 }
 
 /// The strongest bins of `power`, of a band or of all.
-pub(crate) fn strongest<const D: usize>(
-    power: Tensor<D>,
-    band: Option<Band>,
-    k: usize,
-) -> Result<Peaks<D>, ArgumentError> {
+pub(crate) fn strongest<const D: usize>(power: Tensor<D>, band: Option<Band>, k: usize) -> Result<Peaks<D>> {
     let Some(band) = band else { return top_k(power, k) };
     let found = top_k(power.narrow(D - 1, band.first, band.end - band.first), k)?;
     let missing = found.bins.clone().lower_elem(0);
@@ -230,7 +226,7 @@ impl Family for WelchPeaks {
         vec![Input::new("signal", [batch, self.options.frame()])]
     }
 
-    fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError> {
+    fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>> {
         const NAME: &str = "WelchPeaks";
         let [signal] = exactly(NAME, inputs)?;
         let signal = signal.try_float::<2>(NAME, "signal")?;

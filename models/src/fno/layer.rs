@@ -43,7 +43,7 @@ impl<const D: usize> SpectralWeights<D> {
     ///
     /// # Errors
     /// As [`spectral_conv`].
-    pub fn try_forward(&self, field: Tensor<D>) -> Result<Tensor<D>, ArgumentError> {
+    pub fn try_forward(&self, field: Tensor<D>) -> Result<Tensor<D>> {
         spectral_conv(field, ComplexTensor::new(self.re.val(), self.im.val()))
     }
 }
@@ -73,7 +73,7 @@ pub struct FactorizedLayer {
 }
 
 impl FactorizedLayer {
-    fn try_forward<const D: usize>(&self, field: Tensor<D>) -> Result<Tensor<D>, ArgumentError> {
+    fn try_forward<const D: usize>(&self, field: Tensor<D>) -> Result<Tensor<D>> {
         let convolved =
             |(weights, dim): (&SpectralWeights<3>, usize)| along(field.clone(), dim, |rows| weights.try_forward(rows));
         let sum = self.spectral.iter().zip(2..).map(convolved).reduce(|sum, next| Ok(sum? + next?));
@@ -86,8 +86,8 @@ impl FactorizedLayer {
 fn along<const D: usize>(
     field: Tensor<D>,
     dim: usize,
-    change: impl FnOnce(Tensor<3>) -> Result<Tensor<3>, ArgumentError>,
-) -> Result<Tensor<D>, ArgumentError> {
+    change: impl FnOnce(Tensor<3>) -> Result<Tensor<3>>,
+) -> Result<Tensor<D>> {
     // The batch and the other dimensions come first, then channels, then the dimension. Swaps and no permutation, which
     // Burn's remote devices take for one of integers.
     let rows = field.swap_dims(dim, D - 1).swap_dims(1, D - 2);
@@ -176,7 +176,7 @@ impl<const D: usize> FnoLayer<D> {
     ///
     /// # Errors
     /// [`ArgumentError`] for a field of other channels or fewer points than modes.
-    pub fn try_forward(&self, field: Tensor<D>) -> Result<Tensor<D>, ArgumentError> {
+    pub fn try_forward(&self, field: Tensor<D>) -> Result<Tensor<D>> {
         match self {
             Self::Dense(layer) => Ok(layer.spectral.try_forward(field.clone())? + layer.linear.forward(field)),
             Self::Factorized(layer) => Ok(layer.try_forward(field.clone())? + field),

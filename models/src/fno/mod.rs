@@ -72,7 +72,7 @@ impl FnoConfig {
         self.modes.len()
     }
 
-    fn check_fields(&self) -> Result<(), ArgumentError> {
+    fn check_fields(&self) -> Result<()> {
         const NAME: &str = "FnoConfig";
         let (dims, share) = (self.dims(), self.padding_share);
         ensure((1..=3).contains(&dims), NAME, "modes", format_args!("for {dims} dimensions"), "for one to three")?;
@@ -100,7 +100,7 @@ impl FnoConfig {
     }
 
     /// Checks that a field of `points` has the modes.
-    fn validate_points(&self, operation: &'static str, points: &[usize]) -> Result<(), ArgumentError> {
+    fn validate_points(&self, operation: &'static str, points: &[usize]) -> Result<()> {
         for (dim, (&modes, &points)) in self.modes.iter().zip(points).enumerate() {
             let most = self.most_modes(dim, points);
             let got = format!("{modes} along dimension {dim}");
@@ -180,7 +180,7 @@ impl FnoConfig {
     /// # Errors
     /// [`ArgumentError`] naming the first field that is out of range, or modes for other dimensions than those of the
     /// operator.
-    pub fn try_init<const D: usize>(&self, device: &Device) -> Result<Fno<D>, ArgumentError> {
+    pub fn try_init<const D: usize>(&self, device: &Device) -> Result<Fno<D>> {
         const { assert!(D >= 3 && D <= 5, "batch, channels, and one to three dimensions") };
         self.validate()?;
         let (got, expected) = (format!("for {} dimensions", self.dims()), format!("for the {} of the operator", D - 2));
@@ -206,7 +206,7 @@ impl<const D: usize> Fno<D> {
     ///
     /// # Errors
     /// [`ArgumentError`] for a field of other channels, or of fewer points than the modes need.
-    pub fn try_forward(&self, field: Tensor<D>) -> Result<Tensor<D>, ArgumentError> {
+    pub fn try_forward(&self, field: Tensor<D>) -> Result<Tensor<D>> {
         let FnoConfig { in_channels, kind, coordinates, endpoint, .. } = self.config;
         let dims = field.dims();
         let expected = format!("[batch, {in_channels}, …]");
@@ -379,7 +379,7 @@ impl<const D: usize> Fno<D> {
     ///
     /// # Errors
     /// [`ArgumentError`] for units of another number of channels, and for deviations that are not positive.
-    pub fn in_units(mut self, input: &[ChannelUnit], output: &[ChannelUnit]) -> Result<Self, ArgumentError> {
+    pub fn in_units(mut self, input: &[ChannelUnit], output: &[ChannelUnit]) -> Result<Self> {
         for (argument, units, channels) in
             [("input", input, self.config().in_channels), ("output", output, self.config().out_channels)]
         {

@@ -55,7 +55,7 @@ impl LearnedEstimate {
     ///
     /// # Errors
     /// [`ArgumentError`] for frames that are too short, or on another device.
-    pub fn try_forward<const D: usize>(&self, signal: Tensor<D>) -> Result<Peaks<D>, ArgumentError> {
+    pub fn try_forward<const D: usize>(&self, signal: Tensor<D>) -> Result<Peaks<D>> {
         if self.segment_weights.is_none() {
             return welch_peaks(signal, self.weights.clone(), &self.options, self.k);
         }
@@ -66,7 +66,7 @@ impl LearnedEstimate {
     ///
     /// # Errors
     /// As [`try_forward`](Self::try_forward).
-    pub fn try_psd<const D: usize>(&self, signal: Tensor<D>) -> Result<Tensor<D>, ArgumentError> {
+    pub fn try_psd<const D: usize>(&self, signal: Tensor<D>) -> Result<Tensor<D>> {
         let Some(segment_weights) = &self.segment_weights else {
             return welch_psd(signal, self.weights.clone(), &self.options);
         };
@@ -95,7 +95,7 @@ impl LearnedEstimate {
         signal: Tensor<2>,
         segment_weights: &Tensor<1>,
         (twiddles, gates): &(Tensor<3>, Tensor<2>),
-    ) -> Result<Tensor<2>, ArgumentError> {
+    ) -> Result<Tensor<2>> {
         let Self { weights, options, .. } = self;
         let WelchOptions { n_fft, segments, .. } = *options;
         let ([rows, _], bins) = (signal.dims(), options.bins());
@@ -150,7 +150,7 @@ pub struct LearnedTransform {
 
 impl LearnedTransform {
     /// The untrained transform: exact twiddles, and gates with the logit `open_logit`.
-    pub(super) fn new(options: &WelchOptions, open_logit: f64, device: &Device) -> Result<Self, ArgumentError> {
+    pub(super) fn new(options: &WelchOptions, open_logit: f64, device: &Device) -> Result<Self> {
         let shape = [options.stages(), options.n_fft / 2];
         let twiddles = exact_twiddles(options.n_fft, Direction::Forward, FloatDType::F32, device)?;
         Ok(Self {

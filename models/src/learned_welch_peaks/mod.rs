@@ -90,7 +90,7 @@ pub struct LearnedWelchPeaks {
 configured! { LearnedWelchPeaks by LearnedWelchPeaksConfig }
 
 impl LearnedWelchPeaks {
-    fn new(config: &LearnedWelchPeaksConfig, device: &Device) -> Result<Self, ArgumentError> {
+    fn new(config: &LearnedWelchPeaksConfig, device: &Device) -> Result<Self> {
         let options = config.options();
         let gains = config.gains.unwrap_or_else(|| options.bins());
         let neighbour = config.neighbour_gain.map_or(NEIGHBOUR_LOG_GAIN, f64::ln);
@@ -147,7 +147,7 @@ impl LearnedWelchPeaks {
     ///
     /// # Errors
     /// [`ArgumentError`] if `k` is not from 1 to the number of bins.
-    pub fn try_with_k(self, k: usize) -> Result<Self, ArgumentError> {
+    pub fn try_with_k(self, k: usize) -> Result<Self> {
         let config = self.config.with_k(k);
         config.validate()?;
         Ok(Self { config, ..self })
@@ -160,7 +160,7 @@ impl LearnedWelchPeaks {
     /// # Errors
     /// [`ArgumentError`] if the frames are shorter than [`options().frame()`](WelchOptions::frame), signal and gates
     /// are not on the model's device, gates have another shape, or mean gates are given to a model whose gates train.
-    pub fn try_forward<const D: usize>(&self, signal: Tensor<D>, gates: &Gates) -> Result<Peaks<D>, ArgumentError> {
+    pub fn try_forward<const D: usize>(&self, signal: Tensor<D>, gates: &Gates) -> Result<Peaks<D>> {
         self.try_estimate(gates)?.try_forward(signal)
     }
 
@@ -171,7 +171,7 @@ impl LearnedWelchPeaks {
     ///
     /// # Errors
     /// As [`try_forward`](Self::try_forward).
-    pub fn try_psd<const D: usize>(&self, signal: Tensor<D>, gates: &Gates) -> Result<Tensor<D>, ArgumentError> {
+    pub fn try_psd<const D: usize>(&self, signal: Tensor<D>, gates: &Gates) -> Result<Tensor<D>> {
         self.try_estimate(gates)?.try_psd(signal)
     }
 
@@ -193,7 +193,7 @@ impl LearnedWelchPeaks {
     /// # Errors
     /// [`ArgumentError`] if mean gates are given to a model whose gates train, or butterflies have gates and the transform
     /// is exact, or the other way round.
-    pub fn try_estimate(&self, gates: &Gates) -> Result<LearnedEstimate, ArgumentError> {
+    pub fn try_estimate(&self, gates: &Gates) -> Result<LearnedEstimate> {
         self.check(gates)?;
         let weights = WelchWeights::new(self.taper.val()).with_gain(Some(self.gain()));
         let of_transform = self.transform.as_ref().zip(gates.butterflies());
@@ -209,7 +209,7 @@ impl LearnedWelchPeaks {
     }
 
     /// Checks that gates may be used with this model.
-    fn check(&self, gates: &Gates) -> Result<(), ArgumentError> {
+    fn check(&self, gates: &Gates) -> Result<()> {
         const NAME: &str = "LearnedWelchPeaks";
         let may_be_mean = gates.kind() != GateKind::Mean || !self.trains_gates();
         let expected = "sampled gates to train them, or hard gates (those that are exactly 0 or 1 have no gradient)";
@@ -367,7 +367,7 @@ impl Family for LearnedWelchPeaks {
     }
 
     /// Peaks with gates drawn at random where gates train, and hard gates elsewhere.
-    fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, ArgumentError> {
+    fn apply(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>> {
         const NAME: &str = "LearnedWelchPeaks";
         let [signal] = exactly(NAME, inputs)?;
         let signal = signal.try_float::<2>(NAME, "signal")?;
@@ -481,7 +481,7 @@ impl LearnedWelchPeaksConfig {
             .with_band(self.band)
     }
 
-    fn check_fields(&self) -> Result<(), ArgumentError> {
+    fn check_fields(&self) -> Result<()> {
         const NAME: &str = "LearnedWelchPeaksConfig";
         let options = self.options();
         options.validate(NAME)?;

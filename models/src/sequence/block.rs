@@ -28,7 +28,7 @@ pub enum Mixer {
 }
 
 impl Mixer {
-    fn try_forward(&self, signal: Tensor<3>) -> Result<Tensor<3>, ArgumentError> {
+    fn try_forward(&self, signal: Tensor<3>) -> Result<Tensor<3>> {
         match self {
             Self::Direct(kernel) => kernel.try_forward(signal),
             Self::Diagonal(spaces) => spaces.try_forward(signal),
@@ -114,7 +114,7 @@ impl SequenceBlock {
     ///
     /// # Errors
     /// As [`long_conv`](firefly_ops::long_conv); for a signal of another number of channels.
-    pub fn try_forward(&self, signal: Tensor<3>) -> Result<Tensor<3>, ArgumentError> {
+    pub fn try_forward(&self, signal: Tensor<3>) -> Result<Tensor<3>> {
         let ([_, channels, _], [width]) = (signal.dims(), self.norm.gamma.dims());
         let (got, expected) = (format!("of {channels} channels"), format!("of {width}"));
         ensure(channels == width, "SequenceBlock", "signal", got, expected)?;
@@ -140,12 +140,7 @@ pub(super) fn over_channels(norm: &LayerNorm, signal: Tensor<3>) -> Tensor<3> {
 ///
 /// # Errors
 /// As [`long_conv`].
-fn convolve(
-    signal: Tensor<3>,
-    kernel: Tensor<2>,
-    skip: Tensor<1>,
-    gate: Option<Tensor<3>>,
-) -> Result<Tensor<3>, ArgumentError> {
+fn convolve(signal: Tensor<3>, kernel: Tensor<2>, skip: Tensor<1>, gate: Option<Tensor<3>>) -> Result<Tensor<3>> {
     let [channels, taps] = kernel.dims();
     // A skip weight is part of the first tap.
     let skip: Tensor<2> = skip.reshape([channels, 1]).pad([(0, 0), (0, taps - 1)], 0.0);
@@ -216,7 +211,7 @@ impl DirectKernel {
     ///
     /// # Errors
     /// As [`long_conv`](firefly_ops::long_conv).
-    pub fn try_forward(&self, signal: Tensor<3>) -> Result<Tensor<3>, ArgumentError> {
+    pub fn try_forward(&self, signal: Tensor<3>) -> Result<Tensor<3>> {
         convolve(signal, soft_shrink(self.taps.val(), self.threshold), self.skip.val(), None)
     }
 }
@@ -310,7 +305,7 @@ impl DiagonalStateSpace {
     ///
     /// # Errors
     /// As [`long_conv`](firefly_ops::long_conv).
-    pub fn try_forward(&self, signal: Tensor<3>) -> Result<Tensor<3>, ArgumentError> {
+    pub fn try_forward(&self, signal: Tensor<3>) -> Result<Tensor<3>> {
         let [_, _, length] = signal.dims();
         convolve(signal, self.kernel(length), self.skip.val(), None)
     }
@@ -388,7 +383,7 @@ impl HyenaOperator {
     ///
     /// # Errors
     /// As [`long_conv`](firefly_ops::long_conv).
-    pub fn try_forward(&self, signal: Tensor<3>) -> Result<Tensor<3>, ArgumentError> {
+    pub fn try_forward(&self, signal: Tensor<3>) -> Result<Tensor<3>> {
         let [_, width, taps] = signal.dims();
         let projected = self.short_convolution(self.projection.forward(signal));
         let part = |index: usize| projected.clone().narrow(1, index * width, width);

@@ -113,13 +113,13 @@ impl SequenceStack {
 
     /// Values of every sample `[batch, width, n]` of a signal `[batch, in_channels, n]`, each a function of the samples
     /// up to it.
-    fn try_features(&self, signal: Tensor<3>) -> Result<Tensor<3>, ArgumentError> {
+    fn try_features(&self, signal: Tensor<3>) -> Result<Tensor<3>> {
         let encoded = self.encoder.forward(signal);
         let features = self.blocks.iter().try_fold(encoded, |signal, block| block.try_forward(signal))?;
         Ok(over_channels(&self.norm, features))
     }
 
-    fn try_forward(&self, signal: Tensor<3>) -> Result<Tensor<2>, ArgumentError> {
+    fn try_forward(&self, signal: Tensor<3>) -> Result<Tensor<2>> {
         let mean: Tensor<2> = self.try_features(signal)?.mean_dim(2).squeeze_dim(2);
         Ok(self.head.forward(mean))
     }
@@ -144,7 +144,7 @@ macro_rules! sequence_model {
         configured! { $model by $config }
 
         impl $model {
-            fn new(config: &$config, device: &Device) -> Result<Self, ArgumentError> {
+            fn new(config: &$config, device: &Device) -> Result<Self> {
                 let $config { in_channels, width, layers, outputs, .. } = *config;
                 let mixer: fn(&$config, &Device) -> Mixer = $mixer;
                 let mixers = (0..layers).map(|_| mixer(config, device));
@@ -158,7 +158,7 @@ macro_rules! sequence_model {
             ///
             /// # Errors
             /// [`ArgumentError`] for a signal of other channels, without samples, or longer than the model takes.
-            pub fn try_forward(&self, signal: Tensor<3>) -> Result<Tensor<2>, ArgumentError> {
+            pub fn try_forward(&self, signal: Tensor<3>) -> Result<Tensor<2>> {
                 self.check(&signal)?;
                 self.stack.try_forward(signal)
             }
@@ -169,12 +169,12 @@ macro_rules! sequence_model {
             ///
             /// # Errors
             /// As [`try_forward`](Self::try_forward).
-            pub fn try_features(&self, signal: Tensor<3>) -> Result<Tensor<3>, ArgumentError> {
+            pub fn try_features(&self, signal: Tensor<3>) -> Result<Tensor<3>> {
                 self.check(&signal)?;
                 self.stack.try_features(signal)
             }
 
-            fn check(&self, signal: &Tensor<3>) -> Result<(), ArgumentError> {
+            fn check(&self, signal: &Tensor<3>) -> Result<()> {
                 let longest: fn(&$config) -> usize = $longest;
                 let (dims, channels) = (signal.dims(), self.config.in_channels);
                 let longest = longest(&self.config);

@@ -35,7 +35,7 @@ macro_rules! vision_config {
                 self.image / self.patch
             }
 
-            fn check_patch(&self) -> Result<(), ArgumentError> {
+            fn check_patch(&self) -> Result<()> {
                 let expected = format!("a divisor of `image`, {}", self.image);
                 ensure(self.image.is_multiple_of(self.patch), stringify!($config), "patch", self.patch, expected)
             }
@@ -74,7 +74,7 @@ vision_config! {
 }
 
 impl AfnoConfig {
-    fn check_blocks(&self) -> Result<(), ArgumentError> {
+    fn check_blocks(&self) -> Result<()> {
         let expected = format!("a divisor of `width`, {}", self.width);
         ensure(self.width.is_multiple_of(self.blocks), "AfnoConfig", "blocks", self.blocks, expected)
     }
@@ -128,7 +128,7 @@ impl VisionBlock {
     ///
     /// # Errors
     /// As [`rfft2`](firefly_ops::fft::rfft2); for patches of another number of channels.
-    pub fn try_forward(&self, patches: Tensor<4>) -> Result<Tensor<4>, ArgumentError> {
+    pub fn try_forward(&self, patches: Tensor<4>) -> Result<Tensor<4>> {
         let ([_, _, _, channels], [width]) = (patches.dims(), self.norm.gamma.dims());
         let (got, expected) = (format!("of {channels} channels"), format!("of {width}"));
         ensure(channels == width, "VisionBlock", "patches", got, expected)?;
@@ -213,7 +213,7 @@ impl VisionStack {
         }
     }
 
-    fn try_forward(&self, name: &'static str, images: Tensor<4>) -> Result<Tensor<2>, ArgumentError> {
+    fn try_forward(&self, name: &'static str, images: Tensor<4>) -> Result<Tensor<2>> {
         let ClassifierSizes { image, in_channels, patch, width, .. } = self.sizes;
         let dims @ [batch, channels, rows, columns] = images.dims();
         let is_image = [channels, rows, columns] == [in_channels, image, image];
@@ -251,7 +251,7 @@ macro_rules! vision_model {
         configured! { $model by $config }
 
         impl $model {
-            fn new(config: &$config, device: &Device) -> Result<Self, ArgumentError> {
+            fn new(config: &$config, device: &Device) -> Result<Self> {
                 let $config { image, in_channels, patch, width, layers, classes, .. } = *config;
                 let hidden = config.expansion * width;
                 let sizes = ClassifierSizes { image, in_channels, patch, width, layers, hidden, classes };
@@ -266,7 +266,7 @@ macro_rules! vision_model {
             ///
             /// # Errors
             /// [`ArgumentError`] for images of another size or of other channels.
-            pub fn try_forward(&self, images: Tensor<4>) -> Result<Tensor<2>, ArgumentError> {
+            pub fn try_forward(&self, images: Tensor<4>) -> Result<Tensor<2>> {
                 self.stack.try_forward(stringify!($model), images)
             }
         }
@@ -386,7 +386,7 @@ impl GlobalFilter {
     ///
     /// # Errors
     /// As [`rfft2`](firefly_ops::fft::rfft2).
-    pub fn try_forward(&self, patches: Tensor<4>) -> Result<Tensor<4>, ArgumentError> {
+    pub fn try_forward(&self, patches: Tensor<4>) -> Result<Tensor<4>> {
         let [_, rows, columns, _] = patches.dims();
         let spectrum = rfft2_with(patches, None, [1, 2], Norm::Ortho)?;
         let filter = ComplexTensor::new(self.re.val(), self.im.val()).map(|part| part.unsqueeze());
@@ -463,7 +463,7 @@ impl AfnoMixer {
     ///
     /// # Errors
     /// As [`rfft2`](firefly_ops::fft::rfft2).
-    pub fn try_forward(&self, patches: Tensor<4>) -> Result<Tensor<4>, ArgumentError> {
+    pub fn try_forward(&self, patches: Tensor<4>) -> Result<Tensor<4>> {
         let [batch, rows, columns, channels] = patches.dims();
         let blocks = self.layers[0].weight_re.val().dims()[0];
         let spectrum = rfft2_with(patches.clone(), None, [1, 2], Norm::Ortho)?;
