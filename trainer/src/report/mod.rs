@@ -95,11 +95,7 @@ fn or_nothing(part: Option<String>, note: &str) -> String {
 
 /// The figures of a training history: the loss with its terms, a figure per curve, and the learning rate; none of an
 /// empty history.
-fn training_figures(
-    training: &[TrainingPoint],
-    terms: &[(&'static str, &'static str)],
-    curves: &[MetricCurve],
-) -> Vec<Figure> {
+fn training_figures(training: &[TrainingPoint], terms: &[(&str, &str)], curves: &[MetricCurve]) -> Vec<Figure> {
     if training.is_empty() {
         return Vec::new();
     }
