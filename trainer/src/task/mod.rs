@@ -23,6 +23,9 @@ use crate::data::{DataError, EpochOrder};
 use crate::metrics::{Metric, StepLoss, TrainingPoint, Validation};
 use crate::progress::Monitor;
 
+/// Result whose error is that of a task unless another is named.
+pub(crate) type Result<V, E = TaskError> = std::result::Result<V, E>;
+
 /// One model measured on one data set.
 pub trait EvaluationRow: Debug + Clone + Serialize {
     /// The rows as tables on a terminal.
@@ -211,7 +214,7 @@ pub trait Task: Sections {
 
     /// Opens the data of a run on a device without autodiff. Long work reports its progress to `monitor`. An error if
     /// the data can't be read or don't fit the model; [`TaskError::Interrupted`] if `monitor` says to stop.
-    fn open(config: &RunConfig<Self>, device: &Device, monitor: &Monitor<'_>) -> Result<Self::Data, TaskError>;
+    fn open(config: &RunConfig<Self>, device: &Device, monitor: &Monitor<'_>) -> Result<Self::Data>;
 
     /// Statistics of the whole batch that the loss depends on, so that a batch can't be divided among devices; none
     /// where the loss is a mean over examples.
@@ -220,7 +223,7 @@ pub trait Task: Sections {
     }
 
     /// The model at its first step, on a device with autodiff. An error if the configuration is out of range.
-    fn init(run: &OpenRun<'_, Self>, device: &Device) -> Result<Self::Model, TaskError>;
+    fn init(run: &OpenRun<'_, Self>, device: &Device) -> Result<Self::Model>;
 
     /// The model with the parameters that are not learned excluded from autodiff.
     fn freeze(model: Self::Model, _config: &RunConfig<Self>) -> Self::Model {
@@ -228,12 +231,7 @@ pub trait Task: Sections {
     }
 
     /// The model before the step that follows `step` of `steps` steps. An error if the data don't fit the model.
-    fn advance(
-        _run: &OpenRun<'_, Self>,
-        model: Self::Model,
-        _step: usize,
-        _steps: usize,
-    ) -> Result<Self::Model, TaskError> {
+    fn advance(_run: &OpenRun<'_, Self>, model: Self::Model, _step: usize, _steps: usize) -> Result<Self::Model> {
         Ok(model)
     }
 
@@ -244,12 +242,7 @@ pub trait Task: Sections {
 
     /// Mean loss of the model over rows of a batch of training data: a function of the seed, the number of the batch
     /// and the rows. `step` counts the steps taken before. An error if the batch does not fit the model.
-    fn loss(
-        run: &OpenRun<'_, Self>,
-        model: &Self::Model,
-        share: &BatchShare,
-        step: usize,
-    ) -> Result<StepLoss, TaskError>;
+    fn loss(run: &OpenRun<'_, Self>, model: &Self::Model, share: &BatchShare, step: usize) -> Result<StepLoss>;
 
     /// Properties of the model that are recorded with the loss.
     fn properties(_config: &RunConfig<Self>, _model: &Self::Model) -> Vec<Metric> {
@@ -257,7 +250,7 @@ pub trait Task: Sections {
     }
 
     /// Loss and metrics on validation data. `model` is without autodiff. An error if the data don't fit the model.
-    fn measure(run: &OpenRun<'_, Self>, model: &Self::Model) -> Result<Validation, TaskError>;
+    fn measure(run: &OpenRun<'_, Self>, model: &Self::Model) -> Result<Validation>;
 
     /// Whether the model of the lowest validation loss is kept, and not the last one, in runs without early stopping.
     fn keeps_best(_config: &RunConfig<Self>) -> bool {
@@ -266,7 +259,7 @@ pub trait Task: Sections {
 
     /// The model that training must not make worse, and that is kept where no validation shows a better one; none
     /// unless the task has one. An error if the configuration is out of range.
-    fn untrained(_run: &OpenRun<'_, Self>, _device: &Device) -> Result<Option<Self::Model>, TaskError> {
+    fn untrained(_run: &OpenRun<'_, Self>, _device: &Device) -> Result<Option<Self::Model>> {
         Ok(None)
     }
 
@@ -288,7 +281,7 @@ pub trait Task: Sections {
 
     /// Evaluates models, each with its name, and the baselines of the task on test data. An error if there are no data,
     /// or they don't fit the models.
-    fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, Self::Model)]) -> Result<Vec<Self::Row>, TaskError>;
+    fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, Self::Model)]) -> Result<Vec<Self::Row>>;
 
     /// Evaluates models on other data, of this name. Errors as [`evaluate`](Self::evaluate), and if there are no data
     /// of this name.
@@ -297,18 +290,15 @@ pub trait Task: Sections {
         name: &str,
         models: &[(String, Self::Model)],
         device: &Device,
-    ) -> Result<OtherEvaluation<Self>, TaskError>;
+    ) -> Result<OtherEvaluation<Self>>;
 
     /// Outputs of a model for the files `inputs`, whose batches are shared among the devices it is placed on, at least
     /// one. An error if a file can't be read or does not fit the model.
-    fn predict(
-        config: &RunConfig<Self>,
-        placed: &mut [Placed<Self::Model>],
-        inputs: &[PathBuf],
-    ) -> Result<Predictions, TaskError>;
+    fn predict(config: &RunConfig<Self>, placed: &mut [Placed<Self::Model>], inputs: &[PathBuf])
+    -> Result<Predictions>;
 
     /// The task's parts of a run's page. An error if the data don't fit the model.
-    fn report(run: &OpenRun<'_, Self>, model: &Self::Model, rows: &[Self::Row]) -> Result<ReportParts, TaskError>;
+    fn report(run: &OpenRun<'_, Self>, model: &Self::Model, rows: &[Self::Row]) -> Result<ReportParts>;
 }
 
 /// A model that was read from a folder.

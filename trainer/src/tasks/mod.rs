@@ -17,10 +17,10 @@ use firefly_recordings::Recording;
 
 pub use crate::config::TaskName;
 use crate::data::is_same_rate;
-use crate::task::TaskError;
+use crate::task::{Result, TaskError};
 
 /// Checks that recordings that say their sample rate have that of the configuration.
-fn check_rate(recordings: &[Recording], expected: f64) -> Result<(), TaskError> {
+fn check_rate(recordings: &[Recording], expected: f64) -> Result<()> {
     let mut rates = recordings.iter().filter_map(|recording| Some((&recording.path, recording.sample_rate?)));
     rates.find(|(_, rate)| !is_same_rate(*rate, expected)).map_or(Ok(()), |(path, rate)| {
         let reason = format!("it has {rate} samples per second, but data.sample_rate is {expected}");
@@ -72,10 +72,7 @@ mod prelude {
     pub(super) use crate::progress::{Event, Monitor};
     pub(super) use crate::task::{
         BatchShare, ExampleData, HostSets, LoadedModel, MetricCurve, ModelError, OpenRun, OtherEvaluation, Placed,
-        PredictionFile, PredictionForm, PredictionTable, Predictions, ReportParts, Task, TaskData, TaskError,
+        PredictionFile, PredictionForm, PredictionTable, Predictions, ReportParts, Result, Task, TaskData, TaskError,
         over_devices,
     };
-
-    /// Result whose error is that of a task unless another is named.
-    pub(super) type Result<V, E = TaskError> = std::result::Result<V, E>;
 }
