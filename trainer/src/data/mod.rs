@@ -97,11 +97,8 @@ impl DataSets {
     /// The rows of every evaluation set, in order; `of_set` takes its name and its frames. The error is the first of
     /// `of_set`.
     pub fn evaluated<R, E>(&self, of_set: impl Fn(&str, &Frames) -> Result<Vec<R>, E>) -> Result<Vec<R>, E> {
-        let mut rows = Vec::new();
-        for EvaluationSet { name, frames } in &self.evaluation {
-            rows.extend(of_set(name, frames)?);
-        }
-        Ok(rows)
+        let rows = self.evaluation.iter().map(|set| of_set(&set.name, &set.frames));
+        Ok(rows.collect::<Result<Vec<_>, E>>()?.into_iter().flatten().collect())
     }
 
     /// Number that follows from the samples of recordings: of training frames as they are drawn, which changes with
