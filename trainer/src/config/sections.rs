@@ -243,12 +243,9 @@ impl<T: Sections> RunConfig<T> {
         ] {
             ensure(value >= 1, key, value, "at least 1")?;
         }
-        ensure(
-            schedule.keep_checkpoints >= MIN_KEPT,
-            "schedule.keep_checkpoints",
-            schedule.keep_checkpoints,
-            "at least 2: the last, and the one before in case the last is damaged",
-        )?;
+        let kept = schedule.keep_checkpoints;
+        let expected = "at least 2: the last, and the one before in case the last is damaged";
+        ensure(kept >= MIN_KEPT, "schedule.keep_checkpoints", kept, expected)?;
         ensure(rate > 0.0 && rate <= 1.0, "training.learning_rate", rate, "above 0 and at most 1")?;
         self.optimizer.validate()?;
         self.model.validate()?;

@@ -52,12 +52,10 @@ impl Sections for Denoising {
         let is_repeated = (1..data.noises.len()).any(|index| data.noises[..index].contains(&data.noises[index]));
         ensure(!is_repeated, "data.noises", format!("{:?}", data.noises).to_lowercase(), "a list of different kinds")?;
         let has_folder = data.noise_folder.is_some();
-        ensure(
-            data.noises.contains(&NoiseKind::Recorded) == has_folder,
-            "data.noise_folder",
-            if has_folder { "given" } else { "missing" },
-            "given where, and only where, recorded is one of data.noises",
-        )?;
+        let (takes_folder, got) =
+            (data.noises.contains(&NoiseKind::Recorded), if has_folder { "given" } else { "missing" });
+        let expected = "given where, and only where, recorded is one of data.noises";
+        ensure(takes_folder == has_folder, "data.noise_folder", got, expected)?;
         ensure((1..=64).contains(&data.voices), "data.voices", data.voices, "from 1 to 64")?;
         let (ratios, tests, speed) = (&data.snr_db, &data.test_snr_db, &data.speed);
         ensure_within(ratios.is_sorted(), "data.snr_db", ratios, RATIOS_DB, "the least and the greatest ratio")?;

@@ -156,12 +156,8 @@ impl Sections for OperatorTask {
         let (data, generated) = (&config.data, &config.data.generated);
         let share = data.validation_share;
         ensure(share > 0.0 && share < 1.0, "data.validation_share", share, "above 0 and below 1")?;
-        ensure(
-            data.files.is_some() || data.tests.is_empty(),
-            "data.tests",
-            "given",
-            "left out, because data.files is: generated samples are tested at data.generated.test_points",
-        )?;
+        let expected = "left out, because data.files is: generated samples are tested at data.generated.test_points";
+        ensure(data.files.is_some() || data.tests.is_empty(), "data.tests", "given", expected)?;
         for (key, value, least, most, expected) in [
             ("data.generated.samples", generated.samples, 2, MAX_FRAMES, "from 2 to 1,048,576"),
             ("data.generated.test_samples", generated.test_samples, 1, MAX_FRAMES, "from 1 to 1,048,576"),
@@ -251,13 +247,10 @@ fn validate_solver(generated: &GeneratedSection) -> Result<(), ConfigError> {
         ensure(value > 0.0 && value <= 1e3, key, value, "above 0 and at most 1,000")?;
     }
     let [low, high] = generated.permeability;
-    let permeability = format!("{:?}", generated.permeability);
-    ensure(
-        low >= 1e-30 && low <= high && high <= 1e6 * low && high <= 1e30,
-        "data.generated.permeability",
-        permeability,
-        "two numbers from 1e-30 to 1e30, the second at least the first and at most a million times as great",
-    )
+    let are_in_range = low >= 1e-30 && low <= high && high <= 1e6 * low && high <= 1e30;
+    let got = format!("{:?}", generated.permeability);
+    let expected = "two numbers from 1e-30 to 1e30, the second at least the first and at most a million times as great";
+    ensure(are_in_range, "data.generated.permeability", got, expected)
 }
 
 #[cfg(test)]

@@ -189,39 +189,27 @@ impl Sections for PeaksTask {
         {
             ensure((0.0..=greatest).contains(&value), key, value, "from 0 to 1e6")?;
         }
-        ensure(
-            loss.ranking > 0.0 || loss.log_power > 0.0,
-            "loss.ranking",
-            loss.ranking,
-            "above 0 where loss.log_power is 0: nothing else is fitted to the reference",
-        )?;
+        let (is_fitted, ranking) = (loss.ranking > 0.0 || loss.log_power > 0.0, loss.ranking);
+        let expected = "above 0 where loss.log_power is 0: nothing else is fitted to the reference";
+        ensure(is_fitted, "loss.ranking", ranking, expected)?;
         ensure((0.0..=1.0).contains(&loss.price_ramp), "loss.price_ramp", loss.price_ramp, "from 0 to 1")?;
         let learns = |group| training.learn.contains(&group);
         let (learns_segments, learns_butterflies) =
             (learns(Parameters::Segments), learns(Parameters::Gates) || learns(Parameters::Twiddles));
         let (learned, groups) = (model.learned_transform, format_args!("{:?}", training.learn));
-        ensure(
-            learned || !learns_butterflies,
-            "training.learn",
-            groups,
-            "without gates and twiddles unless model.learned_transform is true: the exact transform has none",
-        )?;
-        ensure(
-            learns_segments || learns(Parameters::Gates) || loss.price == 0.0,
-            "loss.price",
-            loss.price,
-            "0 unless training.learn has gates or segments: nothing else can close",
-        )?;
+        let expected =
+            "without gates and twiddles unless model.learned_transform is true: the exact transform has none";
+        ensure(learned || !learns_butterflies, "training.learn", groups, expected)?;
+        let closes = learns_segments || learns(Parameters::Gates);
+        let expected = "0 unless training.learn has gates or segments: nothing else can close";
+        ensure(closes || loss.price == 0.0, "loss.price", loss.price, expected)?;
         if loss.price_device.is_none() && loss.segment_times.is_empty() {
             return Ok(());
         }
         let key = if loss.segment_times.is_empty() { "loss.price_device" } else { "loss.segment_times" };
-        ensure(
-            learns_segments && !learns_butterflies,
-            key,
-            "given",
-            "left out unless training.learn has segments, and neither gates nor twiddles: only segments determine the time",
-        )?;
+        let expected = "left out unless training.learn has segments, and neither gates nor twiddles: only segments \
+                        determine the time";
+        ensure(learns_segments && !learns_butterflies, key, "given", expected)?;
         let is_time = |time: &f64| (1e-6..=1e12).contains(time);
         let times = &loss.segment_times;
         let holds = times.is_empty() || (times.len() == model.segments && times.iter().all(is_time));

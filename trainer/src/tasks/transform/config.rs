@@ -81,12 +81,8 @@ impl Sections for TransformTask {
         let data = &config.data;
         let is_size = data.size.is_power_of_two() && (4..=4096).contains(&data.size);
         ensure(is_size, "data.size", data.size, "a power of two from 4 to 4,096")?;
-        ensure(
-            data.output == OutputPart::Complex || data.transform != Transform::Dft,
-            "data.output",
-            "real",
-            "complex: a Fourier transform has an imaginary part",
-        )?;
+        let holds_output = data.output == OutputPart::Complex || data.transform != Transform::Dft;
+        ensure(holds_output, "data.output", "real", "complex: a Fourier transform has an imaginary part")?;
         let training = &config.training;
         for (key, share) in
             [("training.round_after", training.round_after), ("training.choose_after", training.choose_after)]
