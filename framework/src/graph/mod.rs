@@ -38,28 +38,17 @@ use thiserror::Error;
 /// Error of capturing or replaying a graph.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum GraphError {
     /// Burn's capture refused the graph.
     #[error("capture: {0}")]
     Capture(String),
-    /// The model read a computed value, or used an operation that can't be recorded.
+    /// The model read a computed value, or used an operation that can't be recorded, with Burn's reason.
     #[error("capture: {operation} can't be recorded: {reason}")]
-    CaptureUnsupported {
-        /// The model's action.
-        operation: String,
-        /// Burn's reason.
-        reason: String,
-    },
+    CaptureUnsupported { operation: String, reason: String },
     /// The model takes another number of inputs, or one of another rank or kind, than were declared.
     #[error("capture: input {place}: the model takes {expected}, but {declared}")]
-    Declaration {
-        /// Index of the input.
-        place: usize,
-        /// The inputs that the model takes.
-        expected: String,
-        /// The inputs that were declared.
-        declared: String,
-    },
+    Declaration { place: usize, expected: String, declared: String },
     /// The model returned an error.
     #[error("capture: {0}")]
     Model(String),
@@ -74,14 +63,7 @@ pub enum GraphError {
     NotCaptured(String),
     /// The inputs differ in number, shape or type from those that the graph was captured with.
     #[error("replay: {what} is {got}, but the graph was captured with {expected}")]
-    Input {
-        /// The input, or the number of inputs.
-        what: String,
-        /// The value given.
-        got: String,
-        /// The value accepted.
-        expected: String,
-    },
+    Input { what: String, got: String, expected: String },
     /// An output could not be read back.
     #[error("replay: {0}")]
     Read(String),

@@ -19,45 +19,24 @@ pub struct AxisSlice {
 /// Operations that rewrite rules interpret have their arguments here; any other is a name. Shapes are those of the
 /// node's values.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "the variants' texts explain their fields")]
 pub enum Operation {
     /// The same elements in another shape.
     Reshape,
     /// Broadcast along axes of length 1, without a copy.
     Expand,
     /// Axis `i` of the output is axis `axes[i]` of the input.
-    Permute {
-        /// Axis of the input per axis of the output.
-        axes: Vec<usize>,
-    },
-    /// Part of the input.
-    Slice {
-        /// Slice along each axis.
-        slices: Vec<AxisSlice>,
-    },
+    Permute { axes: Vec<usize> },
+    /// Part of the input, by a slice along each axis.
+    Slice { slices: Vec<AxisSlice> },
     /// Windows of `size` elements, `step` apart, along `axis`; the elements of a window are a new last axis.
-    Unfold {
-        /// The axis.
-        axis: usize,
-        /// Elements per window.
-        size: usize,
-        /// Distance between windows.
-        step: usize,
-    },
-    /// The first input with the part at `slices` replaced by the second.
-    AssignSlice {
-        /// Slice along each axis.
-        slices: Vec<AxisSlice>,
-    },
+    Unfold { axis: usize, size: usize, step: usize },
+    /// The first input with the part at `slices`, one along each axis, replaced by the second.
+    AssignSlice { slices: Vec<AxisSlice> },
     /// Concatenation along `axis`.
-    Concatenate {
-        /// The axis.
-        axis: usize,
-    },
+    Concatenate { axis: usize },
     /// The elements along each of `axes` in reverse.
-    Flip {
-        /// The axes.
-        axes: Vec<usize>,
-    },
+    Flip { axes: Vec<usize> },
     /// Another element type.
     Cast,
     /// A constant tensor of one value.
@@ -91,38 +70,15 @@ pub enum Operation {
     /// The matrix product over the last two axes.
     MatrixProduct,
     /// The sum along an axis, which stays with length 1.
-    Sum {
-        /// The axis that is summed.
-        axis: usize,
-    },
+    Sum { axis: usize },
     /// The mean along an axis, which stays with length 1.
-    Mean {
-        /// The axis that is averaged.
-        axis: usize,
-    },
-    /// The greatest elements along an axis, greatest first.
-    TopK {
-        /// The axis that is searched; its length in the output is the number of elements.
-        axis: usize,
-        /// The outputs.
-        wanted: Ranked,
-    },
-    /// All elements along an axis, in order.
-    Sort {
-        /// The axis that is sorted.
-        axis: usize,
-        /// Whether the greatest comes first.
-        descending: bool,
-        /// The outputs.
-        wanted: Ranked,
-    },
-    /// An operation of a backend extension.
-    Custom {
-        /// The name.
-        name: String,
-        /// The arguments that are not tensors.
-        scalars: Vec<ScalarIr>,
-    },
+    Mean { axis: usize },
+    /// The greatest elements along an axis, greatest first; its length in the output is their number.
+    TopK { axis: usize, wanted: Ranked },
+    /// All elements along an axis, the smallest or (`descending`) the greatest first.
+    Sort { axis: usize, descending: bool, wanted: Ranked },
+    /// An operation of a backend extension, with its arguments that are not tensors.
+    Custom { name: String, scalars: Vec<ScalarIr> },
     /// Any other operation, by its name in Burn's representation.
     Other(String),
 }
