@@ -124,29 +124,8 @@ pub unsafe extern "C" fn firefly_plan_launch(
     // SAFETY: the caller's.
     let (inputs, outputs) = unsafe { (slice(inputs, plan.inputs as u32), slice(outputs, plan.outputs.len() as u32)) };
     // SAFETY: the caller's.
-    let launched = unsafe { launch(plan, inputs, outputs, workspace, stream) };
+    let launched = unsafe { plan.launch(inputs, outputs, workspace, stream) };
     i32::from(launched.inspect_err(note).is_err())
-}
-
-/// # Safety
-/// As [`Plan::launch`].
-#[cfg(feature = "cuda")]
-pub(crate) unsafe fn launch(
-    plan: &Plan,
-    inputs: &[u64],
-    outputs: &[u64],
-    workspace: u64,
-    stream: *mut c_void,
-) -> Result<(), InteropError> {
-    // SAFETY: the caller's.
-    unsafe { plan.launch(inputs, outputs, workspace, stream) }
-}
-
-/// # Safety
-/// Nothing is launched.
-#[cfg(not(feature = "cuda"))]
-pub(crate) unsafe fn launch(plan: &Plan, _: &[u64], _: &[u64], _: u64, _: *mut c_void) -> Result<(), InteropError> {
-    Err(InteropError::Missing(format!("{}: this build of Firefly is not for CUDA", plan.operation)))
 }
 
 /// # Safety

@@ -29,7 +29,12 @@ impl Array<'_> {
 
     /// Number of values.
     pub fn len(&self) -> usize {
-        self.shape.iter().map(|&length| length as usize).product()
+        self.lengths().product()
+    }
+
+    /// Lengths of the dimensions.
+    pub(crate) fn lengths(&self) -> impl DoubleEndedIterator<Item = usize> {
+        self.shape.iter().map(|&length| length as usize)
     }
 
     /// Whether there are no values.
@@ -40,7 +45,7 @@ impl Array<'_> {
     /// Strides in which those of dimensions that have one index, which no address depends on, are as in contiguous
     /// memory.
     pub fn relevant_strides(&self) -> Vec<usize> {
-        let contiguous = contiguous_strides(self.shape.iter().map(|&length| length as usize));
+        let contiguous = contiguous_strides(self.lengths());
         let is_empty = self.is_empty();
         let relevant = |(dim, own): (usize, usize)| {
             if self.shape[dim] == 1 || is_empty { own } else { self.strides[dim] as usize }
@@ -50,11 +55,11 @@ impl Array<'_> {
 
     /// Whether values lie one after the other in the order of their indices.
     pub fn is_contiguous(&self) -> bool {
-        self.relevant_strides() == contiguous_strides(self.shape.iter().map(|&length| length as usize))
+        self.relevant_strides() == contiguous_strides(self.lengths())
     }
 
     fn spec(&self) -> TensorSpec {
-        TensorSpec { shape: Shape::from(self.shape.iter().map(|&length| length as usize)), dtype: self.dtype }
+        TensorSpec { shape: Shape::from(self.lengths()), dtype: self.dtype }
     }
 }
 
@@ -107,12 +112,8 @@ impl Call<'_> {
         let needed: usize =
             2 + text.len().div_ceil(8) + self.inputs.iter().map(|i| 1 + 2 * i.shape.len()).sum::<usize>();
         if needed > KEY_WORDS {
-            return Err(InteropError::Array {
-                operation: self.operation.into(),
-                input: 0,
-                got: format!("one of arrays and options of {needed} words"),
-                expected: "of 160 at most",
-            });
+            let got = format!("one of arrays and options of {needed} words");
+            return Err(InteropError::array(self.operation, 0, got, "of 160 at most"));
         }
         key.push(u64::from(self.device));
         key.push(text.len() as u64);
@@ -124,12 +125,8 @@ impl Call<'_> {
         for (position, input) in self.inputs.iter().enumerate() {
             let is_empty = input.shape.contains(&0);
             if input.dtype != DType::F32 {
-                return Err(InteropError::Array {
-                    operation: self.operation.into(),
-                    input: position,
-                    got: format!("of {:?}", input.dtype),
-                    expected: "of float32 on a CUDA device",
-                });
+                let got = format!("of {:?}", input.dtype);
+                return Err(InteropError::array(self.operation, position, got, "of float32 on a CUDA device"));
             }
             key.push(input.offset() << 8 | (input.shape.len() as u64) << 16);
             for (&length, &stride) in input.shape.iter().zip(input.strides) {

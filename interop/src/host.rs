@@ -53,12 +53,7 @@ pub unsafe fn run(call: &Call<'_>) -> Result<Vec<TensorData>, InteropError> {
         DType::F32 => Ok(unsafe { tensor::<f32>(array) }),
         // SAFETY: the caller's.
         DType::F64 => Ok(unsafe { tensor::<f64>(array) }),
-        dtype => Err(InteropError::Array {
-            operation: call.operation.into(),
-            input,
-            got: format!("of {dtype:?}"),
-            expected: "of float32 or float64",
-        }),
+        dtype => Err(InteropError::array(call.operation, input, format!("of {dtype:?}"), "of float32 or float64")),
     });
     let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
     let compute = |inputs| {

@@ -6,6 +6,9 @@ use std::fmt::{self, Write as _};
 
 use burn::tensor::DType;
 
+#[cfg(not(feature = "cuda"))]
+use {crate::InteropError, std::ffi::c_void};
+
 /// Bytes to which temporary arrays are aligned.
 pub const WORKSPACE_ALIGNMENT: u64 = 512;
 
@@ -79,6 +82,17 @@ pub struct Plan {
     pub inputs: usize,
     /// The driver's context of the device; 0 where it is not there.
     pub context: usize,
+}
+
+#[cfg(not(feature = "cuda"))]
+impl Plan {
+    /// An error, as builds without the feature `cuda` launch nothing.
+    ///
+    /// # Safety
+    /// Nothing is launched.
+    pub(crate) unsafe fn launch(&self, _: &[u64], _: &[u64], _: u64, _: *mut c_void) -> Result<(), InteropError> {
+        Err(InteropError::without_cuda(&self.operation))
+    }
 }
 
 /// A launch as it was recorded: memory by its number, and an offset in it.

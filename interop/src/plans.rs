@@ -40,5 +40,5 @@ fn record(call: &Call<'_>) -> Result<Plan, InteropError> {
 #[cfg(not(feature = "cuda"))]
 fn record(call: &Call<'_>) -> Result<Plan, InteropError> {
     call.checked()?;
-    Err(InteropError::Missing(format!("{}: this build of Firefly is not for CUDA", call.operation)))
+    Err(InteropError::without_cuda(call.operation))
 }

@@ -20,7 +20,7 @@ use self::abi::{Api, Buffer, CallFrame, Function, List, Text, XlaError};
 use crate::call::contiguous_strides;
 use crate::error::caught;
 use crate::plan::WORKSPACE_ALIGNMENT;
-use crate::{Array, Call, InteropError, c, host, plans};
+use crate::{Array, Call, InteropError, host, plans};
 
 /// Bytes that XLA aligns temporary memory to; it refuses to align it to more.
 const XLA_ALIGNMENT: u64 = 16;
@@ -98,12 +98,9 @@ unsafe fn call(frame: &CallFrame, api: &Api, compute: Compute) -> Result<(), Int
     let strides: Vec<Vec<i64>> =
         arguments.iter().map(|buffer| strides(buffer).into_iter().map(|stride| stride as i64).collect()).collect();
     let arrays = arguments.iter().zip(&strides).enumerate().map(|(input, (buffer, strides))| {
-        let dtype = buffer.dtype().ok_or_else(|| InteropError::Array {
-            operation: operation.into(),
-            input,
-            got: "of another type".into(),
-            expected: "of float32 or float64",
-        })?;
+        let dtype = buffer
+            .dtype()
+            .ok_or_else(|| InteropError::array(operation, input, "of another type", "of float32 or float64"))?;
         Ok(Array { address: buffer.data as u64, shape: buffer.shape(), strides, dtype })
     });
     let inputs = arrays.collect::<Result<Vec<_>, InteropError>>()?;
@@ -208,7 +205,7 @@ unsafe fn on_cuda(context: Context<'_>, call: Call<'_>, results: &[&Buffer]) -> 
     unsafe {
         let [.., memory] = if bytes == 0 { [0; 3] } else { context.ask(api.allocate, [bytes, XLA_ALIGNMENT, 0])? };
         let workspace = memory.next_multiple_of(WORKSPACE_ALIGNMENT);
-        let launched = c::launch(&plan, &inputs, &outputs, workspace, stream as *mut c_void);
+        let launched = plan.launch(&inputs, &outputs, workspace, stream as *mut c_void);
         if bytes > 0 {
             context.ask(api.free, [bytes, memory, 0])?;
         }

@@ -6,8 +6,9 @@ use std::ptr::{copy_nonoverlapping, null, null_mut};
 use burn::tensor::DType;
 
 use super::abi::{Handle, Owned, Torch, registered};
+use crate::call::contiguous_strides;
 use crate::operation::{self, needs};
-use crate::{Array, Call, InteropError, c, host, plans};
+use crate::{Array, Call, InteropError, host, plans};
 
 /// The most tensors of an operator.
 const MAX_TENSORS: usize = 8;
@@ -43,7 +44,8 @@ unsafe fn call(torch: &Torch, stack: &mut [u64], count: usize, results: usize) -
         if position == 0 {
             place = own;
         } else if (own.kind, own.index) != (place.kind, place.index) {
-            return Err(fault(operation, position, "on another device".into(), "on the first input's device"));
+            let expected = "on the first input's device";
+            return Err(InteropError::array(operation, position, "on another device", expected));
         }
         *input = array;
     }
@@ -60,10 +62,6 @@ unsafe fn call(torch: &Torch, stack: &mut [u64], count: usize, results: usize) -
             output.map_or_else(|| place.empty(&[0], &[1], torch.float32).map(|mut tensor| tensor.take()), Ok)? as u64;
     }
     Ok(())
-}
-
-fn fault(operation: &str, input: usize, got: String, expected: &'static str) -> InteropError {
-    InteropError::Array { operation: operation.into(), input, got, expected }
 }
 
 /// The device that tensors are on.
@@ -101,13 +99,14 @@ impl<'a> Place<'a> {
                 |start: *const i64| if rank == 0 { &[][..] } else { std::slice::from_raw_parts(start, rank as usize) };
             (lengths(shape), lengths(strides))
         };
+        let refused = |got, expected| Err(InteropError::array(operation, position, got, expected));
         let dtype = match dtype {
             float if float == torch.float32 => DType::F32,
             float if float == torch.float64 => DType::F64,
-            _ => return Err(fault(operation, position, "of another type".into(), "of float32, or float64 on a CPU")),
+            _ => return refused("of another type", "of float32, or float64 on a CPU"),
         };
         if kind != torch.cpu && kind != torch.cuda {
-            return Err(fault(operation, position, "on another device".into(), "on a CPU or a CUDA device"));
+            return refused("on another device", "on a CPU or a CUDA device");
         }
         Ok((Array { address: address as u64, shape, strides, dtype }, Self { torch, kind, index }))
     }
@@ -148,10 +147,8 @@ impl<'a> Place<'a> {
         let outputs = unsafe { host::run(call) }?;
         let outputs = outputs.into_iter().map(|output| {
             let shape: Vec<i64> = output.shape().iter().map(|&length| length as i64).collect();
-            let mut strides = vec![1; shape.len()];
-            for dim in (1..shape.len()).rev() {
-                strides[dim - 1] = strides[dim] * shape[dim].max(1);
-            }
+            let strides = contiguous_strides(output.shape().iter().copied());
+            let strides: Vec<i64> = strides.into_iter().map(|stride| stride as i64).collect();
             let tensor = self.typed(&shape, &strides, output.dtype())?;
             let bytes = output.as_bytes();
             if !bytes.is_empty() {
@@ -190,7 +187,7 @@ impl<'a> Place<'a> {
         unsafe {
             stream_of(self.index, &mut stream);
             let (inputs, outputs) = (&of_inputs[..call.inputs.len()], &of_outputs[..outputs.len()]);
-            c::launch(&plan, inputs, outputs, temporary, stream)?;
+            plan.launch(inputs, outputs, temporary, stream)?;
         }
         Ok(outputs)
     }
