@@ -1,8 +1,16 @@
-//! Facts about the machine, and the threads of operations on the CPU.
+//! Facts about the machine, the threads of operations on the CPU, and the course of a program.
 
+use std::error;
+use std::process::ExitCode;
+
+use clap::Parser;
 pub use firefly_framework::device::{available_cores, cpu_name};
 use rayon::ThreadPoolBuilder;
 use thiserror::Error;
+use tracing::Level;
+
+use crate::files::fail_at_size_limit;
+use crate::streams::{COULD_NOT_RUN, log_to_stderr, note_error, parse_arguments};
 
 /// The greatest number of threads that is accepted.
 pub const MAX_THREADS: usize = 1024;
@@ -32,4 +40,21 @@ pub fn start_threads() -> Result<(), ThreadError> {
         Some(value) => Err(ThreadError::Number(value)),
         None => ThreadPoolBuilder::new().build_global().map_err(ThreadError::Start),
     }
+}
+
+/// Runs a program on its parsed arguments. Events of at least this level and the error go to standard error.
+pub fn run_program<P: Parser, E>(level: Level, run: impl FnOnce(P) -> Result<ExitCode, E>) -> ExitCode
+where
+    E: From<ThreadError> + AsRef<dyn error::Error>,
+{
+    log_to_stderr(level);
+    let program = match parse_arguments() {
+        Ok(program) => program,
+        Err(status) => return status,
+    };
+    fail_at_size_limit();
+    start_threads().map_err(E::from).and_then(|()| run(program)).unwrap_or_else(|error| {
+        note_error(error.as_ref());
+        ExitCode::from(COULD_NOT_RUN)
+    })
 }

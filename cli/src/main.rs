@@ -29,9 +29,7 @@ mod tracks;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use firefly_app::files::fail_at_size_limit;
-use firefly_app::host::start_threads;
-use firefly_app::streams::{COULD_NOT_RUN, log_to_stderr, note_error, parse_arguments};
+use firefly_app::host::run_program;
 use firefly_models::auto::traces_selections;
 use tracing::Level;
 
@@ -109,20 +107,10 @@ struct Missing {
 }
 
 fn main() -> ExitCode {
-    log_to_stderr(if traces_selections() { Level::INFO } else { Level::WARN });
-    let cli = match parse_arguments::<Cli>() {
-        Ok(cli) => cli,
-        Err(status) => return status,
-    };
-    run(cli).unwrap_or_else(|error| {
-        note_error(error.as_ref());
-        ExitCode::from(COULD_NOT_RUN)
-    })
+    run_program(if traces_selections() { Level::INFO } else { Level::WARN }, run)
 }
 
 fn run(cli: Cli) -> anyhow::Result<ExitCode> {
-    fail_at_size_limit();
-    start_threads()?;
     match cli.command {
         Command::Peaks(arguments) => commands::peaks::run(&arguments),
         Command::Spectrum(arguments) => commands::spectrum::run(arguments, None, None),
@@ -145,16 +133,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         #[cfg(not(feature = "bench"))]
         Command::Bench(_) => anyhow::bail!("this build measures nothing: build with --features bench"),
         #[cfg(feature = "bench")]
-        Command::Bench(bench) => {
-            use std::io::Write;
-
-            use firefly_app::streams::StandardOutput;
-
-            let mut out = StandardOutput::default();
-            let status = bench.run(&mut out)?;
-            out.flush()?;
-            Ok(ExitCode::from(status.code()))
-        }
+        Command::Bench(bench) => bench.run(),
     }
 }
 

@@ -7,9 +7,11 @@ mod profile;
 mod reports;
 
 use std::io::Write;
+use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+use firefly_app::streams::StandardOutput;
 use firefly_framework::profile::Preset;
 
 use crate::harness::{BenchStrategy, CaseOutcome, CaseRecord, INTERRUPTED, Problem, is_interrupted};
@@ -32,11 +34,7 @@ Environment:
 
 /// Verified measurements of Firefly's operations and models.
 #[derive(Debug, Parser)]
-#[command(
-    name = "firefly-bench",
-    version,
-    after_help = ABOUT
-)]
+#[command(name = "firefly-bench", version, after_help = ABOUT)]
 pub struct Cli {
     #[command(subcommand)]
     command: BenchCommand,
@@ -115,8 +113,9 @@ enum BenchCommand {
 }
 
 impl Cli {
-    /// Carries the command out; results go to `out`.
-    pub fn run(self, out: &mut dyn Write) -> Result<ExitStatus> {
+    /// Carries the command out; results go to standard output.
+    pub fn run(self) -> Result<ExitCode> {
+        let out = &mut StandardOutput::default();
         let of = |cases: Result<Vec<CaseRecord>>| Ok(ExitStatus::of(&cases?));
         let status = match self.command {
             BenchCommand::WelchPeaks(arguments) => {
@@ -137,7 +136,9 @@ impl Cli {
             BenchCommand::Calibrate(arguments) => calibrate::run(&arguments, out),
             BenchCommand::Report(arguments) => reports::report(&arguments, out),
         }?;
-        Ok(if is_interrupted() { ExitStatus::Interrupted } else { status })
+        out.flush()?;
+        let status = if is_interrupted() { ExitStatus::Interrupted } else { status };
+        Ok(ExitCode::from(status as u8))
     }
 }
 
@@ -165,11 +166,6 @@ impl ExitStatus {
         } else {
             Self::NothingMeasured
         }
-    }
-
-    /// The program's exit status.
-    pub const fn code(self) -> u8 {
-        self as u8
     }
 }
 
