@@ -6,7 +6,7 @@ use firefly_app::device::DeviceName;
 use rayon::prelude::*;
 
 use crate::harness::{
-    BenchStrategy, COPY_BASELINE, CaseError, Inputs, Output, Problem, Routine, TensorRoutine, Verified, check_each,
+    BenchStrategy, COPY_BASELINE, CaseResult, Inputs, Output, Problem, Routine, TensorRoutine, Verified, check_each,
 };
 
 /// Number of values from which a second thread saves time.
@@ -33,7 +33,7 @@ pub fn strategy<P: Problem>() -> BenchStrategy<P> {
     .without_competing()
 }
 
-fn copied<'a>(routine: impl Routine + 'a, inputs: &Inputs) -> Result<Verified<'a>, CaseError> {
+fn copied<'a>(routine: impl Routine + 'a, inputs: &Inputs) -> CaseResult<Verified<'a>> {
     check_each(routine, inputs, |set, output, _| {
         ensure!(output.parts == inputs.host(set), "the copy differs from the input");
         Ok(())
@@ -93,7 +93,7 @@ mod tests {
     use burn::tensor::Device;
 
     use super::*;
-    use crate::harness::{Fill, TensorSpec};
+    use crate::harness::{CaseError, Fill, TensorSpec};
 
     fn inputs(values: usize) -> Inputs {
         let spec = || TensorSpec::new([2, values], Fill::Noise);

@@ -12,7 +12,7 @@ mod verification;
 
 pub use outcome::{BatchLimit, CaseOutcome, CaseRecord, LimitedBy, Measured, Percentiles, PhaseTraffic, SpeedRatio};
 pub use parameters::ParameterMap;
-pub use problem::{BenchStrategy, CaseError, ExecutionConfig};
+pub use problem::{BenchStrategy, CaseError, CaseResult, ExecutionConfig};
 pub use routine::{HostRoutine, Output, Routine, TensorRoutine};
 pub use timing::TurnOrder;
 pub use verification::{Accuracy, Selected, Verification};

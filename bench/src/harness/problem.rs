@@ -64,6 +64,9 @@ pub enum CaseError {
     Failed(anyhow::Error),
 }
 
+/// Result of a step of a case.
+pub type CaseResult<T> = Result<T, CaseError>;
+
 impl From<ArgumentError> for CaseError {
     fn from(error: ArgumentError) -> Self {
         Self::unsupported(error)
@@ -105,7 +108,7 @@ pub fn too_large(batch: usize, row_bytes: usize) -> Option<CaseError> {
     (batch > most).then(refuse)
 }
 
-pub fn check_memory(needed: usize) -> Result<(), CaseError> {
+pub fn check_memory(needed: usize) -> CaseResult<()> {
     match available_memory() {
         Some(free) if needed as f64 > MEMORY_SHARE * free as f64 => Err(CaseError::Unsupported(format!(
             "inputs, results and temporaries take {} of memory, and {} can be taken, of which a fifth is left to others",
@@ -118,7 +121,7 @@ pub fn check_memory(needed: usize) -> Result<(), CaseError> {
 
 /// Prepares what is needed once (plans, buffers, tensors on the device of the inputs), then runs every input set and
 /// compares the results with the expected ones. Called on the thread pool that the routine may use.
-pub type Verify<P> = dyn for<'a> Fn(&P, &'a Inputs) -> Result<Verified<'a>, CaseError> + Send + Sync;
+pub type Verify<P> = dyn for<'a> Fn(&P, &'a Inputs) -> CaseResult<Verified<'a>> + Send + Sync;
 
 /// Way to solve the problems of a suite, and what a comparison has to take into account.
 #[allow(missing_docs, reason = "the methods that set them describe the fields")]
@@ -142,7 +145,7 @@ impl<P: Problem> BenchStrategy<P> {
     /// A strategy that competes, runs everywhere, and whose instruction set is not known.
     pub fn new<F>(name: &'static str, summary: &'static str, verify: F) -> Self
     where
-        F: for<'a> Fn(&P, &'a Inputs) -> Result<Verified<'a>, CaseError> + Send + Sync + 'static,
+        F: for<'a> Fn(&P, &'a Inputs) -> CaseResult<Verified<'a>> + Send + Sync + 'static,
     {
         Self {
             name,

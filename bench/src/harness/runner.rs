@@ -8,8 +8,8 @@ use firefly_app::progress::StepProgress;
 use firefly_ops::instruction_sets::InstructionSet;
 
 use super::{
-    BenchStrategy, CaseError, CaseOutcome, CaseRecord, ExecutionConfig, Inputs, Iterations, Measured, Percentiles,
-    Problem, ProblemSpec, SpeedRatio, Verified, check_memory, interleave, is_interrupted,
+    BenchStrategy, CaseError, CaseOutcome, CaseRecord, CaseResult, ExecutionConfig, Inputs, Iterations, Measured,
+    Percentiles, Problem, ProblemSpec, SpeedRatio, Verified, check_memory, interleave, is_interrupted,
 };
 
 /// Name of the strategy that copies the input: the speed of others is also given as a fraction of its speed.
@@ -108,7 +108,7 @@ impl<'a, P: Problem> Runner<'a, P> {
         mut spec: ProblemSpec,
         kept: &mut Option<Inputs>,
         progress: &StepProgress,
-    ) -> Result<Vec<CaseOutcome>, CaseError> {
+    ) -> CaseResult<Vec<CaseOutcome>> {
         let MeasurementSetup { device, iterations, seed, .. } = self.setup;
         // Inputs that don't fit are dropped before memory for others is allocated.
         let fitting = kept.take().and_then(|inputs| inputs.for_another_problem(&spec.inputs, spec.rows));
@@ -229,7 +229,7 @@ impl<P: Problem> Configuration<'_, P> {
     }
 
     /// The strategy's routine, verified on the calling threads with the set that its kernels are forced to use.
-    fn verified<'b>(&self, problem: &P, inputs: &'b Inputs) -> Result<Verified<'b>, CaseError> {
+    fn verified<'b>(&self, problem: &P, inputs: &'b Inputs) -> CaseResult<Verified<'b>> {
         if let Some(set) = self.forced_set() {
             if set > InstructionSet::detected() {
                 return Err(CaseError::Unsupported(format!("this processor does not have {set}")));

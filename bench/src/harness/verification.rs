@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use firefly_reference::peaks::top_k;
 use serde::{Deserialize, Serialize};
 
-use super::{CaseError, Inputs, Output, PhaseTraffic, Routine};
+use super::{CaseResult, Inputs, Output, PhaseTraffic, Routine};
 
 /// Result of a verification. Errors are relative to the greatest reference value of their row.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -195,11 +195,7 @@ impl<'a> Verified<'a> {
 }
 
 /// Runs a routine on every input set, and compares every result with what is expected of it.
-pub fn check<'a>(
-    routine: impl Routine + 'a,
-    expectation: &Expectation,
-    inputs: &Inputs,
-) -> Result<Verified<'a>, CaseError> {
+pub fn check<'a>(routine: impl Routine + 'a, expectation: &Expectation, inputs: &Inputs) -> CaseResult<Verified<'a>> {
     let mut verified = check_each(routine, inputs, |set, output, found| expectation.compare(set, output, found))?;
     let found = &mut verified.verification;
     found.tolerance = expectation.tolerance;
@@ -217,7 +213,7 @@ pub fn check_each<'a>(
     mut routine: impl Routine + 'a,
     inputs: &Inputs,
     compare: impl Fn(usize, &Output, &mut Verification) -> Result<()>,
-) -> Result<Verified<'a>, CaseError> {
+) -> CaseResult<Verified<'a>> {
     let mut verification = Verification { rows: 0, tolerance: 0.0, error: 0.0, ranking: None };
     let mut checksums = Vec::with_capacity(inputs.count());
     for set in 0..inputs.count() {

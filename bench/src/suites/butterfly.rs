@@ -22,9 +22,9 @@ use super::operation::{Function, Operation, Pass, calls, next};
 use crate::baselines::copy;
 use crate::baselines::transforms::{Placement, instruction_set};
 use crate::harness::{
-    BY_DEVICE_CLOCK, BenchStrategy, Calls, CaseError, CaseRecord, Expectation, Fill, Inputs, NumberRange, ParameterMap,
-    Problem, ProblemSpec, QUEUED, TensorRoutine, TensorSpec, check, floats, numbers, tolerance, too_large,
-    whole_tensors, widened,
+    BY_DEVICE_CLOCK, BenchStrategy, Calls, CaseError, CaseRecord, CaseResult, Expectation, Fill, Inputs, NumberRange,
+    ParameterMap, Problem, ProblemSpec, QUEUED, TensorRoutine, TensorSpec, check, floats, numbers, tolerance,
+    too_large, whole_tensors, widened,
 };
 
 #[derive(Debug, Clone, clap::Args)]
@@ -191,7 +191,7 @@ impl Operation for ButterflyProblem {
         [twiddles].into_iter().chain(gates).map(|data| AnyTensor::from_data(data, inputs.device())).collect()
     }
 
-    fn expected(&self, form: Coefficients, inputs: &Inputs) -> Result<Expectation, CaseError> {
+    fn expected(&self, form: Coefficients, inputs: &Inputs) -> CaseResult<Expectation> {
         if form == Coefficients::Exact {
             // The exact transform has exact twiddles, not those rounded to f32.
             return self.fft().expected((), inputs);
@@ -204,12 +204,7 @@ impl Operation for ButterflyProblem {
     }
 
     /// The gradients in twiddles and gates are sums over every row: a set is compared whole.
-    fn expected_gradients(
-        &self,
-        form: Coefficients,
-        weights: &[Vec<f32>],
-        inputs: &Inputs,
-    ) -> Result<Expectation, CaseError> {
+    fn expected_gradients(&self, form: Coefficients, weights: &[Vec<f32>], inputs: &Inputs) -> CaseResult<Expectation> {
         let (twiddles, gates) = self.wide_coefficients(form, inputs.seed);
         let of_row = |row: usize| {
             let weights: Vec<Vec<f64>> = weights.iter().map(|part| widened(&part[row * self.n..][..self.n])).collect();

@@ -23,9 +23,9 @@ use super::options::named;
 use crate::baselines::copy;
 use crate::baselines::transforms::{Placement, complex_rows, half_spectra, instruction_set, real_rows};
 use crate::harness::{
-    BY_DEVICE_CLOCK, BenchStrategy, Calls, CaseError, CaseRecord, Expectation, Fill, Inputs, NumberRange, ParameterMap,
-    Problem, ProblemSpec, QUEUED, TensorRoutine, TensorSpec, check, distinct, floats, numbers, tolerance, too_large,
-    value_name, whole, widened,
+    BY_DEVICE_CLOCK, BenchStrategy, Calls, CaseError, CaseRecord, CaseResult, Expectation, Fill, Inputs, NumberRange,
+    ParameterMap, Problem, ProblemSpec, QUEUED, TensorRoutine, TensorSpec, check, distinct, floats, numbers, tolerance,
+    too_large, value_name, whole, widened,
 };
 
 #[derive(Debug, Clone, clap::Args)]
@@ -252,14 +252,14 @@ impl Operation for FftProblem {
         }
     }
 
-    fn expected(&self, _form: (), inputs: &Inputs) -> Result<Expectation, CaseError> {
+    fn expected(&self, _form: (), inputs: &Inputs) -> CaseResult<Expectation> {
         let rows = inputs.expected_rows("transform", |set, row| self.definition().output(&inputs.row(set, row)));
         let [_, [parts, len]] = self.rows();
         Ok(Expectation::of_rows(rows, [parts, self.batch, len], tolerance(self.shape.points())))
     }
 
     /// The transform is linear: its gradient does not depend on the input.
-    fn expected_gradients(&self, _form: (), weights: &[Vec<f32>], inputs: &Inputs) -> Result<Expectation, CaseError> {
+    fn expected_gradients(&self, _form: (), weights: &[Vec<f32>], inputs: &Inputs) -> CaseResult<Expectation> {
         let [[parts, len], [_, width]] = self.rows();
         let rows = inputs.expected_rows("gradient", |_, row| {
             let part = |part: &Vec<f32>| widened(&part[row * width..][..width]);

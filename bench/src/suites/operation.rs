@@ -11,7 +11,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::harness::{
-    BenchStrategy, Calls, CaseError, Expectation, Inputs, Problem, TensorRoutine, check, floats, gradients, with_values,
+    BenchStrategy, Calls, CaseError, CaseResult, Expectation, Inputs, Problem, TensorRoutine, check, floats, gradients,
+    with_values,
 };
 
 /// Function of the operands of an input set.
@@ -30,15 +31,10 @@ pub trait Operation: Problem {
         Vec::new()
     }
 
-    fn expected(&self, form: Self::Form, inputs: &Inputs) -> Result<Expectation, CaseError>;
+    fn expected(&self, form: Self::Form, inputs: &Inputs) -> CaseResult<Expectation>;
 
     /// What is expected of the gradients of Σ `weights` · result in all operands of the first set.
-    fn expected_gradients(
-        &self,
-        form: Self::Form,
-        weights: &[Vec<f32>],
-        inputs: &Inputs,
-    ) -> Result<Expectation, CaseError>;
+    fn expected_gradients(&self, form: Self::Form, weights: &[Vec<f32>], inputs: &Inputs) -> CaseResult<Expectation>;
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

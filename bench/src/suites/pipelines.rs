@@ -18,7 +18,7 @@ use super::peaks::{
     PeaksProblem, SPECTRA, STOCK, TrainedModels, check_peaks, expected, facts, from_host, kernel_set, learned_rows,
 };
 use crate::harness::{
-    BenchStrategy, CaseError, CaseRecord, Computed, Expectation, ExpectedRow, Inputs, ParameterMap, Problem,
+    BenchStrategy, CaseRecord, CaseResult, Computed, Expectation, ExpectedRow, Inputs, ParameterMap, Problem,
     ProblemSpec, TensorRoutine, Verified, check, distinct, tolerance, value_name, whole,
 };
 
@@ -206,7 +206,7 @@ fn check_values<'a>(
     inputs: &'a Inputs,
     expected: Arc<Vec<ExpectedRow>>,
     power: impl Fn(Tensor<2>) -> Result<Tensor<2>> + Send + 'a,
-) -> Result<Verified<'a>, CaseError> {
+) -> CaseResult<Verified<'a>> {
     let allowed = tolerance(problem.peaks.options.n_fft);
     let expectation = |rows, allowed| Expectation::of_rows(rows, [1, problem.peaks.batch, problem.width()], allowed);
     if problem.pipeline == Pipeline::Psd {

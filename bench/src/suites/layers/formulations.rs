@@ -57,13 +57,8 @@ impl LayerProblem {
     }
 
     /// The result; `factors` are made at the first call.
-    pub fn apply(
-        &self,
-        form: Formulation,
-        factors: &OnceLock<AnyTensor>,
-        operands: Vec<AnyTensor>,
-    ) -> Result<AnyTensor> {
-        let (is_fused, operands) = (form == Formulation::Fused, &mut operands.into_iter());
+    pub fn apply(&self, form: Formulation, factors: &OnceLock<AnyTensor>, inputs: Vec<AnyTensor>) -> Result<AnyTensor> {
+        let (is_fused, operands) = (form == Formulation::Fused, &mut inputs.into_iter());
         let factors = |window: &Tensor<1>| factors.get_or_init(|| self.factors(window)).clone();
         Ok(match self.kind {
             LayerKind::SpectralConv => match self.shape.dims().len() {

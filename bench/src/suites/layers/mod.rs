@@ -21,9 +21,9 @@ use super::fft::{FftShape, Shapes};
 use super::operation::{Function, Operation, Pass, calls};
 use crate::baselines::copy;
 use crate::harness::{
-    BY_DEVICE_CLOCK, BenchStrategy, Calls, CaseError, CaseRecord, Expectation, Fill, Inputs, MAX_BYTES, NumberRange,
-    ParameterMap, Problem, ProblemSpec, QUEUED, TensorSpec, distinct, gradients, numbers, read_wide, tolerance,
-    value_name, whole_tensors, with_values,
+    BY_DEVICE_CLOCK, BenchStrategy, Calls, CaseError, CaseRecord, CaseResult, Expectation, Fill, Inputs, MAX_BYTES,
+    NumberRange, ParameterMap, Problem, ProblemSpec, QUEUED, TensorSpec, distinct, gradients, numbers, read_wide,
+    tolerance, value_name, whole_tensors, with_values,
 };
 
 #[derive(Debug, Clone, clap::Args)]
@@ -353,7 +353,7 @@ impl Operation for LayerProblem {
 
     /// By the definition, or from separate operations on the host in float64, which are checked against it: they have
     /// gradients, and take less time than long sums.
-    fn expected(&self, form: Formulation, inputs: &Inputs) -> Result<Expectation, CaseError> {
+    fn expected(&self, form: Formulation, inputs: &Inputs) -> CaseResult<Expectation> {
         let function = self.function(Formulation::Separate);
         let whole = || {
             let of_set = |set| match self.defined(inputs, set) {
@@ -366,12 +366,7 @@ impl Operation for LayerProblem {
         Ok(Expectation::of_tensors(inputs.expected_values("result", whole)?, self.batch, self.allowed(form, inputs)))
     }
 
-    fn expected_gradients(
-        &self,
-        form: Formulation,
-        weights: &[Vec<f32>],
-        inputs: &Inputs,
-    ) -> Result<Expectation, CaseError> {
+    fn expected_gradients(&self, form: Formulation, weights: &[Vec<f32>], inputs: &Inputs) -> CaseResult<Expectation> {
         let whole = || {
             let operands = inputs.wide_operands(0);
             let results = self.function(Formulation::Separate)(operands.clone())?;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::anyhow;
+use anyhow::{Result, anyhow};
 use burn::tensor::{Device, TensorData};
 use firefly_models::{LearnedWelchPeaks, WelchPeaksConfig};
 use firefly_ops::ArgumentError;
@@ -15,7 +15,7 @@ use firefly_trainer::tasks::peaks::{Parameters, PeaksConfig, PeaksTask};
 
 use super::problem::{PeaksProblem, SYMMETRY, WINDOW, check_peaks, definition};
 use super::{SPECTRA, on_device};
-use crate::harness::{Accuracy, BenchStrategy, CaseError, ExpectedRow, Inputs, Verified};
+use crate::harness::{Accuracy, BenchStrategy, CaseError, CaseResult, ExpectedRow, Inputs, Verified};
 use crate::suites::options::TrainOptions;
 
 /// [`LearnedWelchPeaks`] on the device, or its estimate, whose parameters are `prepared` once.
@@ -67,7 +67,7 @@ impl TrainedModels {
     }
 
     /// The model of a problem, and its accuracy on synthetic frames.
-    pub fn model(&self, problem: &PeaksProblem, device: &Device) -> Result<(LearnedWelchPeaks, Accuracy), CaseError> {
+    pub fn model(&self, problem: &PeaksProblem, device: &Device) -> CaseResult<(LearnedWelchPeaks, Accuracy)> {
         let key = [problem.options.n_fft, problem.options.averaged(), problem.k];
         let mut known = self.trained.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = known.get(&key) {
@@ -93,7 +93,7 @@ fn training(error: impl Into<anyhow::Error>) -> CaseError {
     CaseError::Failed(anyhow!("training: {:#}", error.into()))
 }
 
-fn train(problem: &PeaksProblem, steps: usize, seed: u64, device: &Device) -> anyhow::Result<TrainedPeaks> {
+fn train(problem: &PeaksProblem, steps: usize, seed: u64, device: &Device) -> Result<TrainedPeaks> {
     let mut config = PeaksConfig { seed, ..PeaksConfig::default() };
     config.model.n_fft = problem.options.n_fft;
     config.model.hop = problem.options.hop;
@@ -109,12 +109,7 @@ fn train(problem: &PeaksProblem, steps: usize, seed: u64, device: &Device) -> an
 }
 
 /// The model of a run, evaluated on synthetic frames.
-fn load(
-    folder: &RunFolder,
-    run: &PeaksConfig,
-    problem: &PeaksProblem,
-    device: &Device,
-) -> anyhow::Result<TrainedPeaks> {
+fn load(folder: &RunFolder, run: &PeaksConfig, problem: &PeaksProblem, device: &Device) -> Result<TrainedPeaks> {
     let (training, loss) = (run.training.clone(), run.loss.clone());
     let mut config = PeaksConfig { model: run.model.clone(), training, loss, ..PeaksConfig::default() };
     config.model.k = problem.k;

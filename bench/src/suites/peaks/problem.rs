@@ -12,8 +12,8 @@ use firefly_reference::welch::{self, PowerScaling, WelchDefinition};
 use firefly_reference::window::{Symmetry, WindowShape, window};
 
 use crate::harness::{
-    CaseError, Expectation, ExpectedRow, Fill, Inputs, MAX_BYTES, ParameterMap, Problem, ProblemSpec, Routine,
-    TensorSpec, Verified, check, tolerance,
+    CaseError, CaseResult, Expectation, ExpectedRow, Fill, Inputs, MAX_BYTES, ParameterMap, Problem, ProblemSpec,
+    Routine, TensorSpec, Verified, check, tolerance,
 };
 
 pub const WINDOW: Window = Window::Hann;
@@ -98,7 +98,7 @@ impl PeaksProblem {
     }
 
     /// The exact model of Burn's own operations on a device.
-    pub fn stock_model(&self, device: &Device) -> Result<StockWelchPeaks, CaseError> {
+    pub fn stock_model(&self, device: &Device) -> CaseResult<StockWelchPeaks> {
         if !self.options.n_fft.is_power_of_two() || self.options.n_fft < 2 {
             return Err(CaseError::no_transform("burn-stock"));
         }
@@ -166,7 +166,7 @@ pub fn check_peaks<'a>(
     inputs: &Inputs,
     expected: Arc<Vec<ExpectedRow>>,
     orders_ties: bool,
-) -> Result<Verified<'a>, CaseError> {
+) -> CaseResult<Verified<'a>> {
     let allowed = tolerance(problem.options.n_fft);
     check(routine, &Expectation::of_peaks(expected, [problem.batch, problem.k], orders_ties, allowed), inputs)
 }
