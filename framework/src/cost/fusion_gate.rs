@@ -104,23 +104,16 @@ pub struct FusionDecision {
 impl FusionDecision {
     /// The decision on replacing `before` by `after` for `batch` rows, by data movement alone.
     pub fn new(device: &DeviceProfile, before: DataMovement, after: DataMovement, batch: u64) -> Self {
-        let [before, after] = [before, after].map(|movement| (movement, Prediction::new(&movement, device)));
-        Self::of(device, before, after, batch)
+        Self::of(device, [before, after].map(|movement| (movement, Prediction::new(&movement, device))), batch)
     }
 
     /// The decision on replacing one graph by another for `batch` rows, by the measured latencies of their operations
     /// where the device has them.
     pub fn of_graphs(device: &DeviceProfile, before: &GraphMovement, after: &GraphMovement, batch: u64) -> Self {
-        let [before, after] = [before, after].map(|graph| (graph.total, Prediction::of_graph(graph, device)));
-        Self::of(device, before, after, batch)
+        Self::of(device, [before, after].map(|graph| (graph.total, Prediction::of_graph(graph, device))), batch)
     }
 
-    fn of(
-        device: &DeviceProfile,
-        before: (DataMovement, Prediction),
-        after: (DataMovement, Prediction),
-        batch: u64,
-    ) -> Self {
+    fn of(device: &DeviceProfile, [before, after]: [(DataMovement, Prediction); 2], batch: u64) -> Self {
         let benefit = Benefit::new(&before.0, &after.0);
         let limit = device.max_slowdowns.iter().filter(|limit| batch >= limit.batch).max_by_key(|limit| limit.batch);
         let ratio = after.1.total() / before.1.total();
