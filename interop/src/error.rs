@@ -42,6 +42,9 @@ impl InteropError {
     }
 }
 
+/// Result of a part of a call.
+pub(crate) type Result<T, E = InteropError> = std::result::Result<T, E>;
+
 /// The result of `work`, or the message that it panicked with.
 pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload: Box<dyn Any + Send>| {

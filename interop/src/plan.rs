@@ -41,15 +41,15 @@ pub struct Kernel {
     pub shared: u32,
 }
 
-/// One launch.
+/// One launch, with arguments of a plan or of a recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Launch {
+pub struct Launch<A = u16> {
     /// The kernel.
     pub kernel: Kernel,
     /// Blocks along each dimension.
     pub grid: [u32; 3],
-    /// Positions of the arguments among the plan's addresses.
-    pub arguments: Vec<u16>,
+    /// Arguments: positions among the plan's addresses.
+    pub arguments: Vec<A>,
     /// Lengths, shapes and scalars: the last argument, passed by value.
     pub info: Vec<u64>,
 }
@@ -95,18 +95,8 @@ impl Plan {
     }
 }
 
-/// A launch as it was recorded: memory by its number, and an offset in it.
-#[derive(Debug, Clone)]
-pub struct RecordedLaunch {
-    /// The kernel.
-    pub kernel: Kernel,
-    /// Blocks along each dimension.
-    pub grid: [u32; 3],
-    /// Memory of each argument, and offset in bytes.
-    pub arguments: Vec<(usize, u64)>,
-    /// As [`Launch::info`].
-    pub info: Vec<u64>,
-}
+/// A launch as it was recorded: of each argument its memory, by its number, and an offset in bytes.
+pub type RecordedLaunch = Launch<(usize, u64)>;
 
 /// All of an operation that was recorded.
 #[derive(Debug, Default)]

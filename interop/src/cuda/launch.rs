@@ -8,6 +8,7 @@ use cudarc::driver::sys;
 use super::checked;
 use crate::InteropError;
 use crate::call::ALIGNMENT;
+use crate::error::Result;
 use crate::plan::{MAX_ARGUMENTS, Plan, Slot};
 
 /// Addresses that need no allocation.
@@ -31,13 +32,7 @@ impl Plan {
     ///
     /// # Safety
     /// Addresses are of memory of the device that holds the arrays of the call, and outlives the launches.
-    pub unsafe fn launch(
-        &self,
-        inputs: &[u64],
-        outputs: &[u64],
-        workspace: u64,
-        stream: *mut c_void,
-    ) -> Result<(), InteropError> {
+    pub unsafe fn launch(&self, inputs: &[u64], outputs: &[u64], workspace: u64, stream: *mut c_void) -> Result<()> {
         assert_eq!((inputs.len(), outputs.len()), (self.inputs, self.outputs.len()), "{}", self.operation);
         let failed = |reason| InteropError::Device { operation: self.operation.clone(), reason };
         if self.launches.is_empty() {

@@ -18,7 +18,7 @@ use burn::tensor::DType;
 
 use self::abi::{Api, Buffer, CallFrame, Function, List, Text, XlaError};
 use crate::call::contiguous_strides;
-use crate::error::caught;
+use crate::error::{Result, caught};
 use crate::plan::WORKSPACE_ALIGNMENT;
 use crate::{Array, Call, InteropError, host, plans};
 
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn firefly_jax_cuda(frame: *mut CallFrame) -> *mut XlaErro
 }
 
 /// Function that computes a call's outputs.
-type Compute = unsafe fn(Context<'_>, Call<'_>, &[&Buffer]) -> Result<(), InteropError>;
+type Compute = unsafe fn(Context<'_>, Call<'_>, &[&Buffer]) -> Result<()>;
 
 /// # Safety
 /// As [`firefly_jax_cpu`].
@@ -81,7 +81,7 @@ unsafe fn answer(frame: &CallFrame, compute: Compute) -> *mut XlaError {
 
 /// # Safety
 /// As [`firefly_jax_cpu`].
-unsafe fn call(frame: &CallFrame, api: &Api, compute: Compute) -> Result<(), InteropError> {
+unsafe fn call(frame: &CallFrame, api: &Api, compute: Compute) -> Result<()> {
     let [major, minor] = api.version.numbers;
     if major != 0 {
         let got =
@@ -103,7 +103,7 @@ unsafe fn call(frame: &CallFrame, api: &Api, compute: Compute) -> Result<(), Int
             .ok_or_else(|| InteropError::array(operation, input, "of another type", "of float32 or float64"))?;
         Ok(Array { address: buffer.data as u64, shape: buffer.shape(), strides, dtype })
     });
-    let inputs = arrays.collect::<Result<Vec<_>, InteropError>>()?;
+    let inputs = arrays.collect::<Result<Vec<_>>>()?;
     let context = Context { api, context: frame.context, operation };
     // SAFETY: the caller's.
     unsafe { compute(context, Call { operation, device: 0, inputs: &inputs }, &results) }
@@ -142,18 +142,14 @@ impl Context<'_> {
     ///
     /// # Safety
     /// As [`Api::call`].
-    unsafe fn ask(self, function: Function, [first, second, third]: [u64; 3]) -> Result<[u64; 3], InteropError> {
+    unsafe fn ask(self, function: Function, [first, second, third]: [u64; 3]) -> Result<[u64; 3]> {
         // SAFETY: the caller's. A function with fewer fields leaves the others.
         let found = unsafe { self.api.call(function, [self.context as u64, first, second, third]) };
         found.map(|[_, first, second, third]| [first, second, third]).map_err(|reason| self.failed(reason))
     }
 
     /// Refuses results of other shapes or types than the operation's outputs have.
-    fn check<'s>(
-        self,
-        results: &[&Buffer],
-        outputs: impl ExactSizeIterator<Item = (&'s [i64], DType)>,
-    ) -> Result<(), InteropError> {
+    fn check<'s>(self, results: &[&Buffer], outputs: impl ExactSizeIterator<Item = (&'s [i64], DType)>) -> Result<()> {
         let count = outputs.len();
         let fit = results
             .iter()
@@ -169,7 +165,7 @@ impl Context<'_> {
 
 /// # Safety
 /// As [`host::run`].
-unsafe fn on_host(context: Context<'_>, call: Call<'_>, results: &[&Buffer]) -> Result<(), InteropError> {
+unsafe fn on_host(context: Context<'_>, call: Call<'_>, results: &[&Buffer]) -> Result<()> {
     // SAFETY: the caller's.
     let outputs = unsafe { host::run(&call) }?;
     let shapes: Vec<Vec<i64>> =
@@ -187,7 +183,7 @@ unsafe fn on_host(context: Context<'_>, call: Call<'_>, results: &[&Buffer]) -> 
 
 /// # Safety
 /// As [`Plan::launch`](crate::plan::Plan::launch).
-unsafe fn on_cuda(context: Context<'_>, call: Call<'_>, results: &[&Buffer]) -> Result<(), InteropError> {
+unsafe fn on_cuda(context: Context<'_>, call: Call<'_>, results: &[&Buffer]) -> Result<()> {
     let api = context.api;
     if !api.is_complete() {
         return Err(InteropError::Missing(format!("{}: on CUDA devices jaxlib must be newer", call.operation)));

@@ -7,6 +7,7 @@ use burn::tensor::DType;
 
 use super::abi::{Handle, Owned, Torch, registered};
 use crate::call::contiguous_strides;
+use crate::error::Result;
 use crate::operation::{self, needs};
 use crate::{Array, Call, InteropError, host, plans};
 
@@ -30,7 +31,7 @@ pub(super) unsafe extern "C-unwind" fn kernel(stack: *mut u64, arguments: u64, r
 
 /// # Safety
 /// As [`kernel`].
-unsafe fn call(torch: &Torch, stack: &mut [u64], count: usize, results: usize) -> Result<(), InteropError> {
+unsafe fn call(torch: &Torch, stack: &mut [u64], count: usize, results: usize) -> Result<()> {
     let tensors: [Owned; MAX_TENSORS] =
         std::array::from_fn(|input| if input < count { Owned(stack[input] as Handle) } else { Owned::NONE });
     let text = Text(torch, stack[count] as Handle);
@@ -77,12 +78,7 @@ impl<'a> Place<'a> {
     ///
     /// # Safety
     /// The tensor outlives the array.
-    unsafe fn of<'t>(
-        torch: &'a Torch,
-        tensor: &Owned,
-        position: usize,
-        operation: &str,
-    ) -> Result<(Array<'t>, Self), InteropError> {
+    unsafe fn of<'t>(torch: &'a Torch, tensor: &Owned, position: usize, operation: &str) -> Result<(Array<'t>, Self)> {
         let (api, handle) = (&torch.api, tensor.0);
         let (mut address, mut rank, mut dtype, mut kind, mut index) = (null_mut(), 0, 0, 0, 0);
         let (mut shape, mut strides): (*const i64, *const i64) = (null(), null());
@@ -112,7 +108,7 @@ impl<'a> Place<'a> {
     }
 
     /// A new tensor.
-    fn empty(&self, shape: &[i64], strides: &[i64], dtype: i32) -> Result<Owned, InteropError> {
+    fn empty(&self, shape: &[i64], strides: &[i64], dtype: i32) -> Result<Owned> {
         let mut tensor = Owned::NONE;
         let (rank, kind, index) = (shape.len() as i64, self.kind, self.index);
         // SAFETY: shape and strides outlive the call.
@@ -123,7 +119,7 @@ impl<'a> Place<'a> {
     }
 
     /// A new tensor of a type of ours.
-    fn typed(&self, shape: &[i64], strides: &[i64], dtype: DType) -> Result<Owned, InteropError> {
+    fn typed(&self, shape: &[i64], strides: &[i64], dtype: DType) -> Result<Owned> {
         let dtype = match dtype {
             DType::F64 => self.torch.float64,
             DType::I32 => self.torch.int32,
@@ -142,7 +138,7 @@ impl<'a> Place<'a> {
 
     /// # Safety
     /// As [`host::run`].
-    unsafe fn on_host(&self, call: &Call<'_>) -> Result<Vec<Owned>, InteropError> {
+    unsafe fn on_host(&self, call: &Call<'_>) -> Result<Vec<Owned>> {
         // SAFETY: the caller's.
         let outputs = unsafe { host::run(call) }?;
         let outputs = outputs.into_iter().map(|output| {
@@ -162,7 +158,7 @@ impl<'a> Place<'a> {
 
     /// # Safety
     /// As [`Plan::launch`](crate::plan::Plan::launch).
-    unsafe fn on_cuda(&self, call: &Call<'_>) -> Result<Vec<Owned>, InteropError> {
+    unsafe fn on_cuda(&self, call: &Call<'_>) -> Result<Vec<Owned>> {
         let plan = plans::plan(call)?;
         let stream_of = self.torch.api.cuda_stream.ok_or_else(|| InteropError::Missing("libtorch_cuda".into()))?;
         let outputs = plan.outputs.iter().map(|output| self.typed(&output.shape, &output.strides, output.dtype));
