@@ -72,6 +72,9 @@ fn in_brackets(notes: &[Note]) -> String {
     if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) }
 }
 
+/// Result of reading a part of a recording.
+pub(crate) type Result<T, E = RecordingProblem> = std::result::Result<T, E>;
+
 impl Format {
     /// Error of a file of this format, with the reason.
     pub(crate) fn problem(self, reason: impl Into<String>) -> RecordingProblem {

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::error::RecordingProblem;
+use crate::error::{RecordingProblem, Result};
 use crate::formats::{Note, SampleReader};
 use crate::memory::available_memory;
 use crate::source::Shard;
@@ -101,7 +101,7 @@ impl Held {
         of_held!(self, samples => samples.len())
     }
 
-    fn read(&mut self, reader: &mut dyn SampleReader, count: usize) -> Result<usize, RecordingProblem> {
+    fn read(&mut self, reader: &mut dyn SampleReader, count: usize) -> Result<usize> {
         match self {
             Self::Narrow(samples) => reader.read(samples, count),
             Self::Wide(samples) => reader.read_wide(samples, count),
@@ -145,7 +145,7 @@ impl FrameReader {
         part: Option<Shard>,
         start: Option<u64>,
         devices: usize,
-    ) -> Result<Self, RecordingProblem> {
+    ) -> Result<Self> {
         let layout = reader.layout();
         let channels = layout.channels;
         let (mut first, mut end) = (0, u64::MAX);
@@ -381,7 +381,7 @@ fn largest_magnitude(frame: &[f64]) -> f64 {
 }
 
 /// Checks that the blocks of a recording fit into memory.
-fn ensure_memory(framing: Framing, channels: usize, frames: usize, devices: usize) -> Result<(), RecordingProblem> {
+fn ensure_memory(framing: Framing, channels: usize, frames: usize, devices: usize) -> Result<()> {
     let frame = (framing.length as u64).saturating_mul(channels as u64).saturating_mul(size_of::<f32>() as u64);
     let copies = COPIES.saturating_add(COPIES_PER_DEVICE.saturating_mul(devices as u64));
     let needed = frame.saturating_mul(frames as u64).saturating_mul(copies).saturating_add(RESERVE);

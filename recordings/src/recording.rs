@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::error::{RecordingError, RecordingProblem};
+use crate::error::{RecordingError, RecordingProblem, Result};
 use crate::formats::{self, Note, ReadOptions, SampleReader};
 use crate::memory::SampleMemory;
 use crate::samples::{GrowingSamples, SampleFile, Samples};
@@ -103,7 +103,7 @@ pub fn read_recording_within(path: &Path, memory: &mut SampleMemory) -> Result<V
 /// Sample rate and samples of each channel.
 type Channels = (Option<f64>, Vec<Samples>);
 
-fn recordings(path: &Path, read: Result<Channels, RecordingProblem>) -> Result<Vec<Recording>, RecordingError> {
+fn recordings(path: &Path, read: Result<Channels>) -> Result<Vec<Recording>, RecordingError> {
     let failed = |problem| RecordingError::Recording { path: path.to_owned(), problem };
     let (sample_rate, channels) = read.and_then(checked).map_err(failed)?;
     let path: Arc<Path> = path.into();
@@ -111,11 +111,7 @@ fn recordings(path: &Path, read: Result<Channels, RecordingProblem>) -> Result<V
     Ok(channels.into_iter().enumerate().map(recording).collect())
 }
 
-fn read_into_memory(
-    path: &Path,
-    options: &ReadOptions,
-    memory: &mut SampleMemory,
-) -> Result<Channels, RecordingProblem> {
+fn read_into_memory(path: &Path, options: &ReadOptions, memory: &mut SampleMemory) -> Result<Channels> {
     let mut reader = formats::open_with(path, options)?;
     let layout = reader.layout().clone();
     // Where the file says its length, before any of it is read; else block by block.
@@ -143,7 +139,7 @@ fn read_into_memory(
     Ok((layout.rate, channels.into_iter().map(Samples::from).collect()))
 }
 
-fn read_into_file(path: &Path) -> Result<Channels, RecordingProblem> {
+fn read_into_file(path: &Path) -> Result<Channels> {
     let mut reader = formats::open(path)?;
     let layout = reader.layout().clone();
     let length = match layout.length {
@@ -164,11 +160,7 @@ fn read_into_file(path: &Path) -> Result<Channels, RecordingProblem> {
 ///
 /// # Errors
 /// Those of `take`, and if samples are missing.
-fn read_blocks(
-    path: &Path,
-    reader: &mut dyn SampleReader,
-    mut take: impl FnMut(&[f32]) -> Result<(), RecordingProblem>,
-) -> Result<(), RecordingProblem> {
+fn read_blocks(path: &Path, reader: &mut dyn SampleReader, mut take: impl FnMut(&[f32]) -> Result<()>) -> Result<()> {
     let count = (BLOCK / reader.layout().channels).max(1);
     let mut block = Vec::new();
     while reader.read(&mut block, count)? > 0 {
@@ -194,7 +186,7 @@ fn warn_once(path: &Path, text: &str) {
 }
 
 /// Checks that there are samples, and that all are finite.
-fn checked((rate, channels): Channels) -> Result<Channels, RecordingProblem> {
+fn checked((rate, channels): Channels) -> Result<Channels> {
     if channels.iter().all(|samples| samples.is_empty()) {
         return Err(RecordingProblem::NoSamples);
     }

@@ -8,7 +8,7 @@ use super::npy::{ArrayHeader, npy_header};
 use super::npz;
 use super::safetensors::TensorFile;
 use super::{Format, open_file};
-use crate::error::{RecordingError, RecordingProblem};
+use crate::error::{RecordingError, RecordingProblem, Result};
 use crate::memory::{SampleMemory, available_memory, bytes};
 use crate::samples::{GrowingSamples, Samples};
 
@@ -137,7 +137,7 @@ fn read_npz(path: &Path, name: &str) -> Result<Array, String> {
 }
 
 fn read_safetensors(path: &Path, name: &str) -> Result<Array, String> {
-    let read = || -> Result<_, RecordingProblem> {
+    let read = || -> Result<_> {
         let file = TensorFile::open(path)?;
         let header = file.tensor(name).transpose()?;
         Ok(header.ok_or_else(|| without(name, file.names().iter().map(String::as_str))))

@@ -19,7 +19,7 @@ use super::raw::{SampleValue, decoded_reads, read_full};
 use super::table::TableColumns;
 use super::times::Times;
 use super::{Format, ReadOptions, RecordingLayout, SampleReader};
-use crate::error::RecordingProblem;
+use crate::error::{RecordingProblem, Result};
 
 /// Rows that are decoded at once.
 const BATCH: usize = 1 << 14;
@@ -49,7 +49,7 @@ pub(super) struct TableReader {
 }
 
 impl TableReader {
-    pub(super) fn open(path: &Path, format: Format, options: &ReadOptions) -> Result<Self, RecordingProblem> {
+    pub(super) fn open(path: &Path, format: Format, options: &ReadOptions) -> Result<Self> {
         let mut magic = [0; FEATHER_1.len()];
         read_full(&mut File::open(path)?, &mut magic)?;
         if &magic == FEATHER_1 {
@@ -74,7 +74,7 @@ impl TableReader {
     }
 
     /// Decides from the schema and the first rows what the columns are.
-    fn choose_columns(&mut self, path: &Path, schema: &Schema, options: &ReadOptions) -> Result<(), RecordingProblem> {
+    fn choose_columns(&mut self, path: &Path, schema: &Schema, options: &ReadOptions) -> Result<()> {
         let Some(batch) = self.batch.as_ref() else { return Ok(()) };
         let first = batch.slice(0, batch.num_rows().min(FIRST_ROWS));
         let titles: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
@@ -132,7 +132,7 @@ impl TableReader {
     }
 
     /// Decodes the next batch with rows; `false` at the end.
-    fn next_batch(&mut self) -> Result<bool, RecordingProblem> {
+    fn next_batch(&mut self) -> Result<bool> {
         self.used = 0;
         loop {
             self.batch = parsed(self.format, || self.batches.next().transpose())?;
@@ -151,7 +151,7 @@ impl TableReader {
         }
     }
 
-    fn read_as<T: SampleValue>(&mut self, block: &mut Vec<T>, count: usize) -> Result<usize, RecordingProblem> {
+    fn read_as<T: SampleValue>(&mut self, block: &mut Vec<T>, count: usize) -> Result<usize> {
         let channels = self.columns.len();
         let mut read = 0;
         while read < count {
@@ -192,7 +192,7 @@ fn check_rows(times: &mut Times, batch: &RecordBatch) -> Result<(), String> {
 }
 
 /// Rows of a Parquet file, those that are missing by its times among them.
-fn length_by_times(path: &Path, mut times: Times) -> Result<u64, RecordingProblem> {
+fn length_by_times(path: &Path, mut times: Times) -> Result<u64> {
     let format = Format::Parquet;
     let column = times.column;
     let (_, mut batches) = parsed(format, || of_parquet(path, Some(column), &mut RecordingLayout::default()))?;
@@ -362,7 +362,7 @@ fn times_of(column: &dyn Array, base: Option<i64>) -> (i64, Vec<f64>) {
 }
 
 /// The result of a call of the parser, which panics at some damaged files and returns errors for others.
-fn parsed<R>(format: Format, call: impl FnOnce() -> Result<R, ArrowError>) -> Result<R, RecordingProblem> {
+fn parsed<R>(format: Format, call: impl FnOnce() -> Result<R, ArrowError>) -> Result<R> {
     let problem = match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(result)) => return Ok(result),
         Ok(Err(error)) => error.to_string(),
@@ -427,7 +427,7 @@ mod tests {
     }
 
     /// Samples, layout and notes of a file.
-    fn read(path: &Path, options: &ReadOptions) -> Result<(Vec<f64>, RecordingLayout), RecordingProblem> {
+    fn read(path: &Path, options: &ReadOptions) -> Result<(Vec<f64>, RecordingLayout)> {
         let mut reader = crate::open_with(path, options)?;
         let mut block = Vec::new();
         while reader.read_wide(&mut block, 7)? > 0 {}

@@ -8,7 +8,7 @@ use super::gaps::{MOST_GAP, instant, with_gaps};
 use super::parts::{Calibration, Part, PartsReader};
 use super::raw::NumberFormat;
 use super::{Format, RecordingLayout, SampleReader, open_data, read_header, utf8};
-use crate::error::RecordingProblem;
+use crate::error::Result;
 
 /// Microseconds of a second, in which the header gives the distance of samples.
 const MICROSECONDS: f64 = 1e6;
@@ -18,7 +18,7 @@ const MOST_BYTES: u64 = 1 << 24;
 const MOST_CHANNELS: usize = 1 << 16;
 
 /// Opens the recording that a `.vhdr` file describes. Samples between its segments are NaN, by the dates of their markers.
-pub(super) fn open(path: &Path) -> Result<Box<dyn SampleReader>, RecordingProblem> {
+pub(super) fn open(path: &Path) -> Result<Box<dyn SampleReader>> {
     let problem = |reason: String| Format::BrainVision.problem(reason);
     let bytes = read_header(path, MOST_BYTES, Format::BrainVision)?;
     // Older programs write the code page of Western Europe.
@@ -98,7 +98,7 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn SampleReader>, RecordingProble
             if announced.is_some_and(|announced| announced > length) {
                 return Err(problem("it is truncated, and its channels stand one after the other".into()));
             }
-            calibrations.iter().enumerate().map(vector).collect::<Result<_, RecordingProblem>>()?
+            calibrations.iter().enumerate().map(vector).collect::<Result<_>>()?
         }
         other => return Err(problem(format!("its DataOrientation is {other}"))),
     };

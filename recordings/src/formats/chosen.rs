@@ -1,7 +1,7 @@
 //! Choices of the caller about any recording: its channels, its rate, whether it is complex, and its centre frequency.
 
 use super::{ReadOptions, RecordingLayout, SampleReader};
-use crate::error::RecordingProblem;
+use crate::error::{RecordingProblem, Result};
 
 /// Reader of some channels of another reader, in the order in which they were named.
 struct ChosenReader {
@@ -21,7 +21,7 @@ pub(crate) fn choose(
     inner: Box<dyn SampleReader>,
     options: &ReadOptions,
     listed: &[String],
-) -> Result<Box<dyn SampleReader>, RecordingProblem> {
+) -> Result<Box<dyn SampleReader>> {
     let mut layout = inner.layout().clone();
     let known = layout.notes.len();
     if options.channels.is_empty() && options.rate.is_none() && options.centre.is_none() && !options.is_complex {
@@ -91,7 +91,7 @@ impl ChosenReader {
 }
 
 /// Number of the channel that is named by its label, or by its number from 0.
-pub(super) fn number_of(name: &str, titles: &[String], channels: usize) -> Result<usize, RecordingProblem> {
+pub(super) fn number_of(name: &str, titles: &[String], channels: usize) -> Result<usize> {
     let by_title = titles.iter().position(|title| title == name);
     let by_number = || name.parse().ok().filter(|number| *number < channels);
     by_title.or_else(by_number).ok_or_else(|| {
@@ -105,7 +105,7 @@ impl SampleReader for ChosenReader {
         &self.layout
     }
 
-    fn read(&mut self, block: &mut Vec<f32>, count: usize) -> Result<usize, RecordingProblem> {
+    fn read(&mut self, block: &mut Vec<f32>, count: usize) -> Result<usize> {
         let read = if self.takes_all() {
             self.inner.read(block, count)?
         } else {
@@ -118,7 +118,7 @@ impl SampleReader for ChosenReader {
         Ok(read)
     }
 
-    fn read_wide(&mut self, block: &mut Vec<f64>, count: usize) -> Result<usize, RecordingProblem> {
+    fn read_wide(&mut self, block: &mut Vec<f64>, count: usize) -> Result<usize> {
         let mut all = Vec::new();
         let read = self.inner.read_wide(&mut all, count)?;
         self.pick(&all, block);
@@ -126,7 +126,7 @@ impl SampleReader for ChosenReader {
         Ok(read)
     }
 
-    fn skip(&mut self, count: u64) -> Result<u64, RecordingProblem> {
+    fn skip(&mut self, count: u64) -> Result<u64> {
         let skipped = self.inner.skip(count)?;
         self.update();
         Ok(skipped)

@@ -18,7 +18,7 @@ use symphonia::core::io::{MediaSource, MediaSourceStream};
 use super::gaps::fill_gap;
 use super::raw::{SampleValue, decoded_reads, read_full};
 use super::{Format, RecordingLayout, SampleReader};
-use crate::error::RecordingProblem;
+use crate::error::{RecordingProblem, Result};
 
 /// Bytes of an ID3v1 tag.
 const TAG_BYTES: u64 = 128;
@@ -157,7 +157,7 @@ pub(super) struct CompressedReader {
 }
 
 impl CompressedReader {
-    pub(super) fn open(path: &Path, format: Format) -> Result<Self, RecordingProblem> {
+    pub(super) fn open(path: &Path, format: Format) -> Result<Self> {
         let mut file = MediaFile::open(path)?;
         let cut = file.fit_length(format)?;
         let stream = MediaSourceStream::new(Box::new(file), Default::default());
@@ -231,7 +231,7 @@ impl CompressedReader {
     }
 
     /// Decodes the next packet with samples; `false` at the end.
-    fn decode(&mut self) -> Result<bool, RecordingProblem> {
+    fn decode(&mut self) -> Result<bool> {
         self.decoded.clear();
         self.used = 0;
         while !self.is_at_end {
@@ -329,7 +329,7 @@ impl CompressedReader {
         if missing <= most { missing } else { 0 }
     }
 
-    fn read_as<T: SampleValue>(&mut self, block: &mut Vec<T>, count: usize) -> Result<usize, RecordingProblem> {
+    fn read_as<T: SampleValue>(&mut self, block: &mut Vec<T>, count: usize) -> Result<usize> {
         let mut read = 0;
         while read < count {
             if self.used == self.decoded.len() && !self.decode()? {

@@ -9,7 +9,7 @@ use super::raw::{SampleValue, decoded_reads};
 use super::table::TableColumns;
 use super::times::Times;
 use super::{Format, LATIN, ReadOptions, RecordingLayout, SampleReader, utf8};
-use crate::error::RecordingProblem;
+use crate::error::{RecordingProblem, Result};
 
 /// Rows that decide what the columns are.
 const FIRST_ROWS: usize = 1024;
@@ -63,7 +63,7 @@ impl Cell {
 }
 
 impl CsvReader {
-    pub(super) fn open(path: &Path, options: &ReadOptions) -> Result<Self, RecordingProblem> {
+    pub(super) fn open(path: &Path, options: &ReadOptions) -> Result<Self> {
         let mut lines = Lines::open(path)?;
         for _ in 0..options.skip_rows {
             if lines.next()?.is_none() {
@@ -97,7 +97,7 @@ impl CsvReader {
     }
 
     /// Reads the first rows, and decides from them what the columns are.
-    fn read_first_rows(&mut self, head: &Head, options: &ReadOptions) -> Result<(), RecordingProblem> {
+    fn read_first_rows(&mut self, head: &Head, options: &ReadOptions) -> Result<()> {
         let (mut lines, mut rows) = (Vec::new(), Vec::new());
         while rows.len() < FIRST_ROWS {
             let Some(line) = self.lines.next()? else { break };
@@ -174,7 +174,7 @@ impl CsvReader {
     }
 
     /// Appends the channels of a row. Those of a damaged one that is repaired are NaN, or left to a gap if it has no time.
-    fn push_row(&mut self, line: &Line, out: &mut Vec<f64>) -> Result<(), RecordingProblem> {
+    fn push_row(&mut self, line: &Line, out: &mut Vec<f64>) -> Result<()> {
         let (first, cells) = (out.len(), texts(&line.text, self.separator));
         let (mut reason, mut rows) = (self.push_cells(&cells, out).err(), 1);
         if let Some(times) = self.times.as_mut().filter(|_| reason.is_none() || self.is_repaired)
@@ -216,7 +216,7 @@ impl CsvReader {
         Ok(())
     }
 
-    fn read_as<T: SampleValue>(&mut self, block: &mut Vec<T>, count: usize) -> Result<usize, RecordingProblem> {
+    fn read_as<T: SampleValue>(&mut self, block: &mut Vec<T>, count: usize) -> Result<usize> {
         let channels = self.columns.len();
         let mut read = ((self.ahead.len() - self.used) / channels).min(count);
         block.extend(self.ahead[self.used..self.used + read * channels].iter().map(|value| T::of_f64(*value)));
@@ -238,7 +238,7 @@ impl CsvReader {
     }
 
     /// Appends the channels of the next row; `false` at the end.
-    fn next_row(&mut self, out: &mut Vec<f64>) -> Result<bool, RecordingProblem> {
+    fn next_row(&mut self, out: &mut Vec<f64>) -> Result<bool> {
         if let Some(line) = self.lines.next()? {
             return self.push_row(&line, out).map(|()| true);
         }
@@ -271,12 +271,7 @@ struct Head {
 
 impl Head {
     /// Reads the line of titles and the one of units, if they are there.
-    fn read(
-        lines: &mut Lines,
-        separator: u8,
-        comments: &[String],
-        layout: &mut RecordingLayout,
-    ) -> Result<Self, RecordingProblem> {
+    fn read(lines: &mut Lines, separator: u8, comments: &[String], layout: &mut RecordingLayout) -> Result<Self> {
         let mut rows: [Vec<String>; 3] = Default::default();
         for (place, row) in rows.iter_mut().enumerate() {
             if let Some(line) = lines.peek(place)? {
@@ -329,7 +324,7 @@ impl Head {
         line: u64,
         first: Option<Cell>,
         values: impl Fn() -> Vec<f64>,
-    ) -> Result<Vec<String>, RecordingProblem> {
+    ) -> Result<Vec<String>> {
         let mut titles = self.titles.clone();
         if titles.is_empty() {
             return Ok(titles);
@@ -394,7 +389,7 @@ struct Line {
 }
 
 impl Lines {
-    fn open(path: &Path) -> Result<Self, RecordingProblem> {
+    fn open(path: &Path) -> Result<Self> {
         let mut input = BufReader::with_capacity(1 << 16, File::open(path)?);
         let start = input.fill_buf()?;
         if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
@@ -407,7 +402,7 @@ impl Lines {
     }
 
     /// Takes the next line.
-    fn next(&mut self) -> Result<Option<Line>, RecordingProblem> {
+    fn next(&mut self) -> Result<Option<Line>> {
         match self.ahead.pop_front() {
             Some(line) => Ok(Some(line)),
             None => self.read(),
@@ -415,7 +410,7 @@ impl Lines {
     }
 
     /// The line that so many lines stand before.
-    fn peek(&mut self, place: usize) -> Result<Option<&Line>, RecordingProblem> {
+    fn peek(&mut self, place: usize) -> Result<Option<&Line>> {
         while self.ahead.len() <= place {
             let Some(line) = self.read()? else { return Ok(None) };
             self.ahead.push_back(line);
@@ -423,7 +418,7 @@ impl Lines {
         Ok(self.ahead.get(place))
     }
 
-    fn read(&mut self) -> Result<Option<Line>, RecordingProblem> {
+    fn read(&mut self) -> Result<Option<Line>> {
         let mut text = Vec::new();
         loop {
             text.clear();
@@ -449,7 +444,7 @@ impl Lines {
     }
 
     /// Takes what Excel and instruments write before a table: the separator, and lines of comments.
-    fn preface(&mut self) -> Result<(Option<u8>, Vec<String>), RecordingProblem> {
+    fn preface(&mut self) -> Result<(Option<u8>, Vec<String>)> {
         let (mut separator, mut comments) = (None, Vec::new());
         while let Some(line) = self.peek(0)? {
             match line.text[..] {
@@ -463,7 +458,7 @@ impl Lines {
     }
 
     /// Separator of the cells of the next line; spaces separate numbers only.
-    fn separator(&mut self) -> Result<u8, RecordingProblem> {
+    fn separator(&mut self) -> Result<u8> {
         let Some(first) = self.peek(0)? else { return Ok(b',') };
         let separates = |byte: &u8| split_cells(&first.text, *byte).nth(1).is_some();
         if let Some(separator) = [b'\t', b';', b',', b'|'].into_iter().find(separates) {

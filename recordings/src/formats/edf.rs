@@ -8,7 +8,7 @@ use std::path::Path;
 use super::gaps::{MOST_GAP, fill_gap};
 use super::raw::{NumberFormat, SampleValue, decoded_reads, read_full};
 use super::{Format, LATIN, RecordingLayout, SampleReader, utf8};
-use crate::error::RecordingProblem;
+use crate::error::{RecordingProblem, Result};
 
 /// Bytes of the fixed part of a header, and of what it has per signal.
 const HEADER_BYTES: usize = 256;
@@ -79,7 +79,7 @@ struct EdfSignal {
 
 impl EdfReader {
     /// Opens a file, and of its signals those of these labels, if there are any.
-    pub(super) fn open(path: &Path, format: Format, wanted: &[String]) -> Result<Self, RecordingProblem> {
+    pub(super) fn open(path: &Path, format: Format, wanted: &[String]) -> Result<Self> {
         let mut file = File::open(path)?;
         let file_bytes = file.metadata()?.len();
         let fixed = Text::read(&mut file, HEADER_BYTES, format)?;
@@ -164,7 +164,7 @@ impl EdfReader {
     }
 
     /// Reads the next record; `false` after the last.
-    fn next_record(&mut self) -> Result<bool, RecordingProblem> {
+    fn next_record(&mut self) -> Result<bool> {
         if self.records_left == 0 {
             return Ok(false);
         }
@@ -179,7 +179,7 @@ impl EdfReader {
         Ok(true)
     }
 
-    fn read_as<T: SampleValue>(&mut self, block: &mut Vec<T>, count: usize) -> Result<usize, RecordingProblem> {
+    fn read_as<T: SampleValue>(&mut self, block: &mut Vec<T>, count: usize) -> Result<usize> {
         let channels = self.signals.len();
         let width = self.numbers.bytes();
         let mut digital: Vec<f64> = Vec::new();
@@ -222,7 +222,7 @@ impl EdfSignal {
 impl SampleReader for EdfReader {
     decoded_reads!();
 
-    fn skip(&mut self, count: u64) -> Result<u64, RecordingProblem> {
+    fn skip(&mut self, count: u64) -> Result<u64> {
         let samples = self.samples_per_record as u64;
         let mut passed = 0;
         while passed < count {
@@ -256,7 +256,7 @@ struct Text {
 }
 
 impl Text {
-    fn read(file: &mut File, bytes: usize, format: Format) -> Result<Self, RecordingProblem> {
+    fn read(file: &mut File, bytes: usize, format: Format) -> Result<Self> {
         let mut text = vec![0; bytes];
         match read_full(file, &mut text)? {
             read if read == bytes => Ok(Self { bytes: text, format }),
@@ -270,7 +270,7 @@ impl Text {
         text.trim_matches(|letter: char| letter == '\0' || letter.is_whitespace()).to_owned()
     }
 
-    fn number(&self, field: Range<usize>, name: &str) -> Result<f64, RecordingProblem> {
+    fn number(&self, field: Range<usize>, name: &str) -> Result<f64> {
         let text = self.text(field);
         let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
         number.ok_or_else(|| self.format.problem(format!("its {name} is `{text}`, not a number")))
@@ -303,7 +303,7 @@ impl SignalTable {
         self.text.text(self.field(0, 16, signal))
     }
 
-    fn samples_per_record(&self) -> Result<Vec<usize>, RecordingProblem> {
+    fn samples_per_record(&self) -> Result<Vec<usize>> {
         let of = |signal| {
             let number = self.text.number(self.field(216, 8, signal), "number of samples of a signal")?;
             if !(0.0..=MOST_RECORD_BYTES as f64).contains(&number) {
@@ -321,7 +321,7 @@ impl SignalTable {
         duration: f64,
         wanted: &[String],
         layout: &mut RecordingLayout,
-    ) -> Result<Channels, RecordingProblem> {
+    ) -> Result<Channels> {
         let samples = self.samples_per_record()?;
         let labels: Vec<String> = (0..self.count).map(|signal| self.label(signal)).collect();
         let is_signal = |signal: &usize| !NO_SIGNALS.contains(&labels[*signal].as_str()) && samples[*signal] > 0;
@@ -380,7 +380,7 @@ impl SignalTable {
     }
 
     /// Gain and offset of a signal; none if its digital range is empty. Where the physical one is, digital values count.
-    fn signal(&self, signal: usize, layout: &mut RecordingLayout) -> Result<Option<(f64, f64)>, RecordingProblem> {
+    fn signal(&self, signal: usize, layout: &mut RecordingLayout) -> Result<Option<(f64, f64)>> {
         let value = |before, name: &str| self.text.number(self.field(before, 8, signal), name);
         let digital = [value(120, "digital minimum")?, value(128, "digital maximum")?];
         if digital[0] == digital[1] {

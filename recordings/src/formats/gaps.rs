@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::raw::{SampleValue, decoded_reads};
 use super::times::Times;
 use super::{RecordingLayout, SampleReader};
-use crate::error::RecordingProblem;
+use crate::error::Result;
 
 /// Most samples of a gap that is filled; a longer one is a damaged time.
 pub(super) const MOST_GAP: f64 = 1e12;
@@ -72,7 +72,7 @@ pub(super) fn with_gaps<R: SampleReader + 'static>(
 }
 
 impl<R: SampleReader> GapReader<R> {
-    fn read_as<T: SampleValue>(&mut self, block: &mut Vec<T>, count: usize) -> Result<usize, RecordingProblem> {
+    fn read_as<T: SampleValue>(&mut self, block: &mut Vec<T>, count: usize) -> Result<usize> {
         if self.held.is_empty() && self.gaps.front().is_none_or(|(at, _)| *at > self.position) {
             let known = self.inner.layout().notes.len();
             self.inner.read_wide(&mut self.held, count)?;

@@ -13,7 +13,7 @@ use super::named_arrays::is_rate;
 use super::parts::{Calibration, Chunks, Part, PartsReader, array_titles};
 use super::raw::{NumberFormat, positive};
 use super::{Format, ReadOptions, RecordingLayout, open_file};
-use crate::error::RecordingProblem;
+use crate::error::Result;
 use crate::memory::SampleMemory;
 
 /// Deepest group, and most groups and data sets, that are looked at.
@@ -84,7 +84,7 @@ struct DataSet {
 
 /// Opens the longest data sets of a file, or of those that the caller names. Where time is the second dimension, the
 /// numbers are held in memory.
-pub(super) fn open(path: &Path, format: Format, options: &ReadOptions) -> Result<PartsReader, RecordingProblem> {
+pub(super) fn open(path: &Path, format: Format, options: &ReadOptions) -> Result<PartsReader> {
     let problem = |error: Error| format.problem(error.to_string());
     let source = ReadSeekSource::new(open_file(path)?).map_err(|error| problem(error.into()))?;
     let file = File::from_source(Linked(source)).map_err(problem)?;
@@ -141,7 +141,7 @@ pub(super) fn open(path: &Path, format: Format, options: &ReadOptions) -> Result
 
 impl DataSet {
     /// Streams of its numbers.
-    fn parts(self, memory: &mut SampleMemory, format: Format) -> Result<Vec<Part>, RecordingProblem> {
+    fn parts(self, memory: &mut SampleMemory, format: Format) -> Result<Vec<Part>> {
         let parts = self.numbers.parts();
         let width = self.channels * (self.numbers.bytes() * parts) as u64;
         let part = |stream: Box<dyn Read + Send>, channels| {

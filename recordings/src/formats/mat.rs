@@ -11,7 +11,7 @@ use super::named_arrays::is_rate;
 use super::parts::{Calibration, Part, PartsReader, array_titles};
 use super::raw::{NumberFormat, little_endian, positive, read_full};
 use super::{Format, RecordingLayout, open_file};
-use crate::error::RecordingProblem;
+use crate::error::Result;
 
 /// Bytes of the header: a text, and the version and byte order at its end.
 const HEADER_BYTES: usize = 128;
@@ -44,7 +44,7 @@ struct MatArray {
 }
 
 /// Opens the longest arrays of a file, whose columns are channels.
-pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
+pub(super) fn open(path: &Path) -> Result<PartsReader> {
     let problem = |reason: String| Format::Mat.problem(reason);
     let arrays = arrays(path)?;
     let mut layout = RecordingLayout::default();
@@ -112,7 +112,7 @@ impl MatArray {
     }
 
     /// Its bytes from an offset on.
-    fn stream(&self, path: &Path, skipped: u64) -> Result<Box<dyn Read + Send>, RecordingProblem> {
+    fn stream(&self, path: &Path, skipped: u64) -> Result<Box<dyn Read + Send>> {
         let mut file = File::open(path)?;
         if !self.is_compressed {
             file.seek(SeekFrom::Start(self.start + skipped))?;
@@ -154,14 +154,14 @@ impl Read for Checked {
 }
 
 /// Whether a file is of version 7.3, which is HDF5.
-pub(super) fn is_hdf5(path: &Path) -> Result<bool, RecordingProblem> {
+pub(super) fn is_hdf5(path: &Path) -> Result<bool> {
     let mut text = [0; 10];
     read_full(&mut open_file(path)?, &mut text)?;
     Ok(&text == b"MATLAB 7.3" || text.starts_with(b"\x89HDF"))
 }
 
 /// Arrays of numbers of a file.
-fn arrays(path: &Path) -> Result<Vec<MatArray>, RecordingProblem> {
+fn arrays(path: &Path) -> Result<Vec<MatArray>> {
     let problem = |reason: &str| Format::Mat.problem(reason);
     let mut file = open_file(path)?;
     let file_bytes = file.metadata()?.len();
@@ -202,7 +202,7 @@ fn arrays(path: &Path) -> Result<Vec<MatArray>, RecordingProblem> {
 }
 
 /// Arrays of numbers of a file of version 4: headers of five words, each followed by a name and its numbers.
-fn old_arrays(file: &mut File, file_bytes: u64) -> Result<Vec<MatArray>, RecordingProblem> {
+fn old_arrays(file: &mut File, file_bytes: u64) -> Result<Vec<MatArray>> {
     let problem = |reason: &str| Format::Mat.problem(reason);
     let (mut arrays, mut at) = (Vec::new(), 0);
     while at < file_bytes {
@@ -269,7 +269,7 @@ struct Element<'a> {
 }
 
 impl Element<'_> {
-    fn bytes(&mut self, count: usize) -> Result<Vec<u8>, RecordingProblem> {
+    fn bytes(&mut self, count: usize) -> Result<Vec<u8>> {
         let mut bytes = vec![0; count];
         if read_full(&mut self.input, &mut bytes)? < count {
             return Err(Format::Mat.problem("it ends inside an array"));
@@ -278,7 +278,7 @@ impl Element<'_> {
         Ok(bytes)
     }
 
-    fn word(&mut self) -> Result<u32, RecordingProblem> {
+    fn word(&mut self) -> Result<u32> {
         let bytes = self.bytes(4)?;
         Ok(self.word_of(&bytes))
     }
@@ -288,7 +288,7 @@ impl Element<'_> {
     }
 
     /// Type and bytes of the element that follows, and whether its data stand in the tag.
-    fn tag(&mut self) -> Result<(u32, usize, bool), RecordingProblem> {
+    fn tag(&mut self) -> Result<(u32, usize, bool)> {
         let word = self.word()?;
         if word >> 16 > 0 {
             return Ok((word & 0xffff, (word >> 16) as usize, true));
@@ -297,7 +297,7 @@ impl Element<'_> {
     }
 
     /// Data of a short element.
-    fn short(&mut self) -> Result<Vec<u8>, RecordingProblem> {
+    fn short(&mut self) -> Result<Vec<u8>> {
         let (_, count, is_small) = self.tag()?;
         if count > MOST_BYTES || (is_small && count > 4) {
             return Err(Format::Mat.problem(format!("a name or dimensions have {count} bytes")));
@@ -309,7 +309,7 @@ impl Element<'_> {
     }
 
     /// The array whose element starts at a position; none if it is not one of numbers with two dimensions.
-    fn array(mut self, start: u64, is_compressed: bool) -> Result<Option<MatArray>, RecordingProblem> {
+    fn array(mut self, start: u64, is_compressed: bool) -> Result<Option<MatArray>> {
         let flags = self.short()?;
         let dimensions = self.short()?;
         let name = String::from_utf8_lossy(&self.short()?).into_owned();
@@ -330,7 +330,7 @@ impl Element<'_> {
     }
 
     /// Format of the numbers of an array, from the tag before them, and their bytes with padding.
-    fn numbers(&mut self, name: &str, rows: u64, columns: u64) -> Result<(NumberFormat, u64), RecordingProblem> {
+    fn numbers(&mut self, name: &str, rows: u64, columns: u64) -> Result<(NumberFormat, u64)> {
         let (kind, bytes, is_small) = self.tag()?;
         let numbers = match kind {
             1 => NumberFormat::signed(1),

@@ -9,7 +9,7 @@ use super::gaps::MOST_GAP;
 use super::parts::{Calibration, Part, PartsReader};
 use super::raw::{NumberFormat, little_endian, read_full};
 use super::{Format, ReadOptions, RecordingLayout, open_file};
-use crate::error::RecordingProblem;
+use crate::error::{RecordingProblem, Result};
 
 /// Bytes of a record in which its header and blockettes are looked for.
 const HEAD_BYTES: usize = 512;
@@ -45,7 +45,7 @@ struct SeedRecord {
 
 /// Opens a file, and of its channels those of the highest rate, or those that the caller names. They begin with the
 /// earliest of them, and samples in gaps are NaN, as are those of damaged records if the caller wants them repaired.
-pub(super) fn open(path: &Path, options: &ReadOptions) -> Result<PartsReader, RecordingProblem> {
+pub(super) fn open(path: &Path, options: &ReadOptions) -> Result<PartsReader> {
     let problem = |reason: String| Format::MiniSeed.problem(reason);
     let mut layout = RecordingLayout::default();
     let mut channels = scan(open_file(path)?, &mut layout)?;
@@ -223,7 +223,7 @@ fn steim(data: &[u8], count: usize, is_second: bool, big_endian: bool) -> Option
 }
 
 /// Channels of a file, in the order in which they begin.
-fn scan(file: File, layout: &mut RecordingLayout) -> Result<Vec<SeedChannel>, RecordingProblem> {
+fn scan(file: File, layout: &mut RecordingLayout) -> Result<Vec<SeedChannel>> {
     let problem = |reason: String| Format::MiniSeed.problem(reason);
     let file_bytes = file.metadata()?.len();
     let mut input = BufReader::with_capacity(1 << 16, file);

@@ -42,7 +42,7 @@ pub use npy::npy_header;
 pub use raw::{NumberFormat, RawReader};
 pub use times::unit_of;
 
-use crate::error::RecordingProblem;
+use crate::error::{RecordingProblem, Result};
 
 /// Samples per channel that are skipped at a time where a format has to decode what it skips.
 const SKIP_BLOCK: usize = 1 << 14;
@@ -252,11 +252,7 @@ pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Box<dyn SampleRea
 }
 
 /// Checks that a format, or samples without a header, are those that the options are for.
-pub(crate) fn ensure_options(
-    format: Option<Format>,
-    is_hdf5: bool,
-    options: &ReadOptions,
-) -> Result<(), RecordingProblem> {
+pub(crate) fn ensure_options(format: Option<Format>, is_hdf5: bool, options: &ReadOptions) -> Result<()> {
     if options.dataset.is_some() && !is_hdf5 {
         let kind = "HDF5 files and MATLAB files of version 7.3";
         return Err(RecordingProblem::Option { option: "--dataset", kind });
@@ -279,7 +275,7 @@ pub(crate) fn ensure_options(
 }
 
 /// Opens a file. Opening a pipe would wait for a writer, and a device has no end.
-fn open_file(path: &Path) -> Result<File, RecordingProblem> {
+fn open_file(path: &Path) -> Result<File> {
     if !fs::metadata(path)?.is_file() {
         return Err(RecordingProblem::NotAFile);
     }
@@ -296,7 +292,7 @@ pub(crate) fn utf8(bytes: Vec<u8>) -> (String, bool) {
 }
 
 /// Bytes of a header in a file of its own, which is no longer than `most`.
-fn read_header(path: &Path, most: u64, format: Format) -> Result<Vec<u8>, RecordingProblem> {
+fn read_header(path: &Path, most: u64, format: Format) -> Result<Vec<u8>> {
     if open_file(path)?.metadata()?.len() > most {
         return Err(format.problem("its header is too long for one"));
     }
@@ -304,7 +300,7 @@ fn read_header(path: &Path, most: u64, format: Format) -> Result<Vec<u8>, Record
 }
 
 /// Opens the file of samples that a header names. It is a name, not a path: it can't lead out of the header's folder.
-fn open_data(header: &Path, name: impl AsRef<Path>, format: Format) -> Result<File, RecordingProblem> {
+fn open_data(header: &Path, name: impl AsRef<Path>, format: Format) -> Result<File> {
     let data = header.with_file_name(name.as_ref().file_name().unwrap_or_default());
     open_file(&data).map_err(|error| format.problem(format!("{}: {error}", data.display())))
 }

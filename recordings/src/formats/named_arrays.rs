@@ -2,7 +2,7 @@
 
 use super::Format;
 use super::npy::ArrayHeader;
-use crate::error::RecordingProblem;
+use crate::error::{RecordingProblem, Result};
 
 /// Names of a number that is the sample rate.
 const RATES: [&str; 5] = ["rate", "fs", "sr", "sample_rate", "sampling_rate"];
@@ -16,7 +16,7 @@ pub(super) fn is_rate(name: &str) -> bool {
 pub(super) struct NamedArray<S> {
     pub(super) name: String,
     pub(super) source: S,
-    pub(super) header: Result<ArrayHeader, RecordingProblem>,
+    pub(super) header: Result<ArrayHeader>,
 }
 
 /// An array that is read.
@@ -31,10 +31,10 @@ pub(super) struct SampleArray<S> {
 /// `number` reads, or else of `rates`, numbers by name.
 pub(super) fn samples_and_rate<S>(
     arrays: Vec<NamedArray<S>>,
-    number: impl Fn(&S, &ArrayHeader) -> Result<f64, RecordingProblem>,
+    number: impl Fn(&S, &ArrayHeader) -> Result<f64>,
     rates: &[(String, f64)],
     format: Format,
-) -> Result<(SampleArray<S>, Option<f64>), RecordingProblem> {
+) -> Result<(SampleArray<S>, Option<f64>)> {
     let (mut samples, mut of_arrays, mut refused, mut left_out) = (Vec::new(), Vec::new(), None, Vec::new());
     for NamedArray { name, source, header } in arrays {
         match header {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::parts::{Calibration, Part, PartsReader, Ranges};
 use super::raw::{NumberFormat, read_full};
 use super::{Format, RecordingLayout, open_file};
-use crate::error::RecordingProblem;
+use crate::error::{RecordingProblem, Result};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// Types of numbers that are read, for messages.
@@ -47,7 +47,7 @@ fn number_format(name: &str) -> Option<NumberFormat> {
 }
 
 /// Opens the array in a `.npy` file.
-pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
+pub(super) fn open(path: &Path) -> Result<PartsReader> {
     let file = open_file(path)?;
     let header = ArrayHeader::read(&mut BufReader::new(&file), Format::Npy)?;
     let needed = header.shape.iter().product::<u64>() * header.value_bytes() as u64;
@@ -69,7 +69,7 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
 
 impl ArrayHeader {
     /// Reads the header of an array in a file of `format`.
-    pub(super) fn read(input: &mut impl Read, format: Format) -> Result<Self, RecordingProblem> {
+    pub(super) fn read(input: &mut impl Read, format: Format) -> Result<Self> {
         let mut start = [0; 8];
         let mut length = [0; 4];
         if read_full(input, &mut start)? < 8 || &start[..6] != MAGIC {
@@ -126,7 +126,7 @@ impl ArrayHeader {
 
     /// Samples per channel and channels, the longer of two dimensions being time, and whether the samples of one time stand
     /// together.
-    fn rows_and_channels(&self, format: Format) -> Result<(u64, u64, bool), RecordingProblem> {
+    fn rows_and_channels(&self, format: Format) -> Result<(u64, u64, bool)> {
         let (length, channels, time_is_first) = match self.shape[..] {
             [length] => (length, 1, true),
             [rows, columns] if rows >= columns => (rows, columns, true),
@@ -154,8 +154,8 @@ impl ArrayHeader {
         rate: Option<f64>,
         format: Format,
         left_out: &[String],
-        stream: impl Fn(u64) -> Result<Box<dyn Read + Send>, RecordingProblem>,
-    ) -> Result<PartsReader, RecordingProblem> {
+        stream: impl Fn(u64) -> Result<Box<dyn Read + Send>>,
+    ) -> Result<PartsReader> {
         let (length, channels, are_interleaved) = self.rows_and_channels(format)?;
         let numbers = self.numbers;
         let (count, together) = if are_interleaved { (1, channels) } else { (channels, 1) };
@@ -163,7 +163,7 @@ impl ArrayHeader {
             let channels = vec![Calibration::NONE; together as usize * numbers.parts()];
             Ok(Part { stream: stream(part * length * self.value_bytes() as u64)?, numbers, channels })
         };
-        let parts = (0..count).map(part).collect::<Result<_, RecordingProblem>>()?;
+        let parts = (0..count).map(part).collect::<Result<_>>()?;
         let mut layout = RecordingLayout { rate, is_complex: numbers.is_complex(), ..RecordingLayout::default() };
         layout.left_out("arrays that are no samples are", left_out);
         PartsReader::new(format, parts, length, layout)
@@ -176,7 +176,7 @@ impl ArrayHeader {
         rate: Option<f64>,
         format: Format,
         left_out: &[String],
-    ) -> Result<PartsReader, RecordingProblem> {
+    ) -> Result<PartsReader> {
         let file = Arc::new(file);
         self.reader(rate, format, left_out, |position| {
             Ok(Box::new(Ranges::new(file.clone(), vec![(self.bytes + position, u64::MAX)])))
@@ -184,7 +184,7 @@ impl ArrayHeader {
     }
 
     /// The first number of the array, whose bytes `input` begins with.
-    pub(super) fn number(&self, input: &mut impl Read) -> Result<f64, RecordingProblem> {
+    pub(super) fn number(&self, input: &mut impl Read) -> Result<f64> {
         let mut bytes = vec![0; self.numbers.bytes()];
         input.read_exact(&mut bytes)?;
         Ok(self.numbers.first(&bytes))

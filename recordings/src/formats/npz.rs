@@ -12,7 +12,7 @@ use super::named_arrays::{NamedArray, SampleArray, samples_and_rate};
 use super::npy::ArrayHeader;
 use super::parts::PartsReader;
 use super::{Format, open_file};
-use crate::error::RecordingProblem;
+use crate::error::Result;
 
 /// Channels one after the other that are read, at most: each is decompressed by itself, with all before it.
 const MOST_STREAMS: u64 = 256;
@@ -30,12 +30,12 @@ pub(super) struct Member {
 }
 
 /// Opens the array of samples in a `.npz` file.
-pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
+pub(super) fn open(path: &Path) -> Result<PartsReader> {
     let arrays = members(path)?.into_iter().map(|member| {
         let header = member.open(path).and_then(|mut input| ArrayHeader::read(&mut input, Format::Npz));
         NamedArray { name: member.name.clone(), source: member, header }
     });
-    let opened = |member: &Member, position: u64| -> Result<Box<dyn Read + Send>, RecordingProblem> {
+    let opened = |member: &Member, position: u64| -> Result<Box<dyn Read + Send>> {
         let mut input = member.open(path)?;
         io::copy(&mut input.by_ref().take(position), &mut io::sink())?;
         Ok(input)
@@ -50,7 +50,7 @@ pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
     header.reader(rate, Format::Npz, &left_out, |position| opened(&member, header.bytes + position))
 }
 
-pub(super) fn members(path: &Path) -> Result<Vec<Member>, RecordingProblem> {
+pub(super) fn members(path: &Path) -> Result<Vec<Member>> {
     let failed = |error: rawzip::Error| Format::Npz.problem(error.to_string());
     let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
     let archive = ZipArchive::from_file(open_file(path)?, &mut buffer).map_err(failed)?;
@@ -73,7 +73,7 @@ pub(super) fn members(path: &Path) -> Result<Vec<Member>, RecordingProblem> {
 }
 
 impl Member {
-    pub(super) fn open(&self, path: &Path) -> Result<Box<dyn Read + Send>, RecordingProblem> {
+    pub(super) fn open(&self, path: &Path) -> Result<Box<dyn Read + Send>> {
         let mut file = File::open(path)?;
         file.seek(SeekFrom::Start(self.start))?;
         let bytes = BufReader::with_capacity(1 << 16, file).take(self.compressed_bytes);

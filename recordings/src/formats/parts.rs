@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::raw::{NumberFormat, SampleValue, decoded_reads, read_full};
 use super::{Format, RecordingLayout, SampleReader};
-use crate::error::RecordingProblem;
+use crate::error::{RecordingProblem, Result};
 
 /// Channels whose numbers are interleaved in one stream.
 pub(super) struct Part {
@@ -53,12 +53,7 @@ impl PartsReader {
     ///
     /// # Errors
     /// If there are none.
-    pub(super) fn new(
-        format: Format,
-        parts: Vec<Part>,
-        length: u64,
-        mut layout: RecordingLayout,
-    ) -> Result<Self, RecordingProblem> {
+    pub(super) fn new(format: Format, parts: Vec<Part>, length: u64, mut layout: RecordingLayout) -> Result<Self> {
         layout.channels = parts.iter().map(|part| part.channels.len()).sum();
         layout.length = Some(length);
         layout.is_wide |= parts.iter().any(|part| part.numbers.is_wide());
@@ -69,13 +64,13 @@ impl PartsReader {
     }
 
     /// The same recording of a file that ends after so many samples per channel.
-    pub(super) fn truncated(mut self, held: u64) -> Result<Self, RecordingProblem> {
+    pub(super) fn truncated(mut self, held: u64) -> Result<Self> {
         self.layout.truncated(self.left, held);
         (self.layout.length, self.left) = (Some(held), held);
         if held == 0 { Err(RecordingProblem::NoSamples) } else { Ok(self) }
     }
 
-    fn read_as<T: SampleValue>(&mut self, block: &mut Vec<T>, count: usize) -> Result<usize, RecordingProblem> {
+    fn read_as<T: SampleValue>(&mut self, block: &mut Vec<T>, count: usize) -> Result<usize> {
         let count = usize::try_from(self.left).unwrap_or(usize::MAX).min(count);
         let (first, channels) = (block.len(), self.layout.channels);
         let mut before = 0;

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use half::{bf16, f16};
 
 use super::{Note, RecordingLayout, SampleReader};
-use crate::error::RecordingProblem;
+use crate::error::Result;
 
 /// The layout and both reads of a [`SampleReader`] with a field `layout` and a method `read_as` for any [`SampleValue`].
 macro_rules! decoded_reads {
@@ -64,7 +64,7 @@ impl<R: Read + Send> RawReader<R> {
         self.with_layout(|layout| layout.length = Some(bytes / width))
     }
 
-    fn read_as<T: SampleValue>(&mut self, block: &mut Vec<T>, count: usize) -> Result<usize, RecordingProblem> {
+    fn read_as<T: SampleValue>(&mut self, block: &mut Vec<T>, count: usize) -> Result<usize> {
         let width = self.numbers.bytes() * self.layout.channels;
         self.bytes.resize(count * width, 0);
         let bytes = read_full(&mut self.input, &mut self.bytes)?;

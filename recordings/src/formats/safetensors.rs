@@ -11,7 +11,7 @@ use super::npy::{ACCEPTED, ArrayHeader};
 use super::parts::PartsReader;
 use super::raw::{NumberFormat, read_full};
 use super::{Format, open_file};
-use crate::error::RecordingProblem;
+use crate::error::Result;
 
 /// Longest header that is read, as by the format's own library.
 const MOST_HEADER_BYTES: u64 = 100_000_000;
@@ -24,7 +24,7 @@ pub(super) struct TensorFile {
 }
 
 impl TensorFile {
-    pub(super) fn open(path: &Path) -> Result<Self, RecordingProblem> {
+    pub(super) fn open(path: &Path) -> Result<Self> {
         let problem = |reason: String| Format::Safetensors.problem(reason);
         let mut file = open_file(path)?;
         let file_bytes = file.metadata()?.len();
@@ -52,12 +52,12 @@ impl TensorFile {
     }
 
     /// Header of the tensor `name`, if it is there.
-    pub(super) fn tensor(&self, name: &str) -> Option<Result<ArrayHeader, RecordingProblem>> {
+    pub(super) fn tensor(&self, name: &str) -> Option<Result<ArrayHeader>> {
         self.metadata.info(name).map(|info| self.header(info).map_err(|reason| Format::Safetensors.problem(reason)))
     }
 
     /// Sample rates in the metadata, by name.
-    fn rates(&self) -> Result<Vec<(String, f64)>, RecordingProblem> {
+    fn rates(&self) -> Result<Vec<(String, f64)>> {
         let entries = self.metadata.metadata().iter().flatten().filter(|(name, _)| is_rate(name));
         let rates = entries.map(|(name, value)| match value.trim().parse() {
             Ok(rate) => Ok((name.clone(), rate)),
@@ -93,7 +93,7 @@ fn number_format(dtype: Dtype) -> Option<NumberFormat> {
 
 /// Opens the tensor of samples in a `.safetensors` file. The sample rate is a tensor of one number or an entry of the
 /// file's metadata.
-pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
+pub(super) fn open(path: &Path) -> Result<PartsReader> {
     let file = TensorFile::open(path)?;
     let arrays = file.names().into_iter().filter_map(|name| {
         let header = file.tensor(&name)?;

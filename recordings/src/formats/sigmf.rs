@@ -9,14 +9,14 @@ use super::gaps::{MOST_GAP, instant, with_gaps};
 use super::parts::Ranges;
 use super::raw::{NumberFormat, RawReader};
 use super::{Format, ReadOptions, SampleReader, open_data, open_file};
-use crate::error::RecordingProblem;
+use crate::error::{RecordingProblem, Result};
 
 /// Largest description that is read.
 const MOST_META_BYTES: u64 = 1 << 28;
 
 /// Opens the recording that a `.sigmf-meta` file describes, or the capture of it that the caller names. Samples between
 /// captures are NaN, by their indices in the original stream, or else by their times.
-pub(super) fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn SampleReader>, RecordingProblem> {
+pub(super) fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn SampleReader>> {
     let problem = |reason: String| Format::SigMf.problem(reason);
     let mut text = String::new();
     open_file(path)?.take(MOST_META_BYTES).read_to_string(&mut text)?;

@@ -3,7 +3,7 @@
 use super::chosen::number_of;
 use super::times::{TimeTitle, Times, steady_step, unit_of, without_rounding};
 use super::{Format, ReadOptions, RecordingLayout};
-use crate::error::RecordingProblem;
+use crate::error::{RecordingProblem, Result};
 
 /// Columns of a table by number, titles and units; those without are empty.
 pub(super) struct TableColumns<'a> {
@@ -32,7 +32,7 @@ impl TableColumns<'_> {
         values: impl Fn(usize) -> Vec<f64>,
         options: &ReadOptions,
         layout: &mut RecordingLayout,
-    ) -> Result<(Vec<usize>, Option<Times>), RecordingProblem> {
+    ) -> Result<(Vec<usize>, Option<Times>)> {
         let mut channels: Vec<usize> = self.numeric.to_vec();
         let time = match &options.time_column {
             Some(name) => Some(self.named_time(name)?),
@@ -68,7 +68,7 @@ impl TableColumns<'_> {
     }
 
     /// The column that the caller names.
-    fn named_time(&self, name: &str) -> Result<TimeColumn, RecordingProblem> {
+    fn named_time(&self, name: &str) -> Result<TimeColumn> {
         let count = self.titles.len().max(self.numeric.iter().max().map_or(0, |last| last + 1));
         let column = number_of(name, self.titles, count)?;
         if !self.numeric.contains(&column) {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::parts::{Calibration, Part, PartsReader, Ranges};
 use super::raw::{NumberFormat, little_endian, positive, read_full};
 use super::{Format, RecordingLayout, open_file};
-use crate::error::RecordingProblem;
+use crate::error::Result;
 
 /// Bytes of a segment's head: a tag, contents, version, and the positions of the next segment and of the numbers.
 const HEAD_BYTES: u64 = 28;
@@ -30,7 +30,7 @@ const MOST_BYTES: u32 = 1 << 20;
 const MOST_ITEMS: u32 = 1 << 20;
 
 /// Opens the longest channels of one rate of a file.
-pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
+pub(super) fn open(path: &Path) -> Result<PartsReader> {
     let problem = |reason: String| Format::Tdms.problem(reason);
     let mut scan =
         Scan { objects: Vec::new(), order: Vec::new(), numbers: HashMap::new(), layout: RecordingLayout::default() };
@@ -150,7 +150,7 @@ struct Scan {
 }
 
 impl Scan {
-    fn run(&mut self, mut file: File) -> Result<(), RecordingProblem> {
+    fn run(&mut self, mut file: File) -> Result<()> {
         let problem = |reason: &str| Format::Tdms.problem(reason);
         let bytes = file.metadata()?.len();
         let mut at = 0;
@@ -203,7 +203,7 @@ impl Scan {
     }
 
     /// Reads the objects of a segment.
-    fn metadata(&mut self, words: &mut Words<'_>) -> Result<(), RecordingProblem> {
+    fn metadata(&mut self, words: &mut Words<'_>) -> Result<()> {
         for _ in 0..words.count()? {
             let path = words.text()?;
             let place = *self.numbers.entry(path.clone()).or_insert(self.objects.len());
@@ -245,7 +245,7 @@ impl Scan {
     }
 
     /// Adds the ranges of the values of a segment, which are chunks of all its channels.
-    fn data(&mut self, start: u64, end: u64, contents: u32) -> Result<(), RecordingProblem> {
+    fn data(&mut self, start: u64, end: u64, contents: u32) -> Result<()> {
         let here: Vec<usize> = self.order.iter().copied().filter(|place| self.objects[*place].is_here).collect();
         let chunk = here.iter().map(|place| self.objects[*place].bytes).fold(0, u64::saturating_add);
         if contents & INTERLEAVED > 0 && here.len() > 1 {
@@ -294,27 +294,27 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
-    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), RecordingProblem> {
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<()> {
         match read_full(&mut self.input, bytes)? {
             read if read == bytes.len() => Ok(()),
             _ => Err(Format::Tdms.problem("it ends inside the description of a segment")),
         }
     }
 
-    fn u32(&mut self) -> Result<u32, RecordingProblem> {
+    fn u32(&mut self) -> Result<u32> {
         let mut bytes = [0; 4];
         self.fill(&mut bytes)?;
         Ok(u32::from_le_bytes(little_endian(bytes, self.big_endian)))
     }
 
-    fn u64(&mut self) -> Result<u64, RecordingProblem> {
+    fn u64(&mut self) -> Result<u64> {
         let mut bytes = [0; 8];
         self.fill(&mut bytes)?;
         Ok(u64::from_le_bytes(little_endian(bytes, self.big_endian)))
     }
 
     /// A number of items.
-    fn count(&mut self) -> Result<u32, RecordingProblem> {
+    fn count(&mut self) -> Result<u32> {
         let count = self.u32()?;
         if count > MOST_ITEMS {
             return Err(Format::Tdms.problem(format!("a segment describes {count} items")));
@@ -322,7 +322,7 @@ impl Words<'_> {
         Ok(count)
     }
 
-    fn text(&mut self) -> Result<String, RecordingProblem> {
+    fn text(&mut self) -> Result<String> {
         let count = self.u32()?;
         let mut bytes = Vec::new();
         if count > MOST_BYTES || (&mut *self.input).take(count.into()).read_to_end(&mut bytes)? < count as usize {
@@ -332,7 +332,7 @@ impl Words<'_> {
     }
 
     /// A value of a type as a number; 0 for a time.
-    fn number(&mut self, kind: u32) -> Result<f64, RecordingProblem> {
+    fn number(&mut self, kind: u32) -> Result<f64> {
         let numbers = match kind {
             FLAG => NumberFormat::unsigned(1),
             TIME => return self.fill(&mut [0; 16]).map(|()| 0.0),

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::compressed::CompressedReader;
 use super::raw::{NumberFormat, SampleValue, decoded_reads, little_endian, positive, read_full};
 use super::{Format, RecordingLayout, SampleReader};
-use crate::error::RecordingProblem;
+use crate::error::{RecordingProblem, Result};
 
 /// Length of a chunk that stands in the `ds64` chunk instead.
 const IN_DS64: u64 = 0xffff_ffff;
@@ -60,7 +60,7 @@ struct WavHeader {
 }
 
 impl WavSamples {
-    pub(super) fn open(path: &Path) -> Result<Box<dyn SampleReader>, RecordingProblem> {
+    pub(super) fn open(path: &Path) -> Result<Box<dyn SampleReader>> {
         let mut file = File::open(path)?;
         let file_bytes = file.metadata()?.len();
         let Some(header) = WavHeader::read(&mut file, file_bytes)? else {
@@ -100,7 +100,7 @@ impl WavSamples {
         self.numbers.bytes() * self.layout.channels
     }
 
-    fn read_as<T: SampleValue>(&mut self, block: &mut Vec<T>, count: usize) -> Result<usize, RecordingProblem> {
+    fn read_as<T: SampleValue>(&mut self, block: &mut Vec<T>, count: usize) -> Result<usize> {
         let (width, first) = (self.width(), block.len());
         let count = usize::try_from(self.left).unwrap_or(usize::MAX).min(count);
         self.bytes.resize(count * width, 0);
@@ -126,7 +126,7 @@ impl WavSamples {
 impl SampleReader for WavSamples {
     decoded_reads!();
 
-    fn skip(&mut self, count: u64) -> Result<u64, RecordingProblem> {
+    fn skip(&mut self, count: u64) -> Result<u64> {
         let count = count.min(self.left);
         let bytes = count * self.width() as u64;
         self.file.seek_relative(i64::try_from(bytes).unwrap_or(i64::MAX))?;
@@ -137,7 +137,7 @@ impl SampleReader for WavSamples {
 
 impl WavHeader {
     /// Walks through the chunks up to the samples; none if those are compressed.
-    fn read(file: &mut File, file_bytes: u64) -> Result<Option<Self>, RecordingProblem> {
+    fn read(file: &mut File, file_bytes: u64) -> Result<Option<Self>> {
         let mut magic = [0; 12];
         let read = read_full(file, &mut magic)?;
         let is_riff = matches!(&magic[..4], b"RIFF" | b"RIFX" | b"RF64" | b"BW64");
@@ -200,7 +200,7 @@ impl WavHeader {
         file_bytes: u64,
         width: u64,
         layout: &mut RecordingLayout,
-    ) -> Result<u64, RecordingProblem> {
+    ) -> Result<u64> {
         let (announced, available) = (self.data_bytes, file_bytes.saturating_sub(self.data_start));
         let is_unknown = |known: &u64| announced.abs_diff(*known) <= HEADER_BYTES;
         let without_length = announced == 0 || UNKNOWN_LENGTHS.iter().any(is_unknown);
@@ -238,7 +238,7 @@ fn is_chunk_name(name: [u8; 4]) -> bool {
 }
 
 /// Whether a chunk, or a tag of another format, stands behind the samples, with or without a byte of padding.
-fn is_followed_by_chunk(file: &mut File, end: u64) -> Result<bool, RecordingProblem> {
+fn is_followed_by_chunk(file: &mut File, end: u64) -> Result<bool> {
     let mut bytes = [0; 5];
     file.seek(SeekFrom::Start(end))?;
     let read = read_full(file, &mut bytes)?;
@@ -258,7 +258,7 @@ fn stand_at_low_end(numbers: NumberFormat, bytes: &[u8], bits: u32) -> bool {
 
 impl Encoding {
     /// Reads a `fmt ` chunk; none of compressed samples.
-    fn read(file: &mut File, length: u64, big_endian: bool) -> Result<Option<Self>, RecordingProblem> {
+    fn read(file: &mut File, length: u64, big_endian: bool) -> Result<Option<Self>> {
         if length < 16 {
             return Err(Format::Wav.problem(format!("its format chunk has {length} bytes, not 16 or more")));
         }
@@ -314,7 +314,7 @@ impl Encoding {
     }
 }
 
-fn array<const N: usize>(file: &mut File) -> Result<[u8; N], RecordingProblem> {
+fn array<const N: usize>(file: &mut File) -> Result<[u8; N]> {
     let mut bytes = [0; N];
     match read_full(file, &mut bytes)? {
         read if read == N => Ok(bytes),

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::parts::{Calibration, Chunks, Part, PartsReader};
 use super::raw::{NumberFormat, read_full};
 use super::{Format, RecordingLayout, open_data, read_header};
-use crate::error::RecordingProblem;
+use crate::error::Result;
 
 /// Sample rate of a record that states none, and units per millivolt of a signal that is not calibrated.
 const DEFAULT_RATE: f64 = 250.0;
@@ -28,7 +28,7 @@ struct Signal<'a> {
 }
 
 /// Opens the record that a `.hea` file describes.
-pub(super) fn open(path: &Path) -> Result<PartsReader, RecordingProblem> {
+pub(super) fn open(path: &Path) -> Result<PartsReader> {
     let problem = |reason: String| Format::Wfdb.problem(reason);
     let text = String::from_utf8_lossy(&read_header(path, MOST_BYTES, Format::Wfdb)?).into_owned();
     let mut lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
