@@ -195,11 +195,8 @@ fn segment_power(
             None => {
                 let options = estimate.config(FrameSegments::adjacent(1), 1, rate).options();
                 let (dtype, device) = (segments.dtype().into(), segments.device());
-                welch_psd(
-                    segments,
-                    estimate.window().tensor(n_fft, WindowSymmetry::Periodic, dtype, &device),
-                    &options,
-                )?
+                let window = estimate.window().tensor(n_fft, WindowSymmetry::Periodic, dtype, &device);
+                welch_psd(segments, window, &options)?
             }
         };
         read_power(power, scales)
