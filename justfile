@@ -223,13 +223,13 @@ registries:
     package="$(cd "$project" && venv/bin/python -c 'import firefly_fft, os; print(os.path.dirname(firefly_fft.__file__))')"
     time "$project/venv/bin/python" -m pytest --quiet -p no:cacheprovider -c python/pyproject.toml "$package"
 
-# The module for browsers and its page, in Node and Chromium (CHROMIUM). Needs Rust's target wasm32-unknown-unknown, Node 20, npm.
+# The modules for browsers and the page, in Node and Chromium (CHROMIUM) with WebGPU, unless FIREFLY_WITHOUT=webgpu; needs Node 20, npm.
 web:
     #!/usr/bin/env bash
     set -euo pipefail
     cd web
     cargo fmt --all --check
-    for module in cpu models; do
+    for module in cpu models webgpu; do
       # A compiler from elsewhere (RUSTC) has no Clippy of its version.
       if [ -z "${RUSTC:-}" ]; then
         cargo clippy --release --locked --target wasm32-unknown-unknown -p firefly-web --no-default-features --features $module -- -D warnings

@@ -46,17 +46,24 @@ export function complex(operation, signal) {
   return { re, im };
 }
 
-/** Loading of a module, once, by `start`: of the bytes or the address that `load` is given, or else of the file `own`. */
+/**
+ * Loading of a module, once: `load(source)` has `start` prepare the module of the bytes or the address `source`, or else of the file `own`,
+ * and can be called again after a failure; `ready()` throws before it is done.
+ */
 export function loader(start, own) {
   let loading;
+  let isReady = false;
   const load = source => {
-    loading ??= bytesOf(source ?? own).then(start).then(() => {}).catch(error => {
+    loading ??= bytesOf(source ?? own).then(start).then(() => { isReady = true; }).catch(error => {
       loading = undefined;
       throw error;
     });
     return loading;
   };
-  return { load };
+  const ready = () => {
+    if (!isReady) throw new Error('load() comes first, and is awaited');
+  };
+  return { load, ready };
 }
 
 /** The bytes or the address of a module: a file's bytes in Node, which fetches no files. */

@@ -1,8 +1,9 @@
 //! Firefly as WebAssembly modules: what the JavaScript in `js/` calls, which checks the types of arguments and has the
 //! documentation of users.
 //!
-//! Signals are rows of f32, one after the other, and are computed by the caller's thread. Each module is a feature: `cpu`
-//! has the operations, `models` has models and their training.
+//! Signals are rows of f32, one after the other. Each module is a feature: `cpu` has the operations, computed by the
+//! caller's thread, `webgpu` the same by the browser's GPU, for which nothing waits but a promise, and `models` has
+//! models and their training, on the CPU.
 
 #[cfg(not(feature = "models"))]
 mod arguments;
@@ -18,12 +19,15 @@ mod transforms;
 #[cfg(not(feature = "models"))]
 mod welch;
 
+#[cfg(feature = "webgpu")]
+use std::cell::OnceCell;
+
 use burn::tensor::{Device, Tensor, TensorData};
 use firefly_ops::ArgumentError;
 use wasm_bindgen::prelude::*;
 
-#[cfg(not(any(feature = "cpu", feature = "models")))]
-compile_error!("the features `cpu` and `models` are modules: build one of them");
+#[cfg(not(any(feature = "cpu", feature = "models", feature = "webgpu")))]
+compile_error!("the features `cpu`, `models` and `webgpu` are modules: build one of them without default features");
 
 #[wasm_bindgen]
 extern "C" {
@@ -38,6 +42,7 @@ pub fn start() {
 }
 
 /// The device that computes: the CPU, on the caller's thread.
+#[cfg(not(feature = "webgpu"))]
 fn device() -> Device {
     Device::flex()
 }
@@ -47,6 +52,30 @@ fn device() -> Device {
 #[wasm_bindgen]
 pub fn instruction_set() -> String {
     firefly_ops::instruction_sets::instruction_set().into()
+}
+
+#[cfg(feature = "webgpu")]
+thread_local! {
+    static DEVICE: OnceCell<Device> = const { OnceCell::new() };
+}
+
+/// Prepares the browser's GPU. Nothing else may be called before.
+#[cfg(feature = "webgpu")]
+#[wasm_bindgen]
+pub async fn start_device() -> Result<(), JsError> {
+    if DEVICE.with(|device| device.get().is_none()) {
+        let ready = Device::wgpu_options().init_async().await?;
+        DEVICE.with(|device| {
+            device.get_or_init(|| ready);
+        });
+    }
+    Ok(())
+}
+
+/// The device that computes: the browser's GPU. `js/webgpu.js` calls nothing that needs it before [`start_device`].
+#[cfg(feature = "webgpu")]
+fn device() -> Device {
+    DEVICE.with(|device| device.get().expect("start_device comes first").clone())
 }
 
 /// Runs `body`, with the error of an argument as one of JavaScript.

@@ -1,13 +1,13 @@
-//! Results of operations, which JavaScript takes out of the module's memory.
+//! Results of operations, which JavaScript takes out of the module's memory, or out of that of the device.
 
 use std::cell::Cell;
 
-use burn::tensor::{Int, Tensor};
+use burn::tensor::{Int, Tensor, TensorData};
 use firefly_ops::Peaks;
 use firefly_ops::fft::ComplexTensor;
 use wasm_bindgen::prelude::*;
 
-/// Results of an operation. Each is taken once.
+/// Results of an operation. Each is taken once; the module for WebGPU returns promises of them.
 #[wasm_bindgen]
 pub struct Results {
     floats: Vec<Cell<Option<Tensor<1>>>>,
@@ -26,6 +26,10 @@ impl Results {
         self.bins.set(Some(bins.flatten(0, D - 1)));
         self
     }
+
+    fn take_floats(&self, part: usize) -> Result<Tensor<1>, JsError> {
+        self.floats.get(part).and_then(Cell::take).ok_or_else(taken)
+    }
 }
 
 impl From<ComplexTensor<2>> for Results {
@@ -40,16 +44,31 @@ impl From<Peaks<2>> for Results {
     }
 }
 
+#[cfg(not(feature = "webgpu"))]
 #[wasm_bindgen]
 impl Results {
     /// Takes a part of f32, by its number.
     pub fn floats(&self, part: usize) -> Result<Vec<f32>, JsError> {
-        self.floats.get(part).and_then(Cell::take).map(values).ok_or_else(taken)
+        Ok(values(self.take_floats(part)?.into_data()))
     }
 
     /// Takes the bin numbers.
     pub fn bins(&self) -> Result<Vec<i32>, JsError> {
-        self.bins.take().map(bin_values).ok_or_else(taken)
+        Ok(bin_values(self.bins.take().ok_or_else(taken)?.into_data()))
+    }
+}
+
+#[cfg(feature = "webgpu")]
+#[wasm_bindgen]
+impl Results {
+    /// Takes a part of f32, by its number, when the device has computed it.
+    pub async fn floats(&self, part: usize) -> Result<Vec<f32>, JsError> {
+        Ok(values(self.take_floats(part)?.into_data_async().await?))
+    }
+
+    /// Takes the bin numbers, when the device has computed them.
+    pub async fn bins(&self) -> Result<Vec<i32>, JsError> {
+        Ok(bin_values(self.bins.take().ok_or_else(taken)?.into_data_async().await?))
     }
 }
 
@@ -57,16 +76,13 @@ fn taken() -> JsError {
     JsError::new("the result was taken before")
 }
 
-/// The values of a tensor of f32.
-pub fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
-    let data = tensor.into_data();
+fn values(data: TensorData) -> Vec<f32> {
     data.as_slice::<f32>().map_or_else(|_| data.iter::<f32>().collect(), <[f32]>::to_vec)
 }
 
-fn bin_values(bins: Tensor<1, Int>) -> Vec<i32> {
-    let bins = bins.into_data();
-    match bins.as_slice::<i64>() {
+fn bin_values(data: TensorData) -> Vec<i32> {
+    match data.as_slice::<i64>() {
         Ok(bins) => bins.iter().map(|&bin| bin as i32).collect(),
-        Err(_) => bins.iter::<i32>().collect(),
+        Err(_) => data.iter::<i32>().collect(),
     }
 }

@@ -7,17 +7,18 @@ use firefly_ops::{ArgumentError, LocalMaximaOptions, WelchOptions, local_maxima,
 use wasm_bindgen::prelude::*;
 
 use crate::arguments::{WelchArguments, read};
-use crate::results::{Results, values};
+use crate::results::Results;
 use crate::{row, rows, run};
 
+#[cfg(feature = "cpu")]
 #[wasm_bindgen]
 extern "C" {
     #[wasm_bindgen(js_namespace = performance)]
     fn now() -> f64;
 }
 
-/// Segments that are averaged in f32. The sums of blocks of as many are added in f64.
-const BLOCK: usize = 32;
+/// Samples of blocks of segments that are computed at once, unless a block has more.
+const SAMPLES: usize = 1 << 22;
 
 /// The `k` strongest local maxima of a spectrum: power, prominences, and distances of the lines from their bins, in bins.
 /// Bins are −1 where there are fewer maxima.
@@ -69,8 +70,8 @@ impl Welch {
         })
     }
 
-    /// Power of each bin of a signal, averaged over as many segments as it has.
-    pub fn psd(&self, signal: &[f32]) -> Result<Vec<f64>, JsError> {
+    /// Power of each bin of a signal, averaged over blocks of as many segments, the last of what is left: `[blocks, bins]`.
+    pub fn psd(&self, signal: &[f32], block: usize) -> Result<Results, JsError> {
         run(|| {
             let WelchOptions { n_fft, hop, .. } = self.options;
             if signal.len() < n_fft {
@@ -78,16 +79,23 @@ impl Welch {
                 return Err(ArgumentError::new("psd", "signal", got, format_args!("of at least n_fft, {n_fft}")));
             }
             let segments = (signal.len() - n_fft) / hop + 1;
-            let mut sums = vec![0.0; self.options.bins()];
-            for first in (0..segments).step_by(BLOCK) {
-                let options = self.options.with_segments(BLOCK.min(segments - first));
-                let block = row(signal[first * hop..][..options.frame()].to_vec());
-                let power = values(welch_psd(block, self.window.clone(), &options)?);
-                for (sum, power) in sums.iter_mut().zip(power) {
-                    *sum += f64::from(power) * options.segments as f64;
-                }
+            let (blocks, rest) = (segments / block, segments % block);
+            let at_once = (SAMPLES / (block * hop)).max(1);
+            let mut power = Vec::new();
+            for first in (0..blocks).step_by(at_once) {
+                let options = self.options.with_segments(block);
+                let samples = (at_once.min(blocks - first) - 1) * block * hop + options.frame();
+                let samples = row(signal[first * block * hop..][..samples].to_vec());
+                let samples: Tensor<2> = frames(samples, options.frame(), block * hop)?;
+                power.push(welch_psd(samples, self.window.clone(), &options)?);
             }
-            Ok(sums.iter().map(|sum| sum / segments as f64).collect())
+            if rest > 0 {
+                let options = self.options.with_segments(rest);
+                let samples = signal[blocks * block * hop..][..options.frame()].to_vec();
+                let samples = rows("psd", "signal", samples, options.frame())?;
+                power.push(welch_psd(samples, self.window.clone(), &options)?);
+            }
+            Ok(Results::new([Tensor::cat(power, 0)]))
         })
     }
 
@@ -98,7 +106,11 @@ impl Welch {
             Ok(Results::new([welch_psd(segments, self.window.clone(), &self.options.with_segments(1))?]))
         })
     }
+}
 
+#[cfg(feature = "cpu")]
+#[wasm_bindgen]
+impl Welch {
     /// Milliseconds of each of `runs` calls of `peaks` on rows that are in the module's memory.
     pub fn time_peaks(&self, signal: Vec<f32>, frame: usize, k: usize, runs: usize) -> Result<Vec<f64>, JsError> {
         run(|| {

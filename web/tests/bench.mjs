@@ -6,7 +6,7 @@ import * as firefly from '../dist/package/firefly.js';
 const start = performance.now();
 await firefly.load();
 const loaded = performance.now() - start;
-for (const file of ['firefly_wasm', 'firefly_models']) {
+for (const file of ['firefly_wasm', 'firefly_webgpu', 'firefly_models']) {
   const bytes = readFileSync(new URL(`../dist/package/${file}_bg.wasm`, import.meta.url));
   console.log(`${file}: ${bytes.length} bytes, ${gzipSync(bytes, { level: 9 }).length} with gzip`);
 }

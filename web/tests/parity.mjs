@@ -1,115 +1,21 @@
-// Every exported function against float64 values of NumPy, SciPy and librosa, and bad arguments.
-// node tests/parity.mjs, after ./build
+// Every exported function against float64 values of NumPy, SciPy and librosa, and bad arguments: node --test tests/parity.mjs, after ./build
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
 import * as firefly from '../dist/package/firefly.js';
 import * as models from '../dist/package/models.js';
+import * as webgpu from '../dist/package/webgpu.js';
+import { assertClose, noise, valueTests } from './values.mjs';
 
 const fixtures = JSON.parse(readFileSync(new URL('fixtures.json', import.meta.url)));
 const weights = readFileSync(new URL('../../models/weights/learned_welch_peaks_bearing.safetensors', import.meta.url));
+assert.throws(() => firefly.psd([1, 2, 3]), /load\(\) comes first/);
 await firefly.load();
 await models.load();
 
-/** Values of the generator of make_fixtures.py. */
-function noise(count, seed) {
-  let state = seed;
-  return Float32Array.from({ length: count }, () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state / 2 ** 32 - 0.5;
-  });
-}
-
-/** Largest difference relative to the largest value. */
-function assertClose(got, expected, n, what) {
-  assert.equal(got.length, expected.length, what);
-  const largest = expected.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-  const tolerance = 2 * (2e-6 + 5e-7 * Math.log10(n));
-  expected.forEach((value, i) => assert.ok(Math.abs(got[i] - value) <= tolerance * largest, `${what}[${i}]: ${got[i]} for ${value}`));
-}
-
 test('the kernels are those of SIMD', () => assert.equal(firefly.instructionSet(), 'simd128'));
 
-test('transforms are those of NumPy', () => {
-  for (const { n, fft, ifft, rfft, irfft } of fixtures.transforms) {
-    const [re, im] = [noise(2 * n, n), noise(2 * n, n + 1)];
-    const half = { re: noise(2 * (Math.floor(n / 2) + 1), 3), im: noise(2 * (Math.floor(n / 2) + 1), 4) };
-    const compare = (got, expected, what) => ['re', 'im'].forEach(part => {
-      const both = [...expected.re, ...expected.im];
-      assertClose([...got.re, ...got.im], both, n, `${what} of ${n}, ${part}`);
-    });
-    compare(firefly.fft({ re, im }, { n }), fft, 'fft');
-    compare(firefly.ifft({ re, im }, { n, norm: 'ortho' }), ifft, 'ifft');
-    compare(firefly.rfft(re, { n, norm: 'forward' }), rfft, 'rfft');
-    assertClose(firefly.irfft(half, { n }), irfft, n, `irfft of ${n}`);
-  }
-  const [whole, parts] = [firefly.fft([1, 2, 3]), firefly.fft({ re: [1, 2, 3], im: [0, 0, 0] })];
-  assert.deepEqual(whole, parts);
-  assertClose(firefly.irfft(firefly.rfft(noise(64, 1))), [...noise(64, 1)], 64, 'there and back');
-});
-
-test('peaks are the strongest bins', () => {
-  for (const { n, segments, k, bins, power } of fixtures.peaks) {
-    const signal = noise(12 * (n + (segments - 1) * (n / 2)), n);
-    const peaks = firefly.welchPeaks(signal, { nFft: n, segments, k });
-    assert.deepEqual({ ...peaks, bins: [...peaks.bins], power: undefined }, { bins, power: undefined, frames: 12, k });
-    assertClose(peaks.power, power, n, `peaks of ${n}`);
-    const all = firefly.welchPeaks(signal, { nFft: n, segments, k: Math.floor(n / 2) + 1 });
-    const banded = new firefly.WelchPeaks({ nFft: n, segments, k: 4, band: [3, 9] });
-    const expected = [...all.bins].filter(bin => bin >= 3 && bin < 9);
-    assert.deepEqual([...banded.forward(signal).bins], Array.from({ length: 12 }, (_, frame) => expected.slice(6 * frame, 6 * frame + 4)).flat());
-    banded.free();
-  }
-});
-
-test('psd is that of scipy.signal.welch', () => {
-  const { power, frequencies, segments } = firefly.psd(noise(20_000, 5), { sampleRate: 8_000 });
-  assert.equal(segments, 155);
-  assertClose(power, fixtures.welch.power, 256, 'psd');
-  assert.deepEqual([...frequencies], fixtures.welch.frequencies);
-  const options = { sampleRate: 8_000, nFft: 500, hop: 200, window: 'kaiser(8.6)', scaling: 'spectrum' };
-  assertClose(firefly.psd(noise(20_000, 5), options).power, fixtures.spectrum.power, 500, 'spectrum');
-});
-
-test('columns of a spectrogram do not depend on its blocks', () => {
-  const signal = noise(2_000, 5);
-  const whole = firefly.spectrogram(signal, { sampleRate: 8_000 });
-  assert.deepEqual([whole.columns, whole.bins], [14, 129]);
-  assertClose(whole.power, fixtures.spectrogram.power, 256, 'spectrogram');
-  for (const [hop, lengths] of [[128, [1, 700, 255, 257, 787]], [300, [1990, 10]], [777, [300, 1, 1699]]]) {
-    const stream = new firefly.Spectrogram({ sampleRate: 8_000, hop });
-    let start = 0;
-    const blocks = lengths.map(length => stream.push(signal.subarray(start, start += length)));
-    const columns = firefly.spectrogram(signal, { sampleRate: 8_000, hop });
-    assert.deepEqual(blocks.flatMap(({ power }) => [...power]), [...columns.power]);
-    assert.equal(blocks.reduce((sum, block) => sum + block.columns, 0), columns.columns);
-    stream.free();
-  }
-  assert.equal(firefly.spectrogram(noise(255, 1)).columns, 0);
-});
-
-test('local maxima are those of scipy.signal.find_peaks', () => {
-  const { signal, bins, power, prominence } = fixtures.maxima;
-  const maxima = firefly.localMaxima(signal, { k: 10, distance: 5, prominence: 0.1 });
-  assert.deepEqual([...maxima.bins], bins);
-  assertClose(maxima.power, power, 400, 'power');
-  assertClose(maxima.prominence, prominence, 400, 'prominence');
-  // A parabola through the logarithms of three values.
-  const line = firefly.localMaxima([1, Math.exp(2), Math.exp(2.5), 1], { k: 1 });
-  const [below, own, above] = [2, 2.5, 0];
-  assert.ok(Math.abs(line.offset[0] - 0.5 * (below - above) / (below - 2 * own + above)) < 1e-6);
-});
-
-test('mel spectra are those of librosa', () => {
-  const mel = firefly.logMel(noise(4_000, 7), { sampleRate: 16_000, nFft: 512, hop: 200, nMels: 40 });
-  assert.deepEqual([mel.bands, mel.frames], [40, 21]);
-  assertClose(mel.values, fixtures.mel.values, 512, 'mel');
-  const htk = firefly.logMel(noise(4_000, 8), {
-    sampleRate: 16_000, nFft: 400, hop: 160, nMels: 20, scale: 'htk', norm: 'none', fMin: 100, fMax: 6_000, center: false,
-    kind: 'amplitude', unit: 'natural', offset: 1e-6,
-  });
-  assertClose(htk.values, fixtures.mel_htk.values, 400, 'mel_htk');
-});
+for (const [name, body] of Object.entries(valueTests(firefly, fixtures))) test(name, body);
 
 test('learned peaks are those of the definition', () => {
   const model = models.Learned.fromBytes(weights);
@@ -124,15 +30,6 @@ test('learned peaks are those of the definition', () => {
   assert.deepEqual(again.peaks(signal), peaks);
   again.free();
   model.free();
-});
-
-test('a frame without power and one with NaN do not disturb others', () => {
-  const signal = new Float32Array(3 * 64);
-  signal.set(noise(64, 2), 64);
-  signal[130] = NaN;
-  const { bins, power } = firefly.welchPeaks(signal, { nFft: 64, segments: 1, k: 2 });
-  assert.deepEqual([bins[0], bins[1], power[0], bins[4], bins[5]], [0, 1, 0, -1, -1]);
-  assert.ok(Number.isNaN(power[4]) && power[2] > power[3] && power[3] > 0);
 });
 
 test('training lowers the loss, and the estimate finds more peaks', () => {
@@ -156,6 +53,12 @@ test('training lowers the loss, and the estimate finds more peaks', () => {
   const [trained, untrained] = [training, new models.Training()].map(of => recall(of.learned()));
   assert.ok(trained > untrained + 0.005, `${trained} of the peaks, and ${untrained} before`);
   training.free();
+});
+
+test('without a GPU the module for WebGPU says so, and is not fetched', async () => {
+  await assert.rejects(webgpu.load(), /WebGPU is not available: this browser has none/);
+  await assert.rejects(webgpu.rfft([1, 2]), /load\(\) comes first/);
+  assert.throws(() => new webgpu.WelchPeaks(), /load\(\) comes first/);
 });
 
 test('bad arguments are refused by name', () => {

@@ -1,6 +1,7 @@
 // The types of the package, as a user's program meets them: `tsc --noEmit` checks it.
 import { Spectrogram, WelchPeaks, fft, irfft, load, localMaxima, logMel, psd, rfft, spectrogram, welchPeaks } from '../dist/package/firefly.js';
 import { Learned, Training } from '../dist/package/models.js';
+import * as webgpu from '../dist/package/webgpu.js';
 
 await load(new Uint8Array(8));
 const signal = new Float32Array(4096);
@@ -13,7 +14,8 @@ const columns: number = new Spectrogram({ hop: 64 }).push(signal).columns + spec
 const frames: number = logMel(signal, { sampleRate: 8000 }).frames + new WelchPeaks().forward(signal).frames;
 const model: Learned = Learned.fromBytes(new ArrayBuffer(8));
 const loss: number = new Training({ nFft: 128 }).step(signal, { learningRate: 0.01 });
-export { again, bins, columns, frames, im, loss, model, offset, re };
+const awaited: Int32Array = (await webgpu.welchPeaks(signal, { nFft: 128 })).bins;
+export { again, awaited, bins, columns, frames, im, loss, model, offset, re };
 
 // @ts-expect-error there is no such option
 welchPeaks(signal, { n_fft: 4 });
