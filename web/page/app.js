@@ -18,7 +18,6 @@ let cursor; // { seconds, frequency }
 let cursorBin;
 let anchor; // where a selection began, in seconds
 let latest = 0; // number of the newest request: results of older ones are dropped
-let engine = '';
 let isTraining = false;
 
 // The worker.
@@ -27,13 +26,33 @@ const worker = new Worker('worker.js', { type: 'module' });
 const pending = new Map();
 let calls = 0;
 
-worker.addEventListener('message', ({ data: { id, result, problem } }) => {
+worker.addEventListener('message', ({ data: { id, result, problem, fallback } }) => {
   const { resolve, reject } = pending.get(id);
   pending.delete(id);
+  if (fallback !== undefined) useCpu(`WebGPU failed: ${fallback}`);
   if (problem === undefined) resolve(result);
   else reject(new Error(problem));
 });
 worker.addEventListener('error', event => report(new Error(event.message || 'The worker could not be started.')));
+
+/** Shows that the worker computes on the CPU from now on, and why. */
+function useCpu(reason) {
+  element('engines').value = 'cpu';
+  element('engine').textContent = 'The CPU computes';
+  report(new Error(`${reason}. The CPU computes.`));
+}
+
+/** Computes by the engine that was chosen, or else on the CPU. */
+async function chooseEngine() {
+  const name = element('engines').value;
+  element('engine').textContent = name === 'webgpu' ? 'Loading the module for WebGPU …' : '';
+  try {
+    await call('load', { name });
+  } catch (error) {
+    useCpu(error.message);
+  }
+  await (microphone ? listen() : compute());
+}
 
 function call(name, options, transfer = []) {
   return new Promise((resolve, reject) => {
@@ -109,7 +128,7 @@ async function compute() {
   spectrogram.show(picture);
   const joined = picture.perColumn > 1 ? `each column is the maximum of ${picture.perColumn} segments` : '';
   element('range').textContent = joined;
-  showSpeed(picture.framesPerSecond);
+  showSpeed(picture);
   await computeSpectrum();
 }
 
@@ -143,8 +162,8 @@ function showSpectrum(found) {
   element('spectrum').setAttribute('aria-label', strongest ? `Welch spectrum. The strongest peak is at ${hertz(strongest.frequency)}, ${strongest.level.toFixed(1)} ${unit()}` : 'Welch spectrum without peaks');
 }
 
-function showSpeed(framesPerSecond) {
-  element('engine').textContent = `WebAssembly on one core, ${engine} · ${Number(framesPerSecond.toPrecision(2)).toLocaleString('en')} segments per second`;
+function showSpeed({ engine, framesPerSecond }) {
+  element('engine').textContent = `${engine} · ${Number(framesPerSecond.toPrecision(2)).toLocaleString('en')} segments per second`;
 }
 
 function seconds(value) {
@@ -192,8 +211,8 @@ async function startMicrophone() {
 /** Begins a live spectrogram, with the settings. */
 async function listen() {
   ++latest;
-  const { rows, nyquist, secondsPerColumn, framesPerSecond } = await call('listen', settings());
-  showSpeed(framesPerSecond);
+  const { rows, nyquist, secondsPerColumn, ...speed } = await call('listen', settings());
+  showSpeed(speed);
   microphone.secondsPerColumn = secondsPerColumn;
   const duration = LIVE_COLUMNS * secondsPerColumn;
   spectrogram.show({ picture: new Float32Array(LIVE_COLUMNS * rows).fill(NaN), rows, columns: LIVE_COLUMNS, seconds: duration, nyquist }, -duration);
@@ -440,6 +459,7 @@ element('microphone').addEventListener('click', () => attempt(toggleMicrophone))
 element('pause').addEventListener('click', () => attempt(togglePause));
 element('demo').addEventListener('click', () => attempt(() => show(demoRecording())));
 element('theme').addEventListener('click', toggleTheme);
+element('engines').addEventListener('change', () => attempt(chooseEngine));
 element('train').addEventListener('click', () => attempt(train));
 element('channel').addEventListener('change', () => attempt(showChannel));
 for (const id of ['rate', 'nFft', 'window', 'scaling', 'k', 'kind']) {
@@ -487,6 +507,6 @@ new ResizeObserver(() => {
 }).observe(document.querySelector('main'));
 
 await attempt(async () => {
-  engine = await call('load');
+  await call('load', { name: 'cpu' });
   await show(demoRecording());
 });

@@ -1,5 +1,5 @@
-// Computes what the page shows, apart from the thread that draws. Messages are { id, call, arguments }.
-import { Spectrogram, WelchPeaks, instructionSet, load, localMaxima, psd, welchPeaks } from './firefly/firefly.js';
+// Computes what the page shows, apart from the thread that draws. Messages are { id, call, options }, one after the other.
+import * as cpu from './firefly/firefly.js';
 
 /** Largest picture of a recording: more columns or bins are joined, with the maximum of each group. */
 const MAX_COLUMNS = 1600;
@@ -12,7 +12,23 @@ const LIVE_SEGMENTS = 8;
 
 let recording;
 let live;
+/** The operations: on the CPU, or by WebGPU, whose results are awaited. */
+let engine = cpu;
+/** Name of the GPU. */
+let gpu = '';
 let training;
+
+/** What computes. */
+function engineName() {
+  if (engine === cpu) return `WebAssembly on one core, ${cpu.instructionSet()}`;
+  return `WebGPU${gpu && `, ${gpu}`}`;
+}
+
+/** A module that is fetched when it is needed; the page as a file has none but that of the CPU. */
+function furtherModule(name) {
+  if (self.embedded) throw new Error('The page as a file has the module for the CPU alone: open the page from a server');
+  return import(`./firefly/${name}.js`);
+}
 
 /** Decibels; what is no power is at the lowest level. */
 function decibels(power) {
@@ -28,31 +44,32 @@ function addColumn(picture, at, power, offset, bins, perRow) {
 }
 
 /** Columns a second, in the fastest of a few blocks: the browser compiles the module better while it runs. */
-function speed(stream) {
+async function speed(stream) {
   const block = new Float32Array(stream.nFft + 255 * stream.hop);
-  const times = Array.from({ length: 5 }, () => {
+  const times = [];
+  for (let run = 0; run < 5; run++) {
     stream.reset();
     const before = performance.now();
-    stream.push(block);
-    return performance.now() - before;
-  });
+    await stream.push(block);
+    times.push(performance.now() - before);
+  }
   return 256 / Math.max(Math.min(...times), 0.01) * 1000;
 }
 
 /** Spectrum of samples with its peaks. */
-function spectrumOf(samples, { nFft, window, scaling, sampleRate, k, kind }) {
+async function spectrumOf(samples, { nFft, window, scaling, sampleRate, k, kind }) {
   const length = Math.min(nFft, samples.length);
   const options = { nFft: length, window, scaling, sampleRate, detrend: 'constant' };
-  const { power, segments } = psd(samples, options);
+  const { power, segments } = await engine.psd(samples, options);
   const count = Math.min(k, power.length);
   let peaks;
   if (kind === 'lines') {
-    const found = localMaxima(power, { k: count, interpolation: window === 'hann' ? 'hann' : 'log_parabola' });
+    const found = await engine.localMaxima(power, { k: count, interpolation: window === 'hann' ? 'hann' : 'log_parabola' });
     peaks = Array.from(found.bins, (bin, i) => ({ bin, frequency: (bin + found.offset[i]) * sampleRate / length, level: decibels(found.power[i]) }));
   } else {
     const hop = Math.max(1, Math.floor(length / 2));
-    const estimate = new WelchPeaks({ ...options, hop, segments, k: count });
-    const found = estimate.forward(samples.subarray(0, estimate.frame));
+    const estimate = new engine.WelchPeaks({ ...options, hop, segments, k: count });
+    const found = await estimate.forward(samples.subarray(0, estimate.frame));
     estimate.free();
     peaks = Array.from(found.bins, (bin, i) => ({ bin, frequency: bin * sampleRate / length, level: decibels(found.power[i]) }));
   }
@@ -60,10 +77,15 @@ function spectrumOf(samples, { nFft, window, scaling, sampleRate, k, kind }) {
 }
 
 const calls = {
-  async load() {
-    // The page as a file has the module's bytes.
-    await load(await self.embedded);
-    return instructionSet();
+  /** Loads an engine, `cpu` or `webgpu`, which computes from then on. If it cannot be loaded, the CPU does. */
+  async load({ name }) {
+    engine = cpu;
+    if (name === 'cpu') return cpu.load(await self.embedded);
+    const loaded = await furtherModule('webgpu');
+    await loaded.load();
+    const { vendor, architecture } = (await navigator.gpu.requestAdapter())?.info ?? {};
+    gpu = [vendor, architecture].filter(Boolean).join(' ');
+    engine = loaded;
   },
 
   /** Keeps the samples of a channel. */
@@ -72,7 +94,7 @@ const calls = {
   },
 
   /** Spectrogram of the recording as a picture of decibels, column by column. */
-  spectrogram({ nFft, window, scaling, sampleRate }) {
+  async spectrogram({ nFft, window, scaling, sampleRate }) {
     const length = Math.min(nFft, recording.length);
     const hop = Math.max(1, Math.floor(length / 2));
     const all = Math.floor((recording.length - length) / hop) + 1;
@@ -82,17 +104,17 @@ const calls = {
     const rows = Math.ceil(bins / perRow);
     const columns = Math.ceil(all / perColumn);
     const picture = new Float32Array(columns * rows).fill(NaN);
-    const stream = new Spectrogram({ nFft: length, hop, window, scaling, sampleRate, detrend: 'constant' });
+    const stream = new engine.Spectrogram({ nFft: length, hop, window, scaling, sampleRate, detrend: 'constant' });
     let column = 0;
     for (let start = 0; start < recording.length; start += BLOCK) {
-      const { columns: fresh, power } = stream.push(recording.subarray(start, start + BLOCK));
+      const { columns: fresh, power } = await stream.push(recording.subarray(start, start + BLOCK));
       for (let i = 0; i < fresh; i++, column++) addColumn(picture, Math.floor(column / perColumn) * rows, power, i * bins, bins, perRow);
     }
-    const framesPerSecond = speed(stream);
+    const framesPerSecond = await speed(stream);
     stream.free();
     picture.forEach((power, i) => { picture[i] = decibels(power); });
     const seconds = ((all - 1) * hop + length) / sampleRate;
-    return { picture, rows, columns, perColumn, seconds, nyquist: sampleRate / 2, framesPerSecond };
+    return { picture, rows, columns, perColumn, seconds, nyquist: sampleRate / 2, framesPerSecond, engine: engineName() };
   },
 
   /** Spectrum of a part of the recording, from and to in samples. */
@@ -101,19 +123,19 @@ const calls = {
   },
 
   /** Begins a live signal. */
-  listen({ nFft, window, scaling, sampleRate }) {
+  async listen({ nFft, window, scaling, sampleRate }) {
     live?.stream.free();
-    const stream = new Spectrogram({ nFft, window, scaling, sampleRate, detrend: 'constant' });
+    const stream = new engine.Spectrogram({ nFft, window, scaling, sampleRate, detrend: 'constant' });
     const kept = Math.max(Math.round(LIVE_SECONDS * sampleRate), nFft + (LIVE_SEGMENTS - 1) * stream.hop);
-    live = { stream, sampleRate, latest: new Float32Array(0), kept, perRow: Math.ceil(stream.bins / MAX_ROWS) };
-    const framesPerSecond = speed(stream);
+    live = { stream, options: { nFft, window, scaling, sampleRate }, sampleRate, latest: new Float32Array(0), kept, perRow: Math.ceil(stream.bins / MAX_ROWS) };
+    const framesPerSecond = await speed(stream);
     stream.reset();
-    return { framesPerSecond, rows: Math.ceil(stream.bins / live.perRow), nyquist: sampleRate / 2, secondsPerColumn: stream.hop / sampleRate };
+    return { framesPerSecond, engine: engineName(), rows: Math.ceil(stream.bins / live.perRow), nyquist: sampleRate / 2, secondsPerColumn: stream.hop / sampleRate };
   },
 
   /** Columns that are complete with more samples of the live signal, and the spectrum of the latest ones. */
-  hear({ samples, ...options }) {
-    const { columns, power } = live.stream.push(samples);
+  async hear({ samples, ...options }) {
+    const { columns, power } = await live.stream.push(samples);
     const joined = new Float32Array(Math.min(live.latest.length + samples.length, live.kept));
     joined.set(samples.subarray(Math.max(0, samples.length - joined.length)), Math.max(0, joined.length - samples.length));
     if (joined.length > samples.length) joined.set(live.latest.subarray(live.latest.length - (joined.length - samples.length)), 0);
@@ -123,14 +145,13 @@ const calls = {
     const picture = new Float32Array(columns * rows).fill(NaN);
     for (let i = 0; i < columns; i++) addColumn(picture, i * rows, power, i * bins, bins, live.perRow);
     picture.forEach((value, i) => { picture[i] = decibels(value); });
-    const spectrum = joined.length >= live.stream.nFft ? spectrumOf(joined, { ...options, sampleRate: live.sampleRate }) : undefined;
+    const spectrum = joined.length >= live.stream.nFft ? await spectrumOf(joined, { ...options, sampleRate: live.sampleRate }) : undefined;
     return { picture, rows, columns, spectrum };
   },
 
   /** Begins to train a learned estimate on frames of the recording, the last fifth of which is kept for `train` to evaluate. */
   async beginTraining({ nFft, k }) {
-    if (self.embedded) throw new Error('The page as a file has no module for training: open the page from a server.');
-    const models = await import('./firefly/models.js');
+    const models = await furtherModule('models');
     await models.load();
     training?.model.free();
     training = undefined;
@@ -174,7 +195,7 @@ function recallOfTwo() {
   const { model, nFft, k, learnable } = training;
   const { frame } = model;
   const kept = recording.subarray(learnable, learnable + Math.floor((recording.length - learnable) / frame) * frame);
-  const peaks = segments => welchPeaks(kept, { nFft, segments, k, frame }).bins;
+  const peaks = segments => cpu.welchPeaks(kept, { nFft, segments, k, frame }).bins;
   const learned = model.learned();
   const [reference, exact, found] = [peaks(8), peaks(2), learned.peaks(kept, { frame, k }).bins];
   learned.free();
@@ -189,12 +210,33 @@ function recallOfTwo() {
   return { exact: share(exact), learned: share(found), frames: kept.length / frame };
 }
 
-addEventListener('message', async ({ data: { id, call, options } }) => {
+/** Runs a call. If it fails by WebGPU, the CPU computes it and what follows; `fallback` says why. */
+async function answer(call, options) {
   try {
-    const result = await calls[call](options ?? {});
-    const transfer = result?.picture ? [result.picture.buffer] : [];
-    postMessage({ id, result }, transfer);
+    return { result: await calls[call](options) };
   } catch (error) {
-    postMessage({ id, problem: error.message });
+    if (engine === cpu || call === 'load') throw error;
+    const failed = engine;
+    engine = cpu;
+    try {
+      if (call === 'hear') await calls.listen(live.options);
+      return { result: await calls[call](options), fallback: error.message };
+    } catch (refused) {
+      // An error of both is the call's.
+      engine = failed;
+      throw refused;
+    }
   }
+}
+
+let last = Promise.resolve();
+addEventListener('message', ({ data: { id, call, options } }) => {
+  last = last.then(async () => {
+    try {
+      const answered = await answer(call, options ?? {});
+      postMessage({ id, ...answered }, answered.result?.picture ? [answered.result.picture.buffer] : []);
+    } catch (error) {
+      postMessage({ id, problem: error.message });
+    }
+  });
 });

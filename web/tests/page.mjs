@@ -1,4 +1,5 @@
-// The page in headless Chromium: files by the chooser and by a drop, a microphone with a tone, keys, pointer, widths and modes.
+// The page in headless Chromium: files by the chooser and by a drop, a microphone with a tone, keys, pointer, widths and modes, engines,
+// training, and the page as a file. WebGPU is that of Chromium's software renderer.
 // node tests/page.mjs, after ./build; PICTURES is a folder for screenshots, and CHROMIUM the browser's path, /usr/bin/chromium by default.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,10 +10,15 @@ import test, { after, before } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
 
-const PAGE = fileURLToPath(new URL('../dist/page/', import.meta.url));
-const ONE_FILE = fileURLToPath(new URL('../dist/firefly.html', import.meta.url));
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const PAGE = path.join(ROOT, 'dist/page/');
+const ONE_FILE = path.join(ROOT, 'dist/firefly.html');
+/** Why tests of WebGPU are left out, if FIREFLY_WITHOUT contains webgpu. Otherwise they fail where Chromium does not offer it. */
+const skip = (process.env.FIREFLY_WITHOUT ?? '').split(',').includes('webgpu') && 'FIREFLY_WITHOUT contains webgpu';
+/** Flags with which Chromium has WebGPU without a GPU. */
+const WEBGPU = ['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader'];
 const FLAC = fileURLToPath(new URL('../../docs/recordings/motor.flac', import.meta.url));
-const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm' };
+const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.mjs': 'text/javascript', '.json': 'application/json', '.css': 'text/css', '.wasm': 'application/wasm' };
 const pictures = process.env.PICTURES;
 const folder = mkdtempSync(path.join(tmpdir(), 'firefly-page-'));
 
@@ -86,13 +92,15 @@ writeFileSync(broken, 'a,b\n1,2\n3,x\n');
 
 let server;
 let browser;
+let withGpu;
 let address;
 
 before(async () => {
   server = createServer((request, response) => {
     try {
       const name = request.url === '/' ? 'index.html' : request.url.slice(1);
-      const bytes = readFileSync(path.join(PAGE, name));
+      // Tests of the package have their own files.
+      const bytes = readFileSync(name.startsWith('web/') ? path.join(ROOT, name.slice(4)) : path.join(PAGE, name));
       response.setHeader('content-type', TYPES[path.extname(name)]).end(bytes);
     } catch {
       response.writeHead(404).end();
@@ -106,14 +114,23 @@ before(async () => {
   });
 });
 
+/** The browser with WebGPU, which is started when a test needs it. */
+function gpuBrowser() {
+  withGpu ??= chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', ignoreDefaultArgs: ['--disable-gpu'], args: ['--no-sandbox', ...WEBGPU],
+  });
+  return withGpu;
+}
+
 after(async () => {
   await browser?.close();
+  await (await withGpu)?.close();
   server?.close();
 });
 
 /** Opens the page and runs `body`; nothing may be on the console, and nothing is requested of another host. */
-async function onPage(body, { url = address, ...options } = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, permissions: ['microphone'], ...options });
+async function onPage(body, { of = browser, url = address, ...options } = {}) {
+  const context = await of.newContext({ viewport: { width: 1280, height: 900 }, permissions: ['microphone'], ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(60_000);
   const faults = [];
@@ -257,6 +274,91 @@ test('pointer and keys read values, and select a part', () => onPage(async page 
   await page.waitForFunction(() => document.querySelector('#peaks').textContent.includes('dB/Hz'));
 }));
 
+test('without a GPU the CPU computes, and the page says why', () => onPage(async page => {
+  await page.locator('#engines').selectOption('webgpu');
+  await page.locator('#problem', { hasText: 'WebGPU is not available' }).waitFor();
+  assert.equal(await page.locator('#engines').inputValue(), 'cpu');
+  await page.locator('#engine', { hasText: 'simd128' }).waitFor();
+  await assertStrongest(page, 1000);
+}));
+
+test('WebGPU shows the same peaks', { skip }, async () => onPage(async page => {
+  const peaks = () => page.locator('#peaks tr').evaluateAll(rows => rows.map(row => row.dataset.bin));
+  const byCpu = await peaks();
+  await page.locator('#engines').selectOption('webgpu');
+  await page.locator('#engine', { hasText: /WebGPU.*segments per second/ }).waitFor({ timeout: 120_000 });
+  assert.equal(await page.locator('#problem').isVisible(), false);
+  await page.locator('#kind').selectOption('bins');
+  await page.waitForFunction(() => [...document.querySelectorAll('#peaks tr')].slice(0, 3).map(row => row.dataset.bin).sort().join() === '63,64,65');
+  await page.locator('#kind').selectOption('lines');
+  await page.waitForFunction(expected => [...document.querySelectorAll('#peaks tr')].map(row => row.dataset.bin).join() === expected, byCpu.join());
+}, { of: await gpuBrowser() }));
+
+test('where WebGPU fails, the CPU goes on, and the page says why', { skip }, async () => {
+  const page = await (await gpuBrowser()).newPage();
+  await page.goto(address);
+  await shown(page, 'Built-in signal');
+  await page.locator('#engines').selectOption('webgpu');
+  await page.locator('#engine', { hasText: /WebGPU.*segments per second/ }).waitFor({ timeout: 120_000 });
+  await page.workers()[0].evaluate(() => { GPUDevice.prototype.createShaderModule = () => { throw new Error('no more kernels'); }; });
+  await page.locator('#nFft').selectOption('512');
+  await page.locator('#problem', { hasText: /WebGPU failed: .*The CPU computes/ }).waitFor();
+  await page.locator('#engine', { hasText: 'simd128' }).waitFor();
+  assert.equal(await page.locator('#engines').inputValue(), 'cpu');
+  await page.locator('#averaged', { hasText: 'of 512' }).waitFor();
+  await assertStrongest(page, 1000);
+  await page.close();
+});
+
+test('operations by WebGPU have the values of the definitions, and the bins of the CPU', { skip }, async () => {
+  const page = await (await gpuBrowser()).newPage();
+  const faults = [];
+  page.on('console', message => ['error', 'warning'].includes(message.type()) && faults.push(message.text()));
+  page.on('pageerror', error => faults.push(String(error)));
+  await page.goto(address);
+  await shown(page, 'Built-in signal');
+  const results = await page.evaluate(async () => {
+    const [gpu, cpu, { noise, valueTests }] = await Promise.all(['/firefly/webgpu.js', '/firefly/firefly.js', '/web/tests/values.mjs'].map(name => import(name)));
+    const fixtures = await (await fetch('/web/tests/fixtures.json')).json();
+    await Promise.all([gpu.load(), cpu.load()]);
+    const problems = {};
+    const attempt = async (name, body) => {
+      try {
+        await body();
+      } catch (error) {
+        problems[name] = error.message;
+      }
+    };
+    for (const [name, body] of Object.entries(valueTests(gpu, fixtures))) await attempt(name, body);
+    const signal = noise(1024 * 384, 11);
+    const [got, expected] = [await gpu.welchPeaks(signal), cpu.welchPeaks(signal)];
+    const rejected = async () => {
+      await gpu.welchPeaks(signal, { nFft: 100, segments: 1, k: 99 });
+      throw new Error('not refused');
+    };
+    await attempt('bad argument', rejected);
+    await attempt('bad number', () => gpu.psd(signal, { nFft: 2.5 }));
+    const times = [];
+    for (let run = 0; run < 20; run++) {
+      const before = performance.now();
+      await gpu.welchPeaks(signal);
+      times.push(performance.now() - before);
+    }
+    times.sort((a, b) => a - b);
+    return { problems, differing: got.bins.filter((bin, i) => bin !== expected.bins[i]).length, times };
+  });
+  const { times } = results;
+  console.log(`1,024 frames by WebGPU: ${times[0].toFixed(1)} ms at least, ${times[10].toFixed(1)} in the median of 20`);
+  delete results.times;
+  assert.match(results.problems['bad argument'], /welchPeaks: `(k|signal)`/);
+  assert.match(results.problems['bad number'], /psd: `nFft` is 2.5/);
+  delete results.problems['bad argument'];
+  delete results.problems['bad number'];
+  assert.deepEqual(results, { problems: {}, differing: 0 });
+  assert.deepEqual(faults, []);
+  await page.close();
+});
+
 test('training on a recording lowers the loss, and says what it finds', () => onPage(async page => {
   await page.locator('#nFft').selectOption('128');
   await page.locator('summary', { hasText: 'learned' }).click();
@@ -284,6 +386,10 @@ test('the page as a file works from disk', () => onPage(async page => {
   await page.locator('summary', { hasText: 'learned' }).click();
   await page.locator('#train').click();
   await page.locator('#problem', { hasText: 'from a server' }).waitFor();
+  await page.locator('#engines').selectOption('webgpu');
+  await page.locator('#problem', { hasText: 'from a server. The CPU computes' }).waitFor();
+  assert.equal(await page.locator('#engines').inputValue(), 'cpu');
+  await assertStrongest(page, 1234.5);
   await page.keyboard.press('m');
   await shown(page, 'microphone');
   await page.waitForFunction(() => Math.abs(document.querySelector('#peaks tr')?.dataset.frequency - 2750) < 25);
