@@ -13,7 +13,7 @@
 //! | [`Fno1d`], [`Fno2d`], [`Fno3d`] | a map between fields: Fourier neural operators |
 //! | [`LongConv`], [`S4d`], [`Hyena`] | outputs of sequences by convolutions with kernels as long as the sequence |
 //! | [`FNet`] | values of tokens, mixed by Fourier transforms |
-//! | [`GfNet`], [`Afno`] | classes of images, by filters or linear layers on the spectrum of patches |
+//! | [`GfNet`] | classes of images, by filters of the spectrum of patches |
 //!
 //! All of them are Burn modules: they nest in other modules, train with them and are saved with them. The module
 //! [`zoo`] lists every family by name, and creates, saves and loads its models.
@@ -208,6 +208,7 @@ pub mod checksum;
 mod fits;
 pub mod fnet;
 pub mod fno;
+pub mod gfnet;
 pub mod learned_welch_peaks;
 pub mod log_mel;
 mod mel_classifier;
@@ -220,7 +221,6 @@ mod spectrum_layout;
 #[cfg(feature = "testing")]
 #[cfg_attr(docsrs, doc(cfg(feature = "testing")))]
 pub mod testing;
-pub mod vision;
 pub mod weights;
 mod welch_peaks;
 pub mod zoo;
@@ -232,6 +232,7 @@ pub use butterfly::{Butterfly, ButterflyConfig};
 pub use fits::{Fits, FitsConfig};
 pub use fnet::{FNet, FNetConfig};
 pub use fno::{Fno1d, Fno2d, Fno3d, FnoConfig};
+pub use gfnet::{GfNet, GfNetConfig};
 pub use learned_welch_peaks::{LearnedWelchPeaks, LearnedWelchPeaksConfig};
 pub use log_mel::{LogMel, LogMelConfig};
 pub use mel_classifier::{MelClassifier, MelClassifierConfig};
@@ -239,7 +240,6 @@ pub use mfcc::{Mfcc, MfccConfig};
 pub use sequence::{Hyena, HyenaConfig, LongConv, LongConvConfig, S4d, S4dConfig};
 pub use spectral_denoiser::{SpectralDenoiser, SpectralDenoiserConfig};
 pub use spectrum_layout::SpectrumLayout;
-pub use vision::{Afno, AfnoConfig, GfNet, GfNetConfig};
 pub use welch_peaks::{WelchPeaks, WelchPeaksConfig};
 
 pub use firefly_ops::{ArgumentError, Band, Detrend, Peaks, Scaling, Window, WindowSymmetry};

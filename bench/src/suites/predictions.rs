@@ -223,7 +223,7 @@ mod tests {
             run(&command.arguments, &mut out).map(|_| String::from_utf8(out).unwrap())
         };
         let text = run_with(&["--zoo", "_tiny", "--zoo-batch", "2"]).unwrap();
-        assert!(text.contains("fno2d_tiny") && text.contains("afno_tiny"), "{text}");
+        assert!(text.contains("fno2d_tiny") && text.contains("gfnet_tiny"), "{text}");
         for words in [&["--batch", "4294967296"][..], &["--zoo", "fits_tiny", "--zoo-batch", "1000000000"]] {
             let text = run_with(words).unwrap();
             assert!(text.contains("for an input of 8 GiB") || text.contains("of memory"), "{text}");

@@ -12,8 +12,8 @@ use super::error::ZooError;
 use super::family::{Family, FamilyEntry};
 use super::settings::Settings;
 use crate::{
-    Afno, Butterfly, FNet, Fits, Fno1d, Fno2d, Fno3d, GfNet, Hyena, LearnedWelchPeaks, LogMel, LongConv, MelClassifier,
-    Mfcc, S4d, SpectralDenoiser, WelchPeaks, weights,
+    Butterfly, FNet, Fits, Fno1d, Fno2d, Fno3d, GfNet, Hyena, LearnedWelchPeaks, LogMel, LongConv, MelClassifier, Mfcc,
+    S4d, SpectralDenoiser, WelchPeaks, weights,
 };
 
 macro_rules! families {
@@ -102,7 +102,6 @@ families! {
     Hyena,
     FNet,
     GfNet,
-    Afno,
 }
 
 impl ZooModel {

@@ -26,8 +26,8 @@ fn blocks_refuse_another_number_of_channels() {
     let error = model.stack.blocks[0].try_forward(Tensor::ones([2, 6, 50], &device)).unwrap_err().to_string();
     assert_eq!(error, "SequenceBlock: `signal` is of 6 channels, but must be of 8");
     let config = GfNetConfig::new().with_image(16).with_patch(4).with_width(8).with_layers(1);
-    let error = config.init(&device).stack.blocks[0].try_forward(Tensor::ones([2, 4, 4, 6], &device)).unwrap_err();
-    assert_eq!(error.to_string(), "VisionBlock: `patches` is of 6 channels, but must be of 8");
+    let error = config.init(&device).blocks[0].try_forward(Tensor::ones([2, 4, 4, 6], &device)).unwrap_err();
+    assert_eq!(error.to_string(), "GfNetBlock: `patches` is of 6 channels, but must be of 8");
 }
 
 #[test]

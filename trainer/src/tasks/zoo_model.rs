@@ -259,7 +259,7 @@ mod tests {
             ("s4d_tiny", "states = 16777216"),
             ("long_conv_tiny", "length = 16777216, width = 1000000"),
             ("gfnet_tiny", "expansion = 16777216"),
-            ("afno_tiny", "expansion = 16777216"),
+            ("gfnet_tiny", "expansion = 16777216"),
             ("fnet_tiny", "vocabulary = 16777216"),
         ] {
             let message = refused::<Classification>(name, setting);

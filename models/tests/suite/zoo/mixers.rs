@@ -4,10 +4,10 @@ use std::f64::consts::{PI, TAU};
 
 use burn::module::Param;
 use burn::tensor::Device;
-use firefly_models::vision::{AfnoMixer, GlobalFilter};
-use firefly_models::{AfnoConfig, FNetConfig, GfNetConfig};
+use firefly_models::gfnet::GlobalFilter;
+use firefly_models::{FNetConfig, GfNetConfig};
 use firefly_ops::Norm;
-use firefly_ops::fft::{ComplexTensor, irfft2_with, rfft2_with};
+use firefly_ops::fft::rfft2_with;
 
 use crate::common::{assert_equal, random, tensor, values};
 
@@ -58,53 +58,9 @@ fn a_global_filter_is_a_circular_convolution() {
 }
 
 #[test]
-fn an_adaptive_operator_mixes_the_channels_of_each_bin() {
-    let (channels, blocks, threshold) = (4, 2, 0.01);
-    let mixer = AfnoMixer::new(channels, blocks, threshold, &Device::flex());
-    let patches = random([1, 3, 4, channels]);
-    let spectrum = rfft2_with(patches.clone(), None, [1, 2], Norm::Ortho).unwrap();
-    let (re, im) = (values(spectrum.re), values(spectrum.im));
-    let parameters = |layer: usize| {
-        let layer = &mixer.layers[layer];
-        [&layer.weight_re, &layer.weight_im, &layer.bias_re, &layer.bias_im].map(|part| values(part.val()))
-    };
-    let size = channels / blocks;
-    let forward = |layer: usize, bin: &[(f64, f64)], activate: &dyn Fn(f64) -> f64| -> Vec<(f64, f64)> {
-        let [weight_re, weight_im, bias_re, bias_im] = parameters(layer);
-        let output = |channel: usize| {
-            let (block, out) = (channel / size, channel % size);
-            let (mut re, mut im) = (bias_re[channel], bias_im[channel]);
-            for input in 0..size {
-                let at = (block * size + input) * size + out;
-                let (x, y) = bin[block * size + input];
-                re += x * weight_re[at] - y * weight_im[at];
-                im += x * weight_im[at] + y * weight_re[at];
-            }
-            (activate(re), activate(im))
-        };
-        (0..channels).map(output).collect()
-    };
-    let shrunk = |x: f64| x.signum() * (x.abs() - threshold).max(0.0);
-    let bins = re.chunks(channels).zip(im.chunks(channels)).map(|(re, im)| {
-        let bin: Vec<_> = re.iter().copied().zip(im.iter().copied()).collect();
-        forward(1, &forward(0, &bin, &|x| x.max(0.0)), &shrunk)
-    });
-    let mixed: Vec<(f64, f64)> = bins.flatten().collect();
-    let part = |part: fn(&(f64, f64)) -> f64| {
-        let values: Vec<f64> = mixed.iter().map(part).collect();
-        tensor(&values, [1, 3, 3, channels], &Device::flex())
-    };
-    let mixed = ComplexTensor::new(part(|value| value.0), part(|value| value.1));
-    let expected = irfft2_with(mixed, Some([3, 4]), [1, 2], Norm::Ortho).unwrap() + patches.clone();
-    assert_equal("mixer", mixer.try_forward(patches).unwrap(), expected);
-}
-
-#[test]
 fn images_of_another_size_are_refused() {
     let device = Device::flex();
     let config = GfNetConfig::new().with_image(8).with_patch(4).with_width(4).with_layers(1).with_classes(2);
     let message = config.init(&device).try_forward(random([1, 3, 8, 9])).unwrap_err().to_string();
     assert!(message.contains("GfNet") && message.contains("[batch, 3, 8, 8]"), "{message}");
-    let config = AfnoConfig::new().with_image(8).with_patch(4).with_width(6).with_blocks(4);
-    assert!(config.try_init(&device).unwrap_err().to_string().contains("`blocks` is 4"));
 }

@@ -41,7 +41,7 @@ section! {
 impl ZooTask for Classification {
     const DEFAULT_MODEL: &'static str = "mel_classifier";
     const FAMILIES: &'static [&'static str] =
-        &["mel_classifier", "log_mel", "mfcc", "long_conv", "s4d", "hyena", "fnet", "gfnet", "afno"];
+        &["mel_classifier", "log_mel", "mfcc", "long_conv", "s4d", "hyena", "fnet", "gfnet"];
     const BATCH_STATISTICS: &'static [(&'static str, &'static str)] = &[
         ("mel_classifier", "mel_classifier normalises by statistics of the whole batch"),
         ("log_mel", "its output layer normalises by statistics of the whole batch"),

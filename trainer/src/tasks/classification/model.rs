@@ -53,7 +53,7 @@ impl InputForm {
         match config.model.family() {
             Some("long_conv" | "s4d" | "hyena") => Self::Steps { patch: config.data.patch },
             Some("fnet") => Self::Tokens { vocabulary: setting("vocabulary") },
-            Some("gfnet" | "afno") => Self::Image { side: setting("image") },
+            Some("gfnet") => Self::Image { side: setting("image") },
             _ => Self::Samples,
         }
     }
