@@ -11,9 +11,8 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use firefly_app::files::fail_at_size_limit;
-use firefly_app::host::start_threads;
-use firefly_app::streams::{COULD_NOT_RUN, StandardOutput, log_to_stderr, note_error, parse_arguments};
+use firefly_app::host::run_program;
+use firefly_app::streams::{StandardOutput, note_error};
 use tracing::Level;
 
 use crate::run::RunError;
@@ -62,20 +61,7 @@ enum Command {
 
 /// Parses the arguments and runs the command.
 pub fn main() -> ExitCode {
-    log_to_stderr(Level::WARN);
-    let cli = match parse_arguments::<Cli>() {
-        Ok(cli) => cli,
-        Err(status) => return status,
-    };
-    let run = || {
-        fail_at_size_limit();
-        start_threads()?;
-        cli.run()
-    };
-    run().unwrap_or_else(|error: anyhow::Error| {
-        note_error(error.as_ref());
-        ExitCode::from(COULD_NOT_RUN)
-    })
+    run_program(Level::WARN, Cli::run)
 }
 
 impl Cli {
