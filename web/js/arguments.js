@@ -72,11 +72,28 @@ async function bytesOf(module) {
   return (await import('node:fs/promises')).readFile(module);
 }
 
-/** Takes the parts of a result out of a module's memory: `bins`, and others in their order. */
-export function take(result, ...parts) {
+/** Arrays of given lengths, by their names, that results are written to; `undefined` if none are given. */
+export function outputs(operation, out, lengths) {
+  if (out === undefined) return undefined;
+  for (const [part, length] of Object.entries(lengths)) {
+    const array = out?.[part];
+    const isArray = array instanceof Float32Array;
+    if (!isArray || array.length !== length) refuse(operation, `out.${part}`, isArray ? array.length : typeof array, `a Float32Array of ${length} values`);
+  }
+  return out;
+}
+
+/** Takes the parts of a result out of a module's memory, into arrays if there are any: `bins`, and others in their order. */
+export function take(result, parts, out) {
   try {
     let floats = 0;
-    return Object.fromEntries(parts.map(part => [part, part === 'bins' ? result.bins() : result.floats(floats++)]));
+    const of = part => {
+      if (part === 'bins') return result.bins();
+      if (out === undefined) return result.floats(floats++);
+      result.copy_floats(floats++, out[part]);
+      return out[part];
+    };
+    return Object.fromEntries(parts.map(part => [part, of(part)]));
   } finally {
     result.free();
   }

@@ -32,11 +32,13 @@ export function load(source?: string | URL | Response | BufferSource | WebAssemb
 /** Factor on a transform: 1 (`backward`, on the inverse 1/n), 1/√n (`ortho`), 1/n (`forward`, on the inverse 1). */
 export type Norm = 'backward' | 'ortho' | 'forward';
 
-export interface TransformOptions {
+export interface TransformOptions<Out = Complex> {
   /** Values of a row; all values are one row if left out. Of `irfft` those of its result, twice the bins less 2 if left out. */
   n?: number;
   /** `backward` if left out. */
   norm?: Norm;
+  /** Arrays of the result's lengths, which it is written to and which are returned; new ones, which take time, if left out. */
+  out?: Out;
 }
 
 /** Discrete Fourier transform of each row of `n` values, for any `n`, as `numpy.fft.fft`. */
@@ -46,7 +48,7 @@ export function ifft(signal: Samples | { re: Samples; im: Samples }, options?: T
 /** Transform of each row of `n` real values, `⌊n/2⌋ + 1` bins of each, as `numpy.fft.rfft`. */
 export function rfft(signal: Samples, options?: TransformOptions): Complex;
 /** Inverse of `rfft`: rows of `n` real values. */
-export function irfft(spectrum: { re: Samples; im: Samples }, options?: TransformOptions): Float32Array;
+export function irfft(spectrum: { re: Samples; im: Samples }, options?: TransformOptions<Float32Array>): Float32Array;
 
 /**
  * Name of a periodic window: `hann`, `hamming`, `blackman`, `rectangular`, `nuttall`, `blackmanharris`, `flattop`,

@@ -28,12 +28,12 @@ export class Learned {
   peaks(signal, options = {}) {
     const { frame, k } = this.#frame('Learned.peaks', options);
     const values = samples('Learned.peaks', 'signal', signal);
-    return { ...take(this.#native.peaks(values, frame, k), 'bins', 'power'), frames: values.length / frame, k };
+    return { ...take(this.#native.peaks(values, frame, k), ['bins', 'power']), frames: values.length / frame, k };
   }
 
   psd(signal, options = {}) {
     const { frame } = this.#frame('Learned.psd', options);
-    return take(this.#native.psd(samples('Learned.psd', 'signal', signal), frame), 'power').power;
+    return take(this.#native.psd(samples('Learned.psd', 'signal', signal), frame), ['power']).power;
   }
 
   toBytes() {

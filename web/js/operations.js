@@ -1,5 +1,5 @@
 // The operations of a module, on the CPU or by WebGPU. Types and documentation: firefly.d.ts.
-import { chosen, complex, finite, refuse, samples, whole, withDefaults } from './arguments.js';
+import { chosen, complex, finite, outputs, refuse, samples, whole, withDefaults } from './arguments.js';
 
 const NORMS = ['backward', 'ortho', 'forward'];
 const DETRENDS = ['none', 'constant'];
@@ -14,17 +14,19 @@ const BLOCK = 32;
 
 /**
  * The operations of a module. How they return is the engine's: `ready()` throws before the module is loaded, `call(body)` runs the body
- * of a function, `take(result, ...parts)` takes parts of a result, and `then(value, next)` goes on with what they return.
+ * of a function, `take(result, parts, out)` takes parts of a result, into arrays if
+ * there are any, and `then(value, next)` goes on with what they return.
  */
 export function operations(wasm, { ready, call, take, then }) {
   // Transforms.
 
   function transform(operation, signal, options, inverse) {
     const { re, im } = complex(operation, signal);
-    const { n, norm } = withDefaults(operation, options, { n: re.length, norm: 'backward' });
+    const { n, norm, out } = withDefaults(operation, options, { n: re.length, norm: 'backward', out: undefined });
     whole(operation, 'n', n);
     chosen(operation, 'norm', norm, NORMS);
-    return take(wasm.fft(re, im ?? new Float32Array(re.length), n, norm, inverse), 're', 'im');
+    outputs(operation, out, { re: re.length, im: re.length });
+    return take(wasm.fft(re, im ?? new Float32Array(re.length), n, norm, inverse), ['re', 'im'], out);
   }
 
   const fft = (signal, options = {}) => call(() => transform('fft', signal, options, false));
@@ -32,17 +34,20 @@ export function operations(wasm, { ready, call, take, then }) {
 
   const rfft = (signal, options = {}) => call(() => {
     const values = samples('rfft', 'signal', signal);
-    const { n, norm } = withDefaults('rfft', options, { n: values.length, norm: 'backward' });
+    const { n, norm, out } = withDefaults('rfft', options, { n: values.length, norm: 'backward', out: undefined });
     whole('rfft', 'n', n);
-    return take(wasm.rfft(values, n, chosen('rfft', 'norm', norm, NORMS)), 're', 'im');
+    const length = Math.floor(values.length / n) * (Math.floor(n / 2) + 1);
+    outputs('rfft', out, { re: length, im: length });
+    return take(wasm.rfft(values, n, chosen('rfft', 'norm', norm, NORMS)), ['re', 'im'], out);
   });
 
   const irfft = (spectrum, options = {}) => call(() => {
     const { re, im } = complex('irfft', spectrum);
-    const { n, norm } = withDefaults('irfft', options, { n: 2 * (re.length - 1), norm: 'backward' });
+    const { n, norm, out } = withDefaults('irfft', options, { n: 2 * (re.length - 1), norm: 'backward', out: undefined });
     whole('irfft', 'n', n);
+    const into = out && outputs('irfft', { values: out }, { values: Math.floor(re.length / (Math.floor(n / 2) + 1)) * n });
     const signals = wasm.irfft(re, im ?? new Float32Array(re.length), n, chosen('irfft', 'norm', norm, NORMS));
-    return then(take(signals, 'values'), ({ values }) => values);
+    return then(take(signals, ['values'], into), ({ values }) => values);
   });
 
   // Welch estimates.
@@ -84,7 +89,7 @@ export function operations(wasm, { ready, call, take, then }) {
     forward(signal) {
       return call(() => {
         const values = samples('welchPeaks', 'signal', signal);
-        const peaks = take(this.#native.peaks(values, this.frame, this.k), 'bins', 'power');
+        const peaks = take(this.#native.peaks(values, this.frame, this.k), ['bins', 'power']);
         return then(peaks, ({ bins, power }) => ({ bins, power, frames: values.length / this.frame, k: this.k }));
       });
     }
@@ -116,7 +121,7 @@ export function operations(wasm, { ready, call, take, then }) {
     });
     const { native, options: { nFft, hop } } = welch('psd', { ...all, segments: 1, band: null });
     try {
-      const blocks = take(native.psd(values, BLOCK), 'power');
+      const blocks = take(native.psd(values, BLOCK), ['power']);
       const segments = Math.floor((values.length - nFft) / hop) + 1;
       const axis = frequencies(nFft, all.sampleRate);
       return then(blocks, ({ power }) => ({ power: meanOfBlocks(power, axis.length, segments), frequencies: axis, segments }));
@@ -155,7 +160,7 @@ export function operations(wasm, { ready, call, take, then }) {
       const columns = Math.max(0, Math.floor((all.length - this.nFft) / this.hop) + 1);
       this.#rest = all.slice(Math.min(columns * this.hop, all.length));
       this.#skipped += Math.max(0, columns * this.hop - all.length);
-      const power = columns > 0 ? take(this.#native.columns(all), 'power') : { power: new Float32Array(0) };
+      const power = columns > 0 ? take(this.#native.columns(all), ['power']) : { power: new Float32Array(0) };
       return then(power, ({ power }) => ({ columns, power }));
     }
 
@@ -188,7 +193,7 @@ export function operations(wasm, { ready, call, take, then }) {
     whole(operation, 'distance', distance);
     for (const [name, value] of Object.entries({ height, prominence })) if (value !== undefined) finite(operation, name, value);
     chosen(operation, 'interpolation', interpolation, ['log_parabola', 'hann']);
-    return take(wasm.local_maxima_of(values, k, distance, height, prominence, interpolation), 'bins', 'power', 'prominence', 'offset');
+    return take(wasm.local_maxima_of(values, k, distance, height, prominence, interpolation), ['bins', 'power', 'prominence', 'offset']);
   });
 
   // Mel spectra.
@@ -214,7 +219,7 @@ export function operations(wasm, { ready, call, take, then }) {
     if (all.floor !== undefined && all.offset !== undefined) refuse(operation, 'offset', all.offset, 'left out where there is a floor');
     if (all.offset === undefined) all.floor ??= 1e-10;
     for (const name of ['floor', 'offset']) all[name] = all[name] === undefined ? null : finite(operation, name, all[name]);
-    const bands = take(wasm.log_mel_spectrum(values, JSON.stringify(all)), 'values');
+    const bands = take(wasm.log_mel_spectrum(values, JSON.stringify(all)), ['values']);
     return then(bands, ({ values }) => ({ values, bands: all.nMels, frames: values.length / all.nMels }));
   });
 

@@ -31,14 +31,15 @@ const failure = new Promise((_, reject) => {
 failure.catch(() => {});
 
 /** Takes the parts of a result from the device: `bins`, and others in their order. All are asked for at once. */
-async function take(result, ...parts) {
+async function take(result, parts, out) {
   let floats = 0;
   const asked = parts.map(part => (part === 'bins' ? result.bins() : result.floats(floats++)));
   const values = await Promise.race([Promise.allSettled(asked), failure]);
   result.free();
   const failed = values.find(({ status }) => status === 'rejected');
   if (failed) throw failed.reason;
-  return Object.fromEntries(parts.map((part, i) => [part, values[i].value]));
+  parts.forEach((part, i) => out?.[part].set(values[i].value));
+  return out ?? Object.fromEntries(parts.map((part, i) => [part, values[i].value]));
 }
 
 const all = operations(wasm, { ready, call, take, then: async (value, next) => next(await value) });

@@ -5,6 +5,8 @@ use std::cell::Cell;
 use burn::tensor::{Int, Tensor, TensorData};
 use firefly_ops::Peaks;
 use firefly_ops::fft::ComplexTensor;
+#[cfg(not(feature = "webgpu"))]
+use js_sys::Float32Array;
 use wasm_bindgen::prelude::*;
 
 /// Results of an operation. Each is taken once; the module for WebGPU returns promises of them.
@@ -52,6 +54,12 @@ impl Results {
         Ok(values(self.take_floats(part)?.into_data()))
     }
 
+    /// Takes a part of f32 into an array of as many values.
+    pub fn copy_floats(&self, part: usize, into: &Float32Array) -> Result<(), JsError> {
+        into.copy_from(&values(self.take_floats(part)?.into_data()));
+        Ok(())
+    }
+
     /// Takes the bin numbers.
     pub fn bins(&self) -> Result<Vec<i32>, JsError> {
         Ok(bin_values(self.bins.take().ok_or_else(taken)?.into_data()))
@@ -77,7 +85,7 @@ fn taken() -> JsError {
 }
 
 fn values(data: TensorData) -> Vec<f32> {
-    data.as_slice::<f32>().map_or_else(|_| data.iter::<f32>().collect(), <[f32]>::to_vec)
+    data.try_into_vec().expect("results are of f32")
 }
 
 fn bin_values(data: TensorData) -> Vec<i32> {

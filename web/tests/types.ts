@@ -6,7 +6,7 @@ import * as webgpu from '../dist/package/webgpu.js';
 await load(new Uint8Array(8));
 const signal = new Float32Array(4096);
 const { re, im } = fft(signal, { n: 256, norm: 'ortho' });
-const again: Float32Array = irfft(rfft(signal));
+const again: Float32Array = irfft(rfft(signal, { out: { re, im } }), { out: signal });
 const bins: Int32Array = welchPeaks([1, 2, 3, 4], { nFft: 4, segments: 1, k: 1, band: [0, 2] }).bins;
 const power: Float64Array = psd(signal, { sampleRate: 8000, window: 'kaiser(8.6)' }).power;
 const offset: Float32Array = localMaxima(power, { interpolation: 'hann' }).offset;

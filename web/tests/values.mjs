@@ -48,6 +48,14 @@ export function valueTests(firefly, fixtures) {
       compare(await firefly.rfft(re, { n, norm: 'forward' }), rfft, 'rfft');
       assertClose(await firefly.irfft(half, { n }), irfft, n, `irfft of ${n}`);
     }
+    const out = { re: new Float32Array(9), im: new Float32Array(9) };
+    const signal = noise(16, 5);
+    const written = await firefly.rfft(signal, { out });
+    assert.ok(written.re === out.re && written.im === out.im, 'arrays that are given are returned');
+    assert.deepEqual(out, await firefly.rfft(signal));
+    const there = new Float32Array(16);
+    assert.ok(await firefly.irfft(out, { out: there }) === there, 'an array that is given is returned');
+    assertClose([...there], [...signal], 16, 'there and back into an array');
     const [whole, parts] = [await firefly.fft([1, 2, 3]), await firefly.fft({ re: [1, 2, 3], im: [0, 0, 0] })];
     assert.deepEqual(whole, parts);
     assertClose(await firefly.irfft(await firefly.rfft(noise(64, 1))), [...noise(64, 1)], 64, 'there and back');
