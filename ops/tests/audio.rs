@@ -65,6 +65,10 @@ fn features_are_those_of_librosa() {
                 &numbers(&case, "bandwidth"),
                 most,
             );
+            if dtype == DType::F64 {
+                let small = spectral_centroid(x.clone() * 1e-290, f.clone()).unwrap();
+                close("centroid of small magnitudes", &second(small), &numbers(&case, "centroid"), most);
+            }
             close("flatness", &second(spectral_flatness(x.clone()).unwrap()), &numbers(&case, "flatness"), most);
             for (share, key) in [(0.85, "rolloff"), (0.13, "low_rolloff")] {
                 let rolloff = second(spectral_rolloff(x.clone(), f.clone(), share).unwrap());

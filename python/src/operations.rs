@@ -211,7 +211,8 @@ fn envelope(arguments: &Bound<'_, PyTuple>) -> PyResult<Work> {
         let signal = inputs.remove(0).re;
         // Squares of what is at most 1 are within the range of the type.
         let largest = signal.clone().max_abs_dim(1);
-        let largest = largest.clone().mask_fill(largest.lower_scalar(f32::MIN_POSITIVE), 1.0);
+        let least = if largest.dtype() == DType::F64 { f64::MIN_POSITIVE } else { f32::MIN_POSITIVE.into() };
+        let largest = largest.clone().mask_fill(largest.clone().lower_scalar(least), 1.0);
         let spectrum = fft::rfft(signal / largest.clone())?;
         let band = weighted(spectrum.clone(), first, &weights);
         let square = fft::ifft_with(band, Some(n_out), -1, Norm::Forward)?.abs_squared();

@@ -1,11 +1,11 @@
 //! Local maxima of rows, with prominence and their place between bins.
 
 use burn::backend::Dispatch;
-use burn::tensor::{Bool, DType, Int, Tensor};
+use burn::tensor::{Bool, Int, Tensor};
 
 use super::check;
 use super::peaks::validate_selection;
-use super::rows::Leading;
+use super::rows::{Leading, least_normal};
 use crate::error::Result;
 use crate::op::inputs;
 use crate::options::{Interpolation, LocalMaximaOptions};
@@ -109,7 +109,7 @@ pub fn local_maxima<const D: usize>(
 /// The offset of a line from its bin, by power at the bin below, the bin and the bin above; 0 where it is `missing`, or
 /// a neighbour is not positive and normal.
 fn offset<const D: usize>(powers: [Tensor<D>; 3], interpolation: Interpolation, missing: Tensor<D, Bool>) -> Tensor<D> {
-    let least = if powers[1].dtype() == DType::F64 { f64::MIN_POSITIVE } else { f64::from(f32::MIN_POSITIVE) };
+    let least = least_normal(&powers[1]);
     let small = |power: &Tensor<D>| power.clone().lower_elem(least);
     let unusable = missing.bool_or(small(&powers[0])).bool_or(small(&powers[2]));
     // Equal neighbours give 0, and no gradient.

@@ -117,3 +117,8 @@ impl<const D: usize> Leading<D> {
         Shape::from(dims)
     }
 }
+
+/// The least normal number of the type of a tensor.
+pub(in crate::api) fn least_normal<const D: usize>(tensor: &Tensor<D>) -> f64 {
+    if tensor.dtype() == DType::F64 { f64::MIN_POSITIVE } else { f32::MIN_POSITIVE.into() }
+}

@@ -111,12 +111,12 @@ pub fn analytic_signals_match_the_definition(device: &Device) {
     }
 }
 
-/// Samples whose squares are no numbers of f32, and rows of zeros.
+/// Samples whose squares are no numbers of their type, and rows of zeros.
 pub fn envelopes_keep_the_scale_and_have_finite_gradients() {
     let device = Device::flex().autodiff();
-    for scale in [1e-30, 1.0, 1e30] {
+    for (scale, dtype) in [(1e-30, DType::F32), (1.0, DType::F32), (1e30, DType::F32), (1e-290, DType::F64)] {
         let samples: Vec<f64> = noise(16, 1).into_iter().map(|x| x * scale).chain([0.0; 16]).collect();
-        let leaf = tensor::<2>(&samples, [2, 16], &device, DType::F32).require_grad();
+        let leaf = tensor::<2>(&samples, [2, 16], &device, dtype).require_grad();
         let envelope = envelope(leaf.clone(), 1).unwrap();
         let gradients = envelope.clone().sum().backward();
         let gradient = values(leaf.grad(&gradients).unwrap());
@@ -137,6 +137,11 @@ pub fn cepstra_match_the_definition_and_undo_each_other() {
         // The inverse transform of an even sequence is the forward one over n.
         let expected: Vec<f64> = dft::dft(&complex(&logarithms)).iter().map(|bin| bin.re / n as f64).collect();
         assert!(relative_error(&got, &expected) < 1e-12, "{n} samples: {got:?}, not {expected:?}");
+        // In any unit, also below the range of f32: its logarithm is added to the first value.
+        let small: Vec<f64> = row.iter().map(|value| value * 1e-290).collect();
+        let got = values(real_cepstrum(tensor::<1>(&small, [n], &device, DType::F64), None, 0).unwrap());
+        let shifted = [&[expected[0] + 1e-290f64.ln()], &expected[1..]].concat();
+        assert!(relative_error(&got, &shifted) < 1e-12, "{n} samples: {got:?}, not {shifted:?}");
     }
     // All zeros within the unit circle: minimum phase.
     let signal: Vec<f64> = (0..64).map(|j| 0.7f64.powi(j) * if j % 3 == 0 { 2.0 } else { 1.0 }).collect();

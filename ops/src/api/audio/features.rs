@@ -4,6 +4,7 @@ use burn::tensor::Tensor;
 
 use crate::api::check::InputCheck;
 use crate::api::fft::{peak, root};
+use crate::api::rows::least_normal;
 use crate::error::{Result, ensure};
 
 /// Mean frequency of each frame, weighted by magnitude, as `librosa.feature.spectral_centroid`.
@@ -32,7 +33,7 @@ pub fn spectral_kurtosis<const D: usize>(spectrum: Tensor<D>, frequencies: Tenso
     let [spectrum, frequencies] = checked("spectral_kurtosis", spectrum, Some(frequencies))?;
     // The unit does not count, but fourth powers may leave the range of the type.
     let (deviations, variance) = deviations(&spectrum, frequencies.clone() / peak(&frequencies, &[D - 2]));
-    Ok(mean(&spectrum, deviations.powi_scalar(4)) / variance.square().clamp_min(f32::MIN_POSITIVE))
+    Ok(mean(&spectrum, deviations.powi_scalar(4)) / variance.square().clamp_min(least_normal(&spectrum)))
 }
 
 /// Lowest frequency up to which a frame has the share `roll_percent` of its magnitude, 0.85 by default in
@@ -71,7 +72,7 @@ fn checked<const D: usize>(name: &'static str, x: Tensor<D>, f: Option<Tensor<1>
 /// Mean over the bins of each frame, weighted by magnitude; 0 for a frame of zeros.
 fn mean<const D: usize>(spectrum: &Tensor<D>, values: Tensor<D>) -> Tensor<D> {
     let sum = spectrum.clone().sum_dim(D - 2);
-    let is_zero = sum.clone().lower_scalar(f32::MIN_POSITIVE);
+    let is_zero = sum.clone().lower_scalar(least_normal(&sum));
     (spectrum.clone() / sum.mask_fill(is_zero, 1.0) * values).sum_dim(D - 2)
 }
 

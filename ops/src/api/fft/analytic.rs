@@ -4,6 +4,7 @@ use burn::tensor::{AsIndex, Tensor};
 
 use super::cosine::times;
 use super::{ComplexTensor, FftCall};
+use crate::api::rows::least_normal;
 use crate::error::Result;
 
 /// Analytic signal along `dim`, as `scipy.signal.hilbert`: the signal, cut or padded with zeros to `n` samples if that is
@@ -92,5 +93,5 @@ pub(in crate::api) fn root<const D: usize>(square: Tensor<D>) -> Tensor<D> {
 /// The largest magnitude along `dims`, or 1 instead of 0: the factor that keeps squares within the range of the type.
 pub(in crate::api) fn peak<const D: usize>(tensor: &Tensor<D>, dims: &[usize]) -> Tensor<D> {
     let peak = dims.iter().fold(tensor.clone().detach(), |tensor, &dim| tensor.max_abs_dim(dim));
-    peak.clone().mask_fill(peak.lower_scalar(f32::MIN_POSITIVE), 1.0)
+    peak.clone().mask_fill(peak.clone().lower_scalar(least_normal(&peak)), 1.0)
 }

@@ -222,7 +222,7 @@ pub fn fold_one_sided(
     for c in 0..comptime!(values / 2) {
         // The mirror image of bin t + units·c is value values − 1 − c of unit units − t; of unit 0, its own value
         // values − c.
-        let own = if comptime!(c == 0) { f32::new(0.0) } else { squares[comptime!((values - c) as usize)] };
+        let own = if comptime!(c == 0) { f32::new(0.0f32) } else { squares[comptime!((values - c) as usize)] };
         let mut image = own;
         if comptime!(units > 1) {
             let other = if comptime!(plan.shuffles) {
