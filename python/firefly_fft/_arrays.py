@@ -91,6 +91,8 @@ def as_rows(array: Array, axis: int, argument: str = "x") -> Tuple[Array, Tuple[
     """An array as contiguous rows ``[rows, n]`` along `axis`, and the lengths of its other dimensions."""
     if array.ndim == 0:
         raise ValueError(f"{argument} is a scalar, but must have at least one dimension")
+    if not hasattr(axis, "__index__"):
+        raise TypeError(f"axis is {axis!r}, but must be a whole number")
     moved = array if axis in (-1, array.ndim - 1) else np.moveaxis(array, axis, -1)
     leading = moved.shape[:-1]
     rows = moved.reshape(math.prod(leading), moved.shape[-1])
@@ -161,6 +163,17 @@ def plain(value: Any) -> Any:
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     raise TypeError(f"{value!r} is no setting: numbers, text, booleans, lists and None are")
+
+
+def rate(value: Any, argument: str = "fs") -> float:
+    """A sample rate, which is positive and finite."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{argument} is {value!r}, but must be a number") from None
+    if not 0 < number < math.inf:
+        raise ValueError(f"{argument} is {value!r}, but must be positive and finite")
+    return number
 
 
 def count(value: Any, argument: str, least: int = 1) -> int:

@@ -7,7 +7,7 @@ from typing import Any, Sequence, Tuple
 
 import numpy as np
 
-from ._arrays import Array, count, from_rows, real
+from ._arrays import Array, count, from_rows, rate, real
 from ._batch import apply, rows_of
 from ._dispatch import of_numpy
 from ._mel import _bands, _frames, _window
@@ -286,7 +286,7 @@ def _feature(
         raise ValueError("one of y and S must be given, the signal or its magnitudes")
     if S is not None:
         rows, leading, (bins, number) = _spectra(S, "S")
-        points = framing[0] if framing[0] // 2 + 1 == bins else 2 * (bins - 1)
+        points = framing[0] if framing[0] // 2 + 1 == bins else max(2 * (bins - 1), 1)
         frames = None
     else:
         rows, leading = rows_of(y, -1, real, "y")
@@ -295,7 +295,7 @@ def _feature(
         padding = 2 * (points // 2) if framing[4] else 0
         number = max(rows.shape[1] + padding - points, 0) // hop + 1
         bins = points // 2 + 1
-    hertz = np.fft.rfftfreq(points, 1 / float(sr)) if freq is None else np.asarray(real(freq, "freq"), np.float64)
+    hertz = np.fft.rfftfreq(points, 1 / rate(sr, "sr")) if freq is None else np.asarray(real(freq, "freq"), np.float64)
     if hertz.shape != (bins,):
         raise ValueError(f"freq has the shape {hertz.shape}, but must have a frequency for each of {bins} bins")
     (values,) = apply("feature", [rows], [number], (kind, hertz.tolist(), share, frames), device)

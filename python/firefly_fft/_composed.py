@@ -309,7 +309,7 @@ def _pair(x: Any, y: Any, axis: int, device: str | None) -> Tuple[Array, Array, 
     """Two signals of one shape, and the name of the device that computes."""
     first, name = placed(x, device, numeric)
     second, _ = placed(y, device, numeric, "y")
-    lengths = [array.shape[axis] if array.ndim else 0 for array in (first, second)]
+    lengths = [np.moveaxis(array, axis, -1).shape[-1] if array.ndim else 0 for array in (first, second)]
     if lengths[0] != lengths[1]:
         raise ValueError(f"y has {lengths[1]} samples along the axis, but must have those of x, {lengths[0]}")
     first, second = np.broadcast_arrays(first, second)

@@ -8,8 +8,8 @@ from typing import Any, Tuple
 import numpy as np
 
 from . import _native
-from ._arrays import Array, as_rows, count, from_rows, in_range, placed, real, rescaled, warn
-from ._batch import apply
+from ._arrays import Array, count, from_rows, in_range, placed, rate, real, rescaled, warn
+from ._batch import apply, rows_of
 from ._dispatch import dispatched
 from ._windows import coefficients, is_named
 
@@ -117,7 +117,7 @@ def mel_filters(
 
 def _mel(x: Any, window: Array, frames: dict[str, Any], bands: dict[str, Any], device: str | None) -> Array:
     array, device = placed(x, device, real)
-    rows, leading = as_rows(array, -1)
+    rows, leading = rows_of(array, -1)
     scaled, exponents = in_range(rows)
 
     def spectra(rows: Array, frames: dict[str, Any]) -> Array:
@@ -181,7 +181,7 @@ def _bands(fs: float, n_mels: int, fmin: float, fmax: float | None, htk: bool, n
     if norm not in (None, "slaney"):
         raise ValueError(f"norm is {norm!r}, but must be 'slaney' or None")
     return {
-        "fs": float(fs),
+        "fs": rate(fs),
         "n_mels": count(n_mels, "n_mels"),
         "fmin": float(fmin),
         "fmax": None if fmax is None else float(fmax),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Tuple
 import numpy as np
 
 from . import _native
-from ._arrays import Array, count, from_rows, in_range, rescaled, warn
+from ._arrays import Array, count, from_rows, in_range, rate, rescaled, warn
 from ._batch import apply, rows_of
 from ._dispatch import of_numpy
 from ._segments import removes_mean
@@ -90,8 +90,8 @@ def psd_array_multitaper(
     if output != "power":
         raise ValueError(f"output is {output!r}, but must be 'power'")
     rows, leading = rows_of(x, -1)
-    n, rate = rows.shape[1], float(sfreq)
-    half = 4.0 if bandwidth is None else float(bandwidth) * n / (2 * rate)
+    n, per_second = rows.shape[1], rate(sfreq, "sfreq")
+    half = 4.0 if bandwidth is None else float(bandwidth) * n / (2 * per_second)
     if not 0.5 <= half < (n + 1) / 2:
         raise ValueError(
             f"bandwidth is {bandwidth}, half of it {half} bins, but must be from 0.5 bins up to all of them"
@@ -108,9 +108,9 @@ def psd_array_multitaper(
         steps = 0
     trend = 1 if remove_dc else 0
     scaled, exponents = in_range(rows)
-    arguments = half, number, steps, 1.0 if normalization == "length" else rate, trend, None, False
+    arguments = half, number, steps, 1.0 if normalization == "length" else per_second, trend, None, False
     power = rescaled(apply("multitaper", [scaled], [n // 2 + 1], arguments, device)[0], exponents)
-    frequencies = np.fft.rfftfreq(n, 1 / rate)
+    frequencies = np.fft.rfftfreq(n, 1 / per_second)
     inside = (frequencies >= fmin) & (frequencies <= fmax)
     return from_rows(power if inside.all() else power[:, inside], leading), frequencies[inside]
 
@@ -161,7 +161,7 @@ def multitaper(
     scaled, exponents = in_range(rows)
     half = float(NW) if tapers == "dpss" else None
     level = None if confidence is None else float(confidence)
-    arguments = half, number, _STEPS if adaptive else 0, float(fs), trend, level, bool(line_test)
+    arguments = half, number, _STEPS if adaptive else 0, rate(fs), trend, level, bool(line_test)
     widths = [bins] * (1 if level is None else 3) + ([bins, bins, bins * 1j] if line_test else [])
     results = apply("multitaper", [scaled], widths, arguments, device)
     powers = [rescaled(power, exponents) for power in results[: 1 if level is None else 3]]

@@ -7,7 +7,7 @@ from typing import Any, Callable, Union
 
 import numpy as np
 
-from ._arrays import Array, as_rows, count, from_rows, warn
+from ._arrays import Array, as_rows, count, from_rows, rate, warn
 from ._batch import apply_to_parts
 from ._windows import coefficients, is_named
 
@@ -79,7 +79,7 @@ def segments_of(samples: int, window: Any, nperseg: Any, noverlap: Any, nfft: An
 
 def frequencies(nfft: int, fs: float, two_sided: bool) -> Array:
     """Frequencies in hertz of the bins of a transform to `nfft` points: all, or those from 0 up."""
-    return np.asarray((np.fft.fftfreq if two_sided else np.fft.rfftfreq)(nfft, 1 / float(fs)))
+    return np.asarray((np.fft.fftfreq if two_sided else np.fft.rfftfreq)(nfft, 1 / rate(fs)))
 
 
 def detrended(segments: Array, detrend: Detrend) -> Array:

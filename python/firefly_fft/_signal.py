@@ -7,7 +7,7 @@ from typing import Any, Tuple
 
 import numpy as np
 
-from ._arrays import Array, count, from_rows, numeric, real
+from ._arrays import Array, count, from_rows, numeric, rate, real
 from ._batch import apply, apply_to_parts, rows_of
 from ._dispatch import dispatched, of_numpy, refuse
 from ._windows import get_window, is_named
@@ -56,7 +56,7 @@ def zoom_fft(
     if band.shape not in ((1,), (2,)):
         raise ValueError(f"fn is {fn!r}, but must be one frequency or two")
     points = rows.shape[1] if m is None else count(m, "m")
-    arguments = [0.0, *band.tolist()][-2:], points, float(fs), bool(endpoint)
+    arguments = [0.0, *band.tolist()][-2:], points, rate(fs), bool(endpoint)
     return from_rows(apply("zoom_fft", [rows], [points * 1j], arguments, device)[0], leading, axis)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Tuple
 
 import numpy as np
 
 from . import _native
-from ._arrays import Array, as_pairs, as_rows, count, from_pairs, from_rows, numeric, placed, warn
+from ._arrays import Array, as_pairs, as_rows, count, from_pairs, from_rows, numeric, placed, rate, warn
 from ._dispatch import dispatched
 from ._segments import Detrend, Segments, as_function, detrended, frequencies, removes_mean, segments_of
 from ._windows import coefficients, is_named
@@ -61,7 +62,7 @@ def stft(
         parts = [rows] if rows.dtype.kind != "c" else [np.ascontiguousarray(part) for part in (rows.real, rows.imag)]
         framed = [_native.frames(part, segments.length, frames, device) for part in parts]
         values = detrended(framed[0] if len(framed) == 1 else framed[0] + framed[1] * rows.dtype.type(1j), detrend)
-        rows = np.ascontiguousarray(values).reshape(len(values), -1)
+        rows = np.ascontiguousarray(values).reshape(len(values), math.prod(values.shape[1:]))
         frames |= {"step": segments.length, "ends": 0}
     taper = segments.window * _scale(segments, fs, scaling)
     hertz = frequencies(segments.nfft, fs, is_two_sided)
@@ -113,7 +114,7 @@ def istft(
     if not is_covered:
         warn("the windows do not cover every sample: those are not inverted")
     signal = from_rows(signal if input_onesided else from_pairs(signal), leading[:-1])
-    return np.arange(signal.shape[-1]) / float(fs), signal
+    return np.arange(signal.shape[-1]) / rate(fs), signal
 
 
 def _segments_of_spectra(bins: int, onesided: bool, arguments: Tuple[Any, Any, Any, Any]) -> Segments:
@@ -145,5 +146,5 @@ def _scale(segments: Segments, fs: float, scaling: str) -> float:
     if scaling == "spectrum":
         return float(1 / segments.window.sum())
     if scaling == "psd":
-        return float(1 / np.sqrt(float(fs) * np.square(segments.window).sum()))
+        return float(1 / np.sqrt(rate(fs) * np.square(segments.window).sum()))
     raise ValueError(f"scaling is {scaling!r}, but must be 'spectrum' or 'psd'")

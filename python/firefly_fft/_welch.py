@@ -17,6 +17,7 @@ from ._arrays import (
     narrowed,
     numeric,
     placed,
+    rate,
     rescaled,
 )
 from ._dispatch import dispatched
@@ -119,8 +120,9 @@ class _Estimate:
         segments = detrended(self.segments.of(rows), detrend)
         shape, nfft = segments.shape[:2], self.segments.nfft
         padded = np.zeros((shape[0] * shape[1], nfft), rows.dtype)
-        padded[:, : self.segments.length] = segments.reshape(len(padded), -1)
-        return self.native(self.segments.padded_window(), nfft, 1, False).psd(padded).reshape(*shape, -1)
+        padded[:, : self.segments.length] = segments.reshape(len(padded), self.segments.length)
+        power = self.native(self.segments.padded_window(), nfft, 1, False).psd(padded)
+        return power.reshape(*shape, power.shape[1])
 
     def is_mean(self, detrend: Detrend) -> bool:
         """Whether the native estimate computes this: segments as long as their transforms, with or without mean."""
@@ -392,4 +394,4 @@ def _estimate(
 ) -> _Estimate:
     scaling, is_onesided = power
     is_two_sided = rows.dtype.kind == "c" or not is_onesided
-    return _Estimate(segments_of(rows.shape[1], *segments, overlap_part), float(fs), scaling, is_two_sided, device)
+    return _Estimate(segments_of(rows.shape[1], *segments, overlap_part), rate(fs), scaling, is_two_sided, device)

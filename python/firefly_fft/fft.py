@@ -19,8 +19,8 @@ from typing import Any, List, Sequence, Tuple
 import numpy as np
 from numpy.fft import fftfreq, fftshift, ifftshift, rfftfreq
 
-from ._arrays import Array, as_rows, count, from_rows, numeric, placed, real
-from ._batch import apply
+from ._arrays import Array, count, from_rows, numeric, placed, real
+from ._batch import apply, rows_of
 from ._cosine import dct, dst, idct, idst
 from ._dispatch import dispatched
 
@@ -81,7 +81,7 @@ def rfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     array([1.+0.j, 1.+0.j])
     """
     array, device = placed(x, device, real)
-    rows, leading = as_rows(array, axis)
+    rows, leading = rows_of(array, axis, real)
     points = _points(n, rows.shape[1])
     return from_rows(apply("rfft", [rows], [(points // 2 + 1) * 1j], (points, _norm(norm)), device)[0], leading, axis)
 
@@ -94,7 +94,7 @@ def irfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
     array([1., 1., 1.])
     """
     array, device = placed(x, device, numeric)
-    rows, leading = as_rows(array, axis)
+    rows, leading = rows_of(array, axis, numeric)
     points = _points(n, 2 * (rows.shape[1] - 1))
     return from_rows(apply("irfft", [rows], [points], (points, _norm(norm)), device)[0], leading, axis)
 
@@ -269,20 +269,19 @@ def irfft2(
 def _complex(x: Any, n: int | None, axis: int, norm: str | None, call: Tuple[bool, str | None]) -> Array:
     inverse, name = call
     array, device = placed(x, name, numeric)
-    rows, leading = as_rows(array, axis)
+    rows, leading = rows_of(array, axis, numeric)
     points = _points(n, rows.shape[1])
     arguments = points, inverse, _norm(norm)
     return from_rows(apply("fft", [rows], [points * 1j], arguments, device)[0], leading, axis)
 
 
 def _points(n: int | None, default: int) -> int:
-    points = default if n is None else count(n, "n")
-    if points < 1:
-        raise ValueError(f"the transform has {points} points, but must have at least 1")
-    return points
+    return count(default if n is None else n, "n")
 
 
 def _norm(norm: str | None) -> str:
+    if norm not in _INVERTED and norm != "ortho":
+        raise ValueError(f"norm is {norm!r}, but must be 'backward', 'ortho' or 'forward'")
     return "backward" if norm is None else norm
 
 

@@ -220,3 +220,9 @@ def test_functions_of_librosa_have_its_arguments_and_values() -> None:
     S = np.abs(librosa.stft(y, n_fft=512))
     options = {"n_iter": 5, "init": None}
     assert_allclose(ff.griffinlim(S, **options), librosa.griffinlim(S, **options), atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", FEATURES)
+def test_spectra_of_one_bin_have_features(kind: str) -> None:
+    found = getattr(ff, f"spectral_{kind}")(S=np.ones((2, 1, 3)))
+    assert_array_equal(found, np.full((2, 1, 3), 1.0 if kind == "flatness" else 0.0))

@@ -75,12 +75,12 @@ def test_no_rows_have_no_spectra() -> None:
 @pytest.mark.parametrize(
     ("call", "kind", "message"),
     [
-        (lambda: ff.fft.fft([]), ValueError, "0 points"),
+        (lambda: ff.fft.fft([]), ValueError, "x has no samples"),
         (lambda: ff.fft.fft(3.0), ValueError, "scalar"),
         (lambda: ff.fft.fft([1.0], n=0), ValueError, "n is 0"),
         (lambda: ff.fft.fft([1.0], norm="orth"), ValueError, "'backward', 'ortho' or 'forward'"),
         (lambda: ff.fft.rfft([1j]), TypeError, "complex"),
-        (lambda: ff.fft.irfft([1.0]), ValueError, "0 points"),
+        (lambda: ff.fft.irfft([1.0]), ValueError, "n is 0"),
         (lambda: ff.fft.fft(np.ones(3, np.clongdouble)), TypeError, "complex128"),
         (lambda: ff.fft.fftn(np.ones((2, 2)), s=(2,), axes=(0, 1)), ValueError, "1 lengths"),
         (lambda: ff.fft.fft(np.ones(3), axis=2), ValueError, "axis 2"),
@@ -89,3 +89,18 @@ def test_no_rows_have_no_spectra() -> None:
 def test_arguments_out_of_range_are_refused(call: Any, kind: Any, message: str) -> None:
     with pytest.raises(kind, match=message):
         call()
+
+
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft"])
+def test_rows_without_samples_are_refused_with_any_number_of_points(name: str) -> None:
+    for n in [None, 4]:
+        with pytest.raises(ValueError, match="x has no samples along the axis"):
+            getattr(ff.fft, name)(np.ones((2, 0)), n)
+    with pytest.raises(ValueError, match="x has no samples along the axis"):
+        ff.fft.fftn(np.ones((0, 4)), (3, 4))
+    with pytest.raises(ValueError, match="norm is 3"):
+        getattr(ff.fft, name)(np.ones(4), norm=3)
+    with pytest.raises(TypeError, match=r"axis is 1\.5"):
+        getattr(ff.fft, name)(np.ones(4), axis=1.5)
+    with pytest.raises(ValueError, match="n is 0, but must be at least 1"):
+        ff.fft.irfft(np.ones(1))

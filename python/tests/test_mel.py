@@ -74,10 +74,16 @@ def test_bands_of_float32_of_any_magnitude_are_right(magnitude: float, power: fl
         ({"pad_mode": "mean"}, "pad_mode"),
         ({"n_mels": 0}, "n_mels"),
         ({"fmin": 9000}, "f_max"),
-        ({"fs": -1}, "sample_rate"),
+        ({"fs": -1}, "fs is -1"),
         ({"win_length": 4096}, "window_length"),
     ],
 )
 def test_arguments_out_of_range_are_refused(options: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         ff.mel(np.ones(4000), **{"fs": 16000, **options})
+
+
+def test_signals_without_samples_are_refused() -> None:
+    for function in [ff.mel, ff.log_mel]:
+        with pytest.raises(ValueError, match="x has no samples"):
+            function(np.ones((2, 0)), 8000.0, 4, 8)

@@ -180,7 +180,7 @@ def test_power_is_that_of_mne(adaptive: bool) -> None:
         (lambda x: ff.multitaper(x, Kmax=0), "Kmax is 0"),
         (lambda x: ff.multitaper(x, Kmax=1, line_test=True), "`tapers` is 1"),
         (lambda x: ff.multitaper(x, confidence=1.0), "`confidence` is 1"),
-        (lambda x: ff.multitaper(x, fs=0.0), "`sample_rate` is 0"),
+        (lambda x: ff.multitaper(x, fs=0.0), "fs is 0"),
         (lambda x: ff.multitaper(x, detrend="cubic"), "detrend is 'cubic'"),
         (lambda x: ff.multitaper(x, NW=40.0, Kmax=5), "`half_bandwidth` is 40"),
         (lambda x: ff.dpss(0, 2.0), "M is 0"),

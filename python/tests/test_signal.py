@@ -295,7 +295,7 @@ def test_arrays_of_any_layout_are_taken_and_those_without_rows_have_none(name: s
         (lambda x: ff.czt(x, w=1.5), "`w` is 1.5 in magnitude"),
         (lambda x: ff.zoom_fft(x, [1, 2, 3]), "fn is"),
         (lambda x: ff.zoom_fft(x, np.nan), "`band` is"),
-        (lambda x: ff.zoom_fft(x, 0.2, fs=0), "`sample_rate` is 0"),
+        (lambda x: ff.zoom_fft(x, 0.2, fs=0), "fs is 0"),
         (lambda x: ff.zoom_fft(x, 0.2, 1, endpoint=True), "`m` is 1"),
         (lambda x: ff.envelope(x, residual="highpass"), "residual is 'highpass'"),
         (lambda x: ff.envelope(x, (5, 5)), "bp_in is"),

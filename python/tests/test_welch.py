@@ -179,7 +179,7 @@ def test_a_segment_longer_than_the_signal_is_shortened_with_a_warning() -> None:
         (np.ones(300), {"detrend": "cubic"}, ValueError, "'constant', 'linear'"),
         (np.ones(300), {"scaling": "densty"}, ValueError, "'density', 'spectrum' or 'power'"),
         (np.ones(300), {"average": "mode"}, ValueError, "'mean' or 'median'"),
-        (np.ones(300), {"fs": 0}, ValueError, "hertz"),
+        (np.ones(300), {"fs": 0}, ValueError, "fs is 0"),
         (np.ones(300), {"device": "gpu9"}, ValueError, "unknown device"),
         (np.ones(300), {"device": "rocm"}, ValueError, "not in this build"),
     ],
@@ -471,3 +471,40 @@ def test_frames_without_finite_power_have_no_peaks() -> None:
 def test_a_number_of_peaks_out_of_range_is_refused(k: Any, kind: Any) -> None:
     with pytest.raises(kind, match="k"):
         ff.welch_peaks(np.ones((2, 384)), k=k)
+
+
+@pytest.mark.parametrize("options", [{}, {"detrend": "linear"}, {"nfft": 100}])
+def test_arrays_without_rows_have_spectra_without_rows(options: Any) -> None:
+    x, bins = np.ones((0, 3, 300), np.float32), options.get("nfft", 64) // 2 + 1
+    assert ff.welch(x, nperseg=64, average="median", **options)[1].shape == (0, 3, bins)
+    assert ff.spectrogram(x, nperseg=64, **options)[2].shape == (0, 3, bins, 5)
+    assert ff.csd(x, x, nperseg=64, **options)[1].shape == (0, 3, bins)
+    assert ff.coherence(x, x, nperseg=64, **options)[1].shape == (0, 3, bins)
+
+
+@pytest.mark.parametrize("fs", [0, -1.0, np.nan, np.inf])
+def test_sample_rates_are_positive_and_finite(fs: float) -> None:
+    x = np.random.default_rng(0).normal(size=600)
+    for call in [
+        lambda: ff.welch(x, fs, scaling="spectrum"),
+        lambda: ff.spectrogram(x, fs),
+        lambda: ff.stft(x, fs),
+        lambda: ff.istft(np.ones((9, 4)), fs),
+        lambda: ff.csd(x, x, fs, scaling="spectrum"),
+        lambda: ff.coherence(x, x, fs),
+        lambda: ff.transfer_function(x, x, fs),
+        lambda: ff.multitaper(x, fs),
+        lambda: ff.psd_array_multitaper(x, fs),
+        lambda: ff.zoom_fft(x, 0.1, fs=fs),
+        lambda: ff.spectral_centroid(y=x, sr=fs),
+    ]:
+        with pytest.raises(ValueError, match=rf"^(fs|sr|sfreq) is {fs}, but must be positive and finite"):
+            call()
+    with pytest.raises(TypeError, match="fs is 'x', but must be a number"):
+        ff.welch(x, "x")  # type: ignore[arg-type]
+
+
+def test_an_axis_that_is_none_is_refused_of_two_signals() -> None:
+    for function in [ff.csd, ff.coherence, ff.transfer_function]:
+        with pytest.raises(ValueError, match="axis -3"):
+            function(np.ones((2, 9)), np.ones((2, 9)), axis=-3)

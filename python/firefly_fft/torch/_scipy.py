@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from .. import _mel
-from .._arrays import count, warn
+from .._arrays import count, rate, warn
 from .._segments import Detrend, Segments, median_bias, removes_mean, segments_of
 from .._select import LocalMaxima, TopK, conditions_of
 from .._stft import _scale, _segments_of_spectra
@@ -196,11 +196,11 @@ def _check_average(average: str) -> None:
 def _frequencies(segments: Segments, fs: float, is_two_sided: bool, like: Tensor) -> Tensor:
     """Frequencies of the bins in hertz, of float64."""
     frequencies = torch.fft.fftfreq if is_two_sided else torch.fft.rfftfreq
-    return frequencies(segments.nfft, 1 / float(fs), dtype=torch.float64, device=like.device)
+    return frequencies(segments.nfft, 1 / rate(fs), dtype=torch.float64, device=like.device)
 
 
 def _times(count: int, step: float, first: float, fs: float, like: Tensor) -> Tensor:
-    return (torch.arange(count, dtype=torch.float64, device=like.device) * step + first) / float(fs)
+    return (torch.arange(count, dtype=torch.float64, device=like.device) * step + first) / rate(fs)
 
 
 def _welch(
