@@ -7,7 +7,7 @@ from typing import Any, Sequence, Tuple
 
 import numpy as np
 
-from ._arrays import Array, count, from_rows, rate, real
+from ._arrays import Array, count, from_rows, in_range, rate, real
 from ._batch import apply, rows_of
 from ._dispatch import of_numpy
 from ._mel import _bands, _frames, _window
@@ -298,7 +298,12 @@ def _feature(
     hertz = np.fft.rfftfreq(points, 1 / rate(sr, "sr")) if freq is None else np.asarray(real(freq, "freq"), np.float64)
     if hertz.shape != (bins,):
         raise ValueError(f"freq has the shape {hertz.shape}, but must have a frequency for each of {bins} bins")
-    (values,) = apply("feature", [rows], [number], (kind, hertz.tolist(), share, frames), device)
+    arguments = kind, hertz.tolist(), share, frames
+    (values,) = apply("feature", [rows], [number], arguments, device)
+    _, exponents = in_range(rows)
+    if exponents is not None:  # Power that float32 can't hold.
+        is_far = exponents != 0
+        values[is_far] = apply("feature", [rows[is_far].astype(np.float64)], [number], arguments, None)[0]
     return values.reshape(*leading, 1, number)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Tuple
 
 import numpy as np
 
-from ._arrays import Array, count, from_rows, numeric, rate, real
+from ._arrays import Array, count, from_rows, in_range, numeric, rate, real, rescaled
 from ._batch import apply, apply_to_parts, rows_of
 from ._dispatch import dispatched, of_numpy, refuse
 from ._windows import get_window, is_named
@@ -126,8 +126,11 @@ def envelope(
         if residual == "lowpass":
             is_kept &= (bins < ends[0]) | is_highest & (ends[0] != 0 < ends[1])
         kept = _resampling(n, samples, is_kept.astype(np.float64)) / samples
+    rows, exponents = in_range(rows) if squared else (rows, None)
     arguments = first, weights[first:last].tolist(), samples, bool(squared), kept if kept is None else kept.tolist()
     results = apply("envelope", [rows], [samples] * (1 if kept is None else 2), arguments, device)
+    # Squares of float32 may be of float64, as power is.
+    results = [rescaled(values, exponents, degree) for values, degree in zip(results, (2, 1))]
     arrays = [from_rows(values, leading, axis) for values in results]
     return arrays[0] if residual is None else np.stack(arrays)
 

@@ -223,6 +223,21 @@ def test_functions_of_librosa_have_its_arguments_and_values() -> None:
 
 
 @pytest.mark.parametrize("kind", FEATURES)
+@pytest.mark.parametrize("magnitude", [1e-42, 1e-30, 1e30])
+def test_features_of_float32_of_any_magnitude_are_right(kind: str, magnitude: float) -> None:
+    function, y = getattr(ff, f"spectral_{kind}"), sound(3, 2000)
+    y[1] *= magnitude
+    y = y.astype("f4")
+    of_rows, alone = function(y=y, n_fft=256), function(y=y[::2], n_fft=256)
+    expected = function(y=y.astype("f8"), n_fft=256)
+    assert of_rows.dtype == np.float32
+    assert_array_equal(of_rows[::2], alone)  # The other rows are what they are alone.
+    assert_allclose(of_rows[1], expected[1], rtol=1e-5)
+    S = np.abs(y[:, :60]).reshape(3, 20, 3)
+    assert_allclose(function(S=S), function(S=S.astype("f8")), rtol=1e-3)
+
+
+@pytest.mark.parametrize("kind", FEATURES)
 def test_spectra_of_one_bin_have_features(kind: str) -> None:
     found = getattr(ff, f"spectral_{kind}")(S=np.ones((2, 1, 3)))
     assert_array_equal(found, np.full((2, 1, 3), 1.0 if kind == "flatness" else 0.0))

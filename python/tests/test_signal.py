@@ -355,3 +355,12 @@ def test_arrays_of_pytorch_and_cupy_are_refused_where_no_function_takes_them(
     ]:
         with pytest.raises(ValueError, match=rf"^(\w+) is an array of {library}, but \w+ takes NumPy's: .*{convert}$"):
             call(x)
+
+
+@pytest.mark.parametrize("magnitude", [1e-25, 1e25])
+def test_squared_envelopes_of_float32_of_any_magnitude_are_right(magnitude: float) -> None:
+    x = (signal(2, 64) * np.array([[1.0], [magnitude]])).astype("f4")
+    found, expected = ff.envelope(x, squared=True), ff.envelope(x.astype("f8"), squared=True)
+    assert_allclose(found[0], expected[0], rtol=1e-3, atol=1e-6 * magnitude**2 * (magnitude < 1))
+    assert_allclose(found[1], expected[1], rtol=0, atol=1e-5 * max(magnitude, 1))
+    assert ff.envelope(x[:1], squared=True).dtype == np.float32
