@@ -329,3 +329,16 @@ def test_models_take_tensors_of_the_host_and_give_tensors() -> None:
     if IS_CUDA:
         with pytest.raises(ValueError, match=r"input is a torch\.Tensor in the memory of a device: .*`\.cpu\(\)`"):
             model.predict(x.detach().cuda())
+
+
+def test_sample_rates_of_tensors_are_positive_and_finite() -> None:
+    x = torch.randn(300, dtype=torch.float64)
+    for call in [
+        lambda: ff.welch_psd(x, 0.0, return_onesided=False),
+        lambda: ff.spectrogram(x, -1.0),
+        lambda: ff.periodogram(x, float("nan")),
+        lambda: ff.welch_peaks(x, 3, -1.0, detrend="linear"),
+        lambda: ff.coherence(x, x, 0.0),
+    ]:
+        with pytest.raises(ValueError, match=r"^fs is .*, but must be positive and finite"):
+            call()

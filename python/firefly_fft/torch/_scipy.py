@@ -218,6 +218,7 @@ def _welch(
 ) -> Tuple[Tensor, Segments, bool]:
     """Power, the segments, and whether it is two-sided."""
     _check_average(average)
+    fs = rate(fs)
     x = _along(_numeric(x), axis)
     segments, taper = _framing(x, (window, nperseg, noverlap, nfft))
     is_two_sided = x.is_complex() or not return_onesided
@@ -271,7 +272,7 @@ def welch_peaks(
     x, k = _along(_numeric(x), axis), count(k, "k")
     geometry, taper = _framing(x, (window, nperseg, noverlap, None))
     number = geometry.number(x.shape[-1])
-    estimate = _Estimate(geometry, float(fs), scaling, x.is_complex(), "cpu")
+    estimate = _Estimate(geometry, rate(fs), scaling, x.is_complex(), "cpu")
     searched = None if band is None else _bins_of(band, estimate)
     chosen = None if segments is None else segment_indices(segments, number)
     if not x.is_complex() and _is_direct(detrend) and (chosen or x.is_cuda or number <= _DIRECT):
