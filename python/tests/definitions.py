@@ -22,7 +22,7 @@ class Expected:
     """A result in float64, and by what its errors are divided: the largest value of a row, or `scale`.
 
     Errors of a `root` are those of the square roots. `exact` results have their own type in any precision. A scale of
-    infinity is of results that rounding may change to anything.
+    infinity is of results that rounding may change to anything. `wide` ones may be of float64 in any case.
     """
 
     values: Any
@@ -30,6 +30,7 @@ class Expected:
     root: bool = False
     exact: bool = False
     points: int | None = None
+    wide: bool = False
 
 
 @dataclass
@@ -262,6 +263,22 @@ def ratio(kind: str) -> Callable[..., list[Any]]:
     return define
 
 
+def coherence_matrix(x: Any, **options: Any) -> list[Any]:
+    return ratio("coherence")(*np.broadcast_arrays(x[..., :, None, :], x[..., None, :, :]), **options)
+
+
+def get_window(window: Any, Nx: int, fftbins: bool = True) -> list[Any]:
+    return [Expected(scipy.signal.get_window(window, Nx, fftbins), exact=True)]
+
+
+def dpss(M: int, NW: float, Kmax: Any = None, sym: bool = True) -> list[Any]:
+    if Kmax is None and NW >= M / 2:
+        raise ValueError("NW")
+    # SciPy bounds `NW` by the samples of a periodic one, not by those of the symmetric one that it is cut from.
+    tapers = scipy.signal.windows.dpss(M if sym else M + 1, NW, Kmax)
+    return [Expected(tapers if sym else tapers[..., :-1], exact=True)]
+
+
 def welch_peaks(x: Any, k: int = 16, band: Any = None, segments: Any = None, **options: Any) -> list[Any]:
     options = {"window": "hann", **options, "noverlap": overlap_of(x.shape[-1], options)}
     hertz, times, power = scipy.signal.spectrogram(x, **as_scipy(options))
@@ -270,8 +287,6 @@ def welch_peaks(x: Any, k: int = 16, band: Any = None, segments: Any = None, **o
         if not 1 <= segments <= len(times):
             raise ValueError("segments")
         chosen = [index * len(times) // segments for index in range(segments)]
-    if segments is not None and segments < len(times) > 128:
-        raise ValueError("segments")
     power = power[..., list(chosen)].mean(-1)
     inside = np.ones(len(hertz), bool) if band is None else (hertz >= band[0] - 1e-9) & (hertz <= band[1] + 1e-9)
     if not 1 <= k <= inside.sum():
