@@ -70,7 +70,7 @@ impl Welch {
         })
     }
 
-    /// Power of each bin of a signal, averaged over blocks of as many segments, the last of what is left: `[blocks, bins]`.
+    /// Mean power per bin over each block of `block` segments, of which the last may have fewer: `[blocks, bins]`.
     pub fn psd(&self, signal: &[f32], block: usize) -> Result<Results, JsError> {
         run(|| {
             let WelchOptions { n_fft, hop, .. } = self.options;

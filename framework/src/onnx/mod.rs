@@ -113,7 +113,7 @@ pub fn export(
         let shapes = shapes(&graphs).ok_or_else(|| OnnxError::Batch("lengths are not linear in it".into()))?;
         let models = graphs.iter().map(|(_, graph)| Exporter::new(graph, &shapes).export(description));
         let mut models = models.collect::<Result<Vec<_>, OnnxError>>()?;
-        // What is left of differences are operations and constants.
+        // The models of all batches are equal, unless operations or constants differ.
         models.dedup();
         let differ = || OnnxError::Batch("operations or constants depend on it".into());
         if models.len() == 1 { models.pop().ok_or_else(differ) } else { Err(differ()) }
