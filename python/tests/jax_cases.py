@@ -20,6 +20,7 @@ from typing import Any, Callable, Iterator, List, Sequence, Tuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from definitions import mel_filters
 
 
 def use_library(path: str) -> None:
@@ -105,22 +106,11 @@ def welch_definition(x: Any, window: Any, segments: int, hop: int, fs: float = 0
     return power / ((window**2).sum() * fs) if fs else power
 
 
-def mel_filters(fs: float, n_fft: int, bands: int) -> Any:
-    """Filters by Slaney's formula and norm."""
-    step, corner, log_step = 200 / 3, 1000.0, np.log(6.4) / 27
-    mels = np.linspace(0, corner / step + np.log(fs / 2 / corner) / log_step, bands + 2)
-    edges = np.where(mels < corner / step, mels * step, corner * np.exp(log_step * (mels - corner / step)))
-    hertz = np.linspace(0, fs / 2, n_fft // 2 + 1)
-    up = (hertz - edges[:-2, None]) / (edges[1:-1] - edges[:-2])[:, None]
-    down = (edges[2:, None] - hertz) / (edges[2:] - edges[1:-1])[:, None]
-    return np.maximum(np.minimum(up, down), 0) * (2 / (edges[2:] - edges[:-2]))[:, None]
-
-
 def mel_definition(x: Any, window: Any, fs: float, hop: int, bands: int, log: bool) -> Any:
     n = window.shape[0]
     padded = jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(n // 2, n // 2)])
     power = jnp.abs(jnp.fft.rfft(framed(padded, n, hop) * window)) ** 2
-    mels = mel_filters(fs, n, bands) @ jnp.swapaxes(power, -1, -2)
+    mels = mel_filters(fs, n, bands)[0].values @ jnp.swapaxes(power, -1, -2)
     return 10 * jnp.log10(jnp.maximum(mels, 1e-10)) if log else mels
 
 
@@ -481,7 +471,7 @@ def timings() -> Iterator[Tuple[str, Callable[..., Any], Callable[..., Any], Lis
         return jax.random.normal(jax.random.key(0), shape, jnp.float32)
 
     window = jnp.asarray(hann(400), jnp.float32)
-    filters = jnp.asarray(mel_filters(16000, 400, 80), jnp.float32)
+    filters = jnp.asarray(mel_filters(16000, 400, 80)[0].values, jnp.float32)
 
     def log_mel(x: Any) -> Any:
         frames = framed(jnp.pad(x, ((0, 0), (200, 200))), 400, 160)

@@ -2,7 +2,7 @@
 
     python tests/torch_cases.py [--library libfirefly_interop.so] [--device cpu]
 
-runs every check on a device; with `--library` on the C library alone, without the extension.
+runs every check on a device; with `--library` on the C library alone, without the extension. It needs SciPy.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import types
 from dataclasses import dataclass
 from typing import Any, Callable, Sequence
 
+import definitions
 import torch
 from torch import Tensor
 
@@ -93,15 +94,7 @@ def welch_definition(
 
 def mel_filters(fs: float, n_fft: int, bands: int, like: Tensor) -> Tensor:
     """Filters by Slaney's formula and norm."""
-    step, corner, log_step = 200 / 3, 1000.0, torch.log(torch.tensor(6.4, dtype=torch.float64)) / 27
-    top = torch.tensor(fs / 2, dtype=torch.float64)
-    mels = torch.linspace(0, float(corner / step + torch.log(top / corner) / log_step), bands + 2, dtype=torch.float64)
-    edges = torch.where(mels < corner / step, mels * step, corner * torch.exp(log_step * (mels - corner / step)))
-    hertz = torch.linspace(0, fs / 2, n_fft // 2 + 1, dtype=torch.float64)
-    up = (hertz - edges[:-2, None]) / (edges[1:-1] - edges[:-2])[:, None]
-    down = (edges[2:, None] - hertz) / (edges[2:] - edges[1:-1])[:, None]
-    weights = torch.minimum(up, down).clamp_min(0) * (2 / (edges[2:] - edges[:-2]))[:, None]
-    return weights.to(like.device, like.dtype)
+    return torch.from_numpy(definitions.mel_filters(fs, n_fft, bands)[0].values).to(like.device, like.dtype)
 
 
 def mel_definition(x: Tensor, window: Tensor, fs: float, hop: int, bands: int, log: bool) -> Tensor:
