@@ -13,6 +13,9 @@ Dims = Union[int, Sequence[int], None]
 # Segments of a row of which some can be chosen.
 _MAX_CHOSEN = 128
 
+# Forms of transforms: of complex rows, of complex columns of matrices, of real rows, and to real rows.
+COMPLEX, COLUMNS, REAL, INVERSE_REAL = range(4)
+
 # Inputs of operations that all rows share, a bit each; of the others, each row is computed for itself.
 _SHARED = {
     "welch_psd": 0b110,
@@ -20,10 +23,7 @@ _SHARED = {
     "top_k": 0,
     "local_maxima": 0,
     "butterfly": 0b1100,
-    "complex_fft": 0,
-    "complex_fft_columns": 0,
-    "real_fft": 0,
-    "inverse_real_fft": 0,
+    "interleaved_fft": 0,
     "dct": 0,
     "mel": 0b10,
     "peak_loss": 0,
@@ -113,13 +113,13 @@ def sides(bins: int, n_fft: int, onesided: bool | None, return_complex: bool) ->
     return onesided
 
 
-def transform(name: str, n: int, forward: bool, norm: str | None) -> str:
+def transform(form: int, n: int, forward: bool, norm: str | None) -> str:
     """A transform of `n` points as text."""
     norms = {"backward": (1.0, 1 / n), "ortho": (1 / math.sqrt(n),) * 2, "forward": (1 / n, 1.0)}
     known = "backward" if norm is None else norm
     if known not in norms:
         raise ValueError(f"norm is {norm!r}, but must be 'backward', 'ortho' or 'forward'")
-    return f"{name} {n} {int(not forward)} {norms[known][int(not forward)]!r} 1.0"
+    return f"interleaved_fft {form} {n} {int(not forward)} {norms[known][int(not forward)]!r} 1.0"
 
 
 def welch(

@@ -25,6 +25,7 @@ from . import _mel, _operations, _select, _welch
 from . import fft as _fft
 from ._arrays import count
 from ._dispatch import check_device
+from ._operations import COMPLEX, INVERSE_REAL, REAL
 from ._plans import Plan
 from ._segments import frequencies, removes_mean, segments_of
 from ._select import LocalMaxima, TopK
@@ -98,23 +99,21 @@ def _arguments_of(plain: Callable[..., Any]) -> Callable[[Callable[..., Any]], C
     return decorate
 
 
-def _transform(name: str, forward: bool, x: Any, n: int | None, axis: int, norm: str | None) -> Any:
-    rows, leading = _rows(x, axis, name == "real_fft")
-    default = 2 * (rows.shape[1] - 1) if name == "inverse_real_fft" else rows.shape[1]
-    parts = [rows.real, rows.imag if rows.dtype.kind == "c" else cupy.zeros_like(rows)]
-    text = _operations.transform(name, count(default if n is None else n, "n"), forward, norm)
-    found = _apply(text, *(parts[:1] if name == "real_fft" else parts))
-    if len(found) == 1:
-        return _back(found[0], leading, axis)
-    spectrum = cupy.empty(found[0].shape, np.complex64)
-    spectrum.real, spectrum.imag = found
-    return _back(spectrum, leading, axis)
+def _transform(form: int, forward: bool, x: Any, n: int | None, axis: int, norm: str | None) -> Any:
+    rows, leading = _rows(x, axis, form == REAL)
+    default = 2 * (rows.shape[1] - 1) if form == INVERSE_REAL else rows.shape[1]
+    if form != REAL:
+        # Real and imaginary parts side by side.
+        rows = cupy.ascontiguousarray(rows, np.complex64).view(np.float32).reshape(*rows.shape, 2)
+    text = _operations.transform(form, count(default if n is None else n, "n"), forward, norm)
+    [found] = _apply(text, rows)
+    return _back(found if form == INVERSE_REAL else found.view(np.complex64)[..., 0], leading, axis)
 
 
-fft = _arguments_of(_fft.fft)(functools.partial(_transform, "complex_fft", True))
-ifft = _arguments_of(_fft.ifft)(functools.partial(_transform, "complex_fft", False))
-rfft = _arguments_of(_fft.rfft)(functools.partial(_transform, "real_fft", True))
-irfft = _arguments_of(_fft.irfft)(functools.partial(_transform, "inverse_real_fft", False))
+fft = _arguments_of(_fft.fft)(functools.partial(_transform, COMPLEX, True))
+ifft = _arguments_of(_fft.ifft)(functools.partial(_transform, COMPLEX, False))
+rfft = _arguments_of(_fft.rfft)(functools.partial(_transform, REAL, True))
+irfft = _arguments_of(_fft.irfft)(functools.partial(_transform, INVERSE_REAL, False))
 
 
 def _taper(window: Any, n: int, like: Any, points: int = 0) -> Any:

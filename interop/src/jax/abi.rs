@@ -91,6 +91,9 @@ pub(super) struct Text {
     length: usize,
 }
 
+/// Codes of complex values, whose parts are of f32 and f64.
+const COMPLEX: [i32; 2] = [15, 18];
+
 /// A contiguous array.
 #[repr(C)]
 pub(super) struct Buffer {
@@ -132,16 +135,19 @@ impl Text {
 }
 
 impl Buffer {
-    /// Type of the values, if operations have it.
+    /// Type of the values, of complex ones that of their parts, if operations have it.
     pub fn dtype(&self) -> Option<DType> {
-        let known = [(11, DType::F32), (12, DType::F64), (4, DType::I32), (5, DType::I64)];
-        known.into_iter().find_map(|(code, dtype)| (code == self.dtype).then_some(dtype))
+        let complex = [(COMPLEX[0], DType::F32), (COMPLEX[1], DType::F64)];
+        let mut known =
+            [(11, DType::F32), (12, DType::F64), (4, DType::I32), (5, DType::I64)].into_iter().chain(complex);
+        known.find_map(|(code, dtype)| (code == self.dtype).then_some(dtype))
     }
 
-    /// Length of each dimension.
-    pub fn shape(&self) -> &[i64] {
+    /// Length of each dimension, the last one that of the two parts of complex values.
+    pub fn shape(&self) -> Vec<i64> {
         // SAFETY: XLA's buffers have as many lengths as dimensions.
-        if self.rank == 0 { &[] } else { unsafe { std::slice::from_raw_parts(self.shape, self.rank as usize) } }
+        let lengths = (0..self.rank as usize).map(|dim| unsafe { *self.shape.add(dim) });
+        lengths.chain(COMPLEX.contains(&self.dtype).then_some(2)).collect()
     }
 }
 

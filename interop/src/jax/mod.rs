@@ -94,14 +94,17 @@ unsafe fn call(frame: &CallFrame, api: &Api, compute: Compute) -> Result<()> {
     let buffers =
         |list: &List| (0..list.count as usize).map(|at| unsafe { &**list.values.add(at) }).collect::<Vec<_>>();
     let (arguments, results): (Vec<&Buffer>, Vec<&Buffer>) = (buffers(&frame.arguments), buffers(&frame.results));
-    let strides = |buffer: &&Buffer| contiguous_strides(buffer.shape().iter().map(|&length| length as usize));
-    let strides: Vec<Vec<i64>> =
-        arguments.iter().map(|buffer| strides(buffer).into_iter().map(|stride| stride as i64).collect()).collect();
-    let arrays = arguments.iter().zip(&strides).enumerate().map(|(input, (buffer, strides))| {
+    let layouts = arguments.iter().map(|buffer| {
+        let shape = buffer.shape();
+        let strides = contiguous_strides(shape.iter().map(|&length| length as usize));
+        (shape, strides.into_iter().map(|stride| stride as i64).collect())
+    });
+    let layouts: Vec<(Vec<i64>, Vec<i64>)> = layouts.collect();
+    let arrays = arguments.iter().zip(&layouts).enumerate().map(|(input, (buffer, (shape, strides)))| {
         let dtype = buffer
             .dtype()
             .ok_or_else(|| InteropError::array(operation, input, "of another type", "of float32 or float64"))?;
-        Ok(Array { address: buffer.data as u64, shape: buffer.shape(), strides, dtype })
+        Ok(Array { address: buffer.data as u64, shape, strides, dtype })
     });
     let inputs = arrays.collect::<Result<Vec<_>>>()?;
     let context = Context { api, context: frame.context, operation };
@@ -154,7 +157,7 @@ impl Context<'_> {
         let fit = results
             .iter()
             .zip(outputs)
-            .all(|(result, output)| (result.shape(), result.dtype()) == (output.0, Some(output.1)));
+            .all(|(result, (shape, dtype))| result.shape() == shape && result.dtype() == Some(dtype));
         if fit && count == results.len() {
             return Ok(());
         }

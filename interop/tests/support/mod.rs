@@ -28,6 +28,13 @@ pub const CASES: &[Case] = &[
     ("complex_fft_columns 64 0 1.0 1.0", &[&[4, 64, 33], &[4, 64, 33]]),
     ("real_fft 1000 0 1.0 1.0", &[&[32, 1000]]),
     ("inverse_real_fft 1000 1 0.001 0.5", &[&[32, 501], &[32, 501]]),
+    ("interleaved_fft 0 100 1 0.01 1.0", &[&[32, 80, 2]]),
+    ("interleaved_fft 1 64 0 1.0 1.0", &[&[4, 64, 33, 2]]),
+    // Columns that are rows of transposed matrices.
+    ("interleaved_fft 1 10007 1 1.0 1.0", &[&[1, 10007, 2, 2]]),
+    ("interleaved_fft 2 1000 0 1.0 1.0", &[&[32, 1000]]),
+    ("interleaved_fft 2 999 1 1.0 0.5", &[&[32, 999]]),
+    ("interleaved_fft 3 1000 1 0.001 0.5", &[&[32, 501, 2]]),
     ("dct 2 false 1.0 1.0", &[&[32, 64]]),
     ("dct 3 false 1.0 0.5", &[&[32, 63]]),
     ("dct 3 true 1.0 0.5", &[&[32, 64]]),

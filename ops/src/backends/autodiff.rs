@@ -80,17 +80,16 @@ fn scatter<B: Backend>(grad: FloatTensor<B>, bins: IntTensor<B>, length: usize) 
     B::float_scatter(1, zeros, B::int_clamp_min(bins, 0.into()), grad, IndexingUpdateOp::Add)
 }
 
-/// A tensor cut or padded with zeros to `width` values along its last dimension.
+/// Rows `[rows, …]` cut or padded with zeros to `width` values.
 fn resized<B: Backend>(tensor: FloatTensor<B>, width: usize) -> FloatTensor<B> {
     let mut shape = tensor.shape();
-    let last = shape.num_dims() - 1;
-    let length = shape[last];
-    let within: Vec<_> =
-        (0..=last).map(|dim| Slice::from(0..if dim == last { width.min(length) } else { shape[dim] })).collect();
+    let length = shape[1];
+    let mut within: Vec<_> = shape.iter().map(|&length| Slice::from(0..length)).collect();
+    within[1] = Slice::from(0..width.min(length));
     if width <= length {
         return if width == length { tensor } else { B::float_slice(tensor, &within) };
     }
-    shape[last] = width;
+    shape[1] = width;
     let zeros = B::float_zeros(shape, &tensor.device(), tensor.dtype().into());
     B::float_slice_assign(zeros, &within, tensor)
 }
@@ -128,7 +127,7 @@ fn apply_to<B: SpectralOps, C: CheckpointStrategy, const N: usize>(
         ints,
         floats: floats.into_iter().map(Autodiff::<B, C>::from_inner).collect(),
     };
-    let width = inputs[0].shape().last().copied().unwrap_or(0);
+    let width = inputs[0].shape().get(1).copied().unwrap_or(0);
     // The gradient of a linear operation, or of a selection among the inputs, does not depend on the inputs.
     let saves_inputs = match operation.gradient(Needed::default(), width) {
         Gradient::Discrete => return untracked(run(inputs)),

@@ -4,14 +4,14 @@ use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::backend::{Backend, TensorMetadata};
 use burn::tensor::{DType, Element, IntDType, Shape, TensorData, bf16, f16};
 
-use crate::backends::composed::{columns_as_rows, cross_spectra, cross_spectra_backward, dct};
+use crate::backends::composed::{columns_as_rows, cross_spectra, cross_spectra_backward, dct, interleaved_fft};
 use crate::cpu::{
     self, ButterflyTransform, Estimate, LongConvOperands, MelCall, PeakLossInputs, Real, SpectralConvGradients,
 };
 use crate::memory::OutputBuffer;
 use crate::op::{Kernels, Needed, inputs};
 use crate::options::{
-    AdamOptions, FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions,
+    AdamOptions, FftForm, FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions,
 };
 use crate::sample_type::SampleType;
 use crate::spectral_shape::SpectralShape;
@@ -344,6 +344,14 @@ impl<B: Host> Kernels for B {
             cpu::inverse_real_fft::<T>([re.slice(), im.slice()], width, &options, &mut signal);
             [B::float(signal.into_data([rows, options.length]))]
         })
+    }
+
+    fn interleaved_fft(
+        inputs: inputs::InterleavedFft<FloatTensor<B>>,
+        form: FftForm,
+        options: FftOptions,
+    ) -> [FloatTensor<B>; 1] {
+        [interleaved_fft::<B>(inputs.values, form, options)]
     }
 
     fn dct(

@@ -7,8 +7,8 @@ use burn::tensor::IntDType;
 
 use super::Needed;
 use crate::options::{
-    AdamOptions, Average, Band, Detrend, Direction, FftOptions, Interpolation, LocalMaximaOptions, LogGuard, LogUnit,
-    Logarithm, MelBands, MelNorm, MelOptions, MelScale, PeakLossOptions, Scaling, SegmentSet, SignalPadding,
+    AdamOptions, Average, Band, Detrend, Direction, FftForm, FftOptions, Interpolation, LocalMaximaOptions, LogGuard,
+    LogUnit, Logarithm, MelBands, MelNorm, MelOptions, MelScale, PeakLossOptions, Scaling, SegmentSet, SignalPadding,
     SpectrumKind, StftOptions, WeightDecay, WelchOptions,
 };
 
@@ -133,6 +133,7 @@ impl Argument for Average {
 
 variants!(IntDType { 0: I64, 1: I32, 2: I16, 3: I8, 4: U64, 5: U32, 6: U16, 7: U8 });
 variants!(Direction { 0: Forward, 1: Inverse });
+variants!(FftForm { 0: Complex, 1: Columns, 2: Real, 3: InverseReal });
 fields!(FftOptions { length, direction, scale, interior });
 variants!(Scaling { 0: Power, 1: Spectrum, 2: Density { sample_rate } });
 variants!(Detrend { 0: None, 1: Constant, 2: Linear });

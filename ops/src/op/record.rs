@@ -10,7 +10,7 @@ use super::NAMES;
 use super::{OpDescriptor, ROWS, SpectralOps, TensorList};
 use crate::api::{check_spectral_conv, validate_selection};
 use crate::error::{ArgumentError, Result, ensure};
-use crate::options::{FftOptions, POWER_TAPS, PRODUCT_TAPS, WelchOptions, validate_n_fft};
+use crate::options::{FftForm, FftOptions, POWER_TAPS, PRODUCT_TAPS, WelchOptions, validate_n_fft};
 
 /// Shape and type of a tensor.
 #[derive(Debug, Clone, PartialEq)]
@@ -136,6 +136,19 @@ impl OpDescriptor {
                 let [matrices, values, width] = call.dims(0)?;
                 call.length("length", options.length, values)?;
                 call.has(1, &[matrices, values, width])
+            }
+            Self::InterleavedFft { form, options } => {
+                let shape = call.shape(0);
+                let rank = [3, 4, 2, 3][form as usize];
+                let is_complex = form == FftForm::Real || shape.last() == Some(&2);
+                let expected = format_args!("of rank {rank}, two parts per complex value");
+                let fits = shape.len() == rank && is_complex;
+                ensure(fits, call.operation, "values", format_args!("{shape:?}"), expected)?;
+                ensure(shape[1] >= 1, call.operation, "values", "without values", "rows of at least 1 value")?;
+                match form {
+                    FftForm::Columns => call.length("length", options.length, shape[1]),
+                    _ => ensure(options.length >= 1, call.operation, "length", options.length, "at least 1"),
+                }
             }
             Self::Dct { kind, .. } => {
                 let [_, n] = call.dims(0)?;

@@ -12,7 +12,7 @@ use super::argument::Argument;
 use super::record::TensorSpec;
 use super::{Needed, SpectralOps, TensorList};
 use crate::options::{
-    AdamOptions, FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions,
+    AdamOptions, FftForm, FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions,
 };
 
 /// The type of an input: a tensor, or one that may be left out.
@@ -369,6 +369,15 @@ operations! { needed, width;
     INVERSE_REAL_FFT = inverse_real_fft: InverseRealFft { options: FftOptions } (re, im)
         -> floats 1 = [re.rows_of(options.length)],
         Adjoint(OpDescriptor::RealFft { options: options.reversed(2.0) });
+
+    /// One of the transforms above of `values` and to values whose real and imaginary parts are side by side, in the
+    /// shapes of the [`FftForm`].
+    INTERLEAVED_FFT = interleaved_fft: InterleavedFft { form: FftForm, options: FftOptions } (values)
+        -> floats 1 = [TensorSpec { shape: form.output(&values.shape, &options).into(), ..values }],
+        Adjoint({
+            let (form, interior) = form.adjoint();
+            OpDescriptor::InterleavedFft { form, options: options.reversed(interior) }
+        });
 
     /// Cosine transform of `rows` `[rows, n]` of type 2, y_k = `scale` Σ_j x_j cos(πk(2j + 1)/2n), times `first` for
     /// k = 0; of type 3, its transpose, x_j = `scale` Σ_k y_k cos(πk(2j + 1)/2n), with `first` times y_0; or of type 4,

@@ -8,9 +8,9 @@ use burn_router::{CustomOpRegistry, TensorInterpreter};
 
 use super::*;
 use crate::options::{
-    AdamOptions, Band, Detrend, Direction, FftOptions, Interpolation, LocalMaximaOptions, LogGuard, LogUnit, Logarithm,
-    MelBands, MelOptions, MelScale, PeakLossOptions, Scaling, SegmentSet, SignalPadding, SpectrumKind, StftOptions,
-    WeightDecay,
+    AdamOptions, Band, Detrend, Direction, FftForm, FftOptions, Interpolation, LocalMaximaOptions, LogGuard, LogUnit,
+    Logarithm, MelBands, MelOptions, MelScale, PeakLossOptions, Scaling, SegmentSet, SignalPadding, SpectrumKind,
+    StftOptions, WeightDecay,
 };
 
 #[test]
@@ -45,6 +45,7 @@ fn every_operation_is_parsed_from_its_name_and_scalars() {
             OpDescriptor::ComplexFftColumns { options: fft },
             OpDescriptor::RealFft { options: FftOptions { direction: Direction::Forward, ..fft } },
             OpDescriptor::InverseRealFft { options: fft },
+            OpDescriptor::InterleavedFft { form: FftForm::Columns, options: fft },
             OpDescriptor::Dct { kind: 3, sines: true, scale: 0.25, first: 0.5 },
             OpDescriptor::CrossSpectra { is_hermitian: true },
             OpDescriptor::CrossSpectraBackward { needed },

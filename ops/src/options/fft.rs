@@ -48,6 +48,50 @@ impl FftOptions {
     }
 }
 
+/// Form of a transform of values whose real and imaginary parts are side by side, `[…, 2]`.
+///
+/// ```
+/// use firefly_ops::Direction;
+/// use firefly_ops::options::{FftForm, FftOptions};
+///
+/// let options = FftOptions::new(10, Direction::Forward);
+/// assert_eq!(FftForm::Real.output(&[8, 10], &options), [8, 6, 2]);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FftForm {
+    /// Complex rows `[rows, m, 2]` to `[rows, n, 2]`.
+    Complex,
+    /// Complex columns of matrices, `[matrices, n, width, 2]` both.
+    Columns,
+    /// Real rows `[rows, m]` to half spectra `[rows, n/2 + 1, 2]`.
+    Real,
+    /// Half spectra `[rows, m, 2]` to real rows `[rows, n]`.
+    InverseReal,
+}
+
+impl FftForm {
+    /// Shape of the transforms of an input of shape `input`.
+    pub fn output(self, input: &[usize], options: &FftOptions) -> Vec<usize> {
+        match self {
+            Self::Complex => vec![input[0], options.length, 2],
+            Self::Columns => input.to_vec(),
+            Self::Real => vec![input[0], options.bins(), 2],
+            Self::InverseReal => vec![input[0], options.length],
+        }
+    }
+
+    /// The form of the adjoint, and the factor of that on interior bins: a sum over one side of the spectrum counts an
+    /// interior bin once, and the Hermitian sum counts it twice.
+    #[cfg(feature = "autodiff")]
+    pub(crate) fn adjoint(self) -> (Self, f64) {
+        match self {
+            Self::Complex | Self::Columns => (self, 1.0),
+            Self::Real => (Self::InverseReal, 0.5),
+            Self::InverseReal => (Self::Real, 2.0),
+        }
+    }
+}
+
 /// Direction of a transform.
 ///
 /// ```

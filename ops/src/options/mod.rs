@@ -31,7 +31,7 @@ mod window;
 
 pub use crate::api::mel_filters;
 pub(crate) use dpss::prolate_sequence;
-pub use fft::{ConvolveMode, Direction, FftOptions, Norm};
+pub use fft::{ConvolveMode, Direction, FftForm, FftOptions, Norm};
 pub use local_maxima::{Interpolation, LocalMaximaOptions};
 pub use mel::{LogGuard, LogUnit, Logarithm, MelBands, MelNorm, MelOptions, MelScale, SpectrumKind};
 pub use segments::{SegmentPlacement, SegmentSet};

@@ -6,10 +6,12 @@ use firefly_ops::fft::{
     idst_with, ifft_with, ifftshift_with, ihfft_with, ihfftn_with, irfft_with, irfftn_with, rfft_with, rfft2_with,
     zoom_fft,
 };
-use firefly_ops::{ArgumentError, Norm};
+use firefly_ops::options::FftForm;
+use firefly_ops::{ArgumentError, Direction, Norm};
 
 use crate::common::devices::is_software;
 use crate::common::{noise, relative_error, same, tensor, transform_tolerance, values};
+use crate::interleaved::interleaved;
 
 /// A transform from real and imaginary parts `[4, 5, 6]` to any number of outputs.
 struct TransformSubject {
@@ -68,6 +70,20 @@ const SUBJECTS: &[TransformSubject] = &[
     TransformSubject { name: "zoom_fft", run: |x| zoom_fft(x.re, [0.1, 0.2], Some(3), 1.0, true, 0).map(parts) },
     TransformSubject { name: "hilbert", run: |x| hilbert(x.re, None, 2).map(parts) },
     TransformSubject { name: "padded hilbert", run: |x| hilbert(x.re, Some(9), 1).map(parts) },
+    TransformSubject {
+        name: "parts side by side",
+        run: |x| {
+            let complex = interleaved(x.clone(), FftForm::Complex, 9, Direction::Inverse);
+            Ok([parts(complex), parts(interleaved(x, FftForm::Columns, 5, Direction::Forward))].concat())
+        },
+    },
+    TransformSubject {
+        name: "real values of parts side by side",
+        run: |x| {
+            let spectrum = interleaved(x.clone(), FftForm::Real, 8, Direction::Forward);
+            Ok([parts(spectrum), vec![interleaved(x, FftForm::InverseReal, 7, Direction::Inverse).re]].concat())
+        },
+    },
     TransformSubject { name: "shifts", run: |x| Ok(vec![fftshift(x.re), ifftshift_with(x.im, &[1])?]) },
 ];
 

@@ -7,6 +7,7 @@ mod compositions;
 mod conventions;
 mod cosine;
 mod gradients;
+mod interleaved;
 mod long_fixtures;
 mod on_devices;
 mod rows;
@@ -31,6 +32,7 @@ use gradients::{
     gradients_are_the_adjoint, gradients_match_those_in_float64, gradients_of_long_rows_are_the_adjoint,
     gradients_of_long_rows_match_those_in_float64,
 };
+use interleaved::parts_side_by_side_have_the_transforms_of_parts;
 use long_fixtures::long_transforms_are_those_of_scipy;
 use on_devices::compositions_match_those_in_float64;
 use values::{
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
     let on_devices = tests![DeviceTest:
         lengths_up_to_512_match_the_definition,
         any_number_of_rows_is_right_to_the_last,
+        parts_side_by_side_have_the_transforms_of_parts,
         an_input_that_is_kept_stays_as_it_is,
         rows_are_cut_and_padded,
         cosine_and_sine_transforms_match_the_definition,

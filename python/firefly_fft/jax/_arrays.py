@@ -78,6 +78,12 @@ def values(x: Any, argument: str) -> Any:
     return x if is_complex(x, argument) else real(x, argument)
 
 
+def complex_values(x: Any, argument: str) -> Any:
+    """An array of floats or complex numbers as complex numbers."""
+    x = values(x, argument)
+    return x if jnp.iscomplexobj(x) else jax.lax.complex(x, jnp.zeros_like(x))
+
+
 def parts_of(x: Any, argument: str) -> Tuple[Any, Any]:
     """Real and imaginary parts of an array of floats or complex numbers."""
     if is_complex(x, argument):

@@ -2,48 +2,50 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, List, Tuple
 
-import jax
 import jax.numpy as jnp
 
-from .._operations import Dims, Lengths, last_axis, points, transform
+from .._operations import COLUMNS, COMPLEX, INVERSE_REAL, REAL, Dims, Lengths, last_axis, points, transform
 from .._operations import axes as axes_of
-from ._arrays import compiled, parts_of, real, rows, unflattened
+from ._arrays import compiled, complex_values, real, rows, unflattened
 from ._operators import apply
 
-Parts = Tuple[Any, ...]
 Axes = List[Tuple[int, "int | None"]]
 
 
-def _along(parts: Parts, dim: int, name: str, n: int, forward: bool, norm: str | None) -> Parts:
-    """Parts of the transform of `n` points of parts along a dimension."""
-    parts = tuple(jnp.moveaxis(part, dim, -1) for part in parts)
-    found = apply(transform(name, n, forward, norm), *(rows(part, "x") for part in parts))
-    results = found if isinstance(found, tuple) else (found,)
-    return tuple(jnp.moveaxis(unflattened(result, parts[0]), -1, dim) for result in results)
+def _along(x: Any, dim: int, form: int, n: int, forward: bool, norm: str | None) -> Any:
+    """The transform of `n` points along a dimension."""
+    if x.shape[dim] == 0:
+        raise ValueError(f"x is of shape {list(x.shape)}, but must have values along dimension {dim}")
+    dim %= x.ndim
+    if form == COMPLEX and dim < x.ndim - 1 and n == x.shape[dim]:
+        # Kernels transform columns where they are.
+        matrices = (math.prod(x.shape[:dim]), n, math.prod(x.shape[dim + 1 :]))
+        return apply(transform(COLUMNS, n, forward, norm), x.reshape(matrices)).reshape(x.shape)
+    x = jnp.moveaxis(x, dim, -1)
+    found = apply(transform(form, n, forward, norm), rows(x, "x"))
+    return jnp.moveaxis(unflattened(found, x), -1, dim)
 
 
-def _complex(parts: Parts, axes: Axes, forward: bool, norm: str | None) -> Parts:
-    """Parts of transforms of parts along one dimension after the other, the last one first."""
+def _complex(x: Any, axes: Axes, forward: bool, norm: str | None) -> Any:
+    """Complex transforms along one dimension after the other, the last one first."""
     for axis, n in reversed(axes):
-        parts = _along(parts, axis, "complex_fft", points(parts[0].shape, n, axis), forward, norm)
-    return parts
+        x = _along(x, axis, COMPLEX, points(x.shape, n, axis), forward, norm)
+    return x
 
 
 @compiled("x")
 def fft(x: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """Fourier transform of any length along a dimension, as ``torch.fft.fft``.
 
-    Kernels have real and imaginary parts in memory of their own: XLA takes complex values apart before, and puts them
-    together after.
-
     >>> import jax.numpy as jnp
     >>> fft(jnp.array([1.0, 0.0, 0.0])).tolist()
     [(1+0j), (1+0j), (1+0j)]
     """
-    parts = parts_of(x, "x")
-    return jax.lax.complex(*_along(parts, dim, "complex_fft", points(parts[0].shape, n, dim), True, norm))
+    x = complex_values(x, "x")
+    return _along(x, dim, COMPLEX, points(x.shape, n, dim), True, norm)
 
 
 @compiled("x")
@@ -54,8 +56,8 @@ def ifft(x: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -
     >>> ifft(jnp.array([3.0, 0.0, 0.0])).real.tolist()
     [1.0, 1.0, 1.0]
     """
-    parts = parts_of(x, "x")
-    return jax.lax.complex(*_along(parts, dim, "complex_fft", points(parts[0].shape, n, dim), False, norm))
+    x = complex_values(x, "x")
+    return _along(x, dim, COMPLEX, points(x.shape, n, dim), False, norm)
 
 
 @compiled("x")
@@ -67,7 +69,7 @@ def rfft(x: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -
     (2, 8)
     """
     x = real(x, "x")
-    return jax.lax.complex(*_along((x,), dim, "real_fft", points(x.shape, n, dim), True, norm))
+    return _along(x, dim, REAL, points(x.shape, n, dim), True, norm)
 
 
 @compiled("x")
@@ -78,8 +80,8 @@ def irfft(x: Any, n: int | None = None, dim: int = -1, norm: str | None = None) 
     >>> irfft(rfft(jnp.array([1.0, 2.0, 4.0])), 3).round().tolist()
     [1.0, 2.0, 4.0]
     """
-    parts = parts_of(x, "x")
-    return _along(parts, dim, "inverse_real_fft", points(parts[0].shape, n, dim, True), False, norm)[0]
+    x = complex_values(x, "x")
+    return _along(x, dim, INVERSE_REAL, points(x.shape, n, dim, True), False, norm)
 
 
 def _of_several(name: str, x: Any, s: Lengths, dim: Dims, norm: str | None) -> Any:
@@ -90,14 +92,14 @@ def _of_several(name: str, x: Any, s: Lengths, dim: Dims, norm: str | None) -> A
 
 @compiled("x")
 def _fftn(x: Any, s: Lengths, dim: Dims, norm: str | None) -> Any:
-    parts = parts_of(x, "x")
-    return jax.lax.complex(*_complex(parts, axes_of(x.ndim, s, dim), True, norm))
+    x = complex_values(x, "x")
+    return _complex(x, axes_of(x.ndim, s, dim), True, norm)
 
 
 @compiled("x")
 def _ifftn(x: Any, s: Lengths, dim: Dims, norm: str | None) -> Any:
-    parts = parts_of(x, "x")
-    return jax.lax.complex(*_complex(parts, axes_of(x.ndim, s, dim), False, norm))
+    x = complex_values(x, "x")
+    return _complex(x, axes_of(x.ndim, s, dim), False, norm)
 
 
 @compiled("x")
@@ -105,17 +107,16 @@ def _rfftn(x: Any, s: Lengths, dim: Dims, norm: str | None) -> Any:
     x = real(x, "x")
     axes = axes_of(x.ndim, s, dim)
     axis, n = last_axis(axes)
-    parts = _along((x,), axis, "real_fft", points(x.shape, n, axis), True, norm)
-    return jax.lax.complex(*_complex(parts, axes, True, norm))
+    return _complex(_along(x, axis, REAL, points(x.shape, n, axis), True, norm), axes, True, norm)
 
 
 @compiled("x")
 def _irfftn(x: Any, s: Lengths, dim: Dims, norm: str | None) -> Any:
-    parts = parts_of(x, "x")
+    x = complex_values(x, "x")
     axes = axes_of(x.ndim, s, dim)
     axis, n = last_axis(axes)
     whole = points(x.shape, n, axis, True)
-    return _along(_complex(parts, axes, False, norm), axis, "inverse_real_fft", whole, False, norm)[0]
+    return _along(_complex(x, axes, False, norm), axis, INVERSE_REAL, whole, False, norm)
 
 
 _TRANSFORMS = {"fftn": _fftn, "ifftn": _ifftn, "rfftn": _rfftn, "irfftn": _irfftn}
@@ -132,7 +133,7 @@ def fftn(x: Any, s: Lengths = None, dim: Dims = None, norm: str | None = None) -
     norm : "backward" (the default), "ortho" or "forward": where the factor of the inverse is.
 
     Raises ``ValueError`` for a dimension that is not there or there twice, and for lengths of which one is 0 or that
-    are not as many as the dimensions. Values of several dimensions are taken apart and put together once.
+    are not as many as the dimensions.
 
     >>> import jax.numpy as jnp
     >>> float(fftn(jnp.ones((2, 2, 3))).real[0, 0, 0])

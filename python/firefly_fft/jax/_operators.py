@@ -51,10 +51,15 @@ def apply(operation: str, *arrays: Any) -> Any:
 
 
 def _call(operation: str, *arrays: Any) -> Tuple[Any, ...]:
-    """The outputs, without gradients."""
-    shapes = tuple(array.shape for array in arrays)
-    outputs = _plans.outputs(operation, shapes, arrays[0].dtype == jnp.float64)
-    results = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in outputs]
+    """The outputs, without gradients. Parts of complex values are the last dimension of operations."""
+    shapes = tuple((*array.shape, 2) if jnp.iscomplexobj(array) else array.shape for array in arrays)
+    outputs = _plans.outputs(operation, shapes, arrays[0].dtype in (jnp.float64, jnp.complex128))
+    results = [
+        jax.ShapeDtypeStruct(shape[:-1], jnp.result_type(dtype, jnp.complex64))
+        if operation.startswith("interleaved_fft ") and len(shape) > 2
+        else jax.ShapeDtypeStruct(shape, dtype)
+        for shape, dtype in outputs
+    ]
     return tuple(jax.ffi.ffi_call(_TARGET, results)(*arrays, operation=operation))
 
 
@@ -130,6 +135,11 @@ def _gradients(operation: str, saved: _Saved, grads: Sequence[Any]) -> Tuple[Any
     """Gradients of the inputs from those of the outputs; None for inputs that need none."""
     bits = sum(need << place for place, need in enumerate(saved.needed))
     kind, length, backward = _plans.gradient(operation, bits)
+    if operation.startswith("interleaved_fft "):
+        # Gradients of complex values are those of their conjugates elsewhere: of the transpose, not the adjoint.
+        words = backward.split(" ")
+        words[3] = operation.split(" ")[3]
+        backward = " ".join(words)
     if kind == "selected":
         bins, *inputs = saved.arrays
         scattered = _scattered(_dense(grads[1]), bins, length or saved.shapes[0][-1])
@@ -139,7 +149,7 @@ def _gradients(operation: str, saved: _Saved, grads: Sequence[Any]) -> Tuple[Any
     results = list(found) if isinstance(found, tuple) else [found]
     if kind == "adjoint":
         # The adjoint is of whole rows, where the inputs may have been cut or padded.
-        return tuple(_resized(result, shape[-1]) for result, shape in zip(results, saved.shapes))
+        return tuple(_resized(result, shape[1]) for result, shape in zip(results, saved.shapes))
     # Other gradients are those that are needed.
     remaining = iter(results)
     return tuple(next(remaining) if need else None for need in saved.needed)
@@ -158,5 +168,6 @@ def _scattered(grad: Any, bins: Any, length: int) -> Any:
 
 
 def _resized(x: Any, width: int) -> Any:
-    missing = width - x.shape[-1]
-    return x[..., :width] if missing <= 0 else jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, missing)])
+    """Rows ``[rows, …]`` cut or padded with zeros to `width` values."""
+    missing = width - x.shape[1]
+    return x[:, :width] if missing <= 0 else jnp.pad(x, [(0, 0), (0, missing)] + [(0, 0)] * (x.ndim - 2))

@@ -3,59 +3,57 @@
 from __future__ import annotations
 
 import math
-from typing import Any, List, Tuple
+from typing import List, Tuple
 
 import torch
 from torch import Tensor
 
-from .._operations import Dims, Lengths, last_axis, points, transform
+from .._operations import COLUMNS, COMPLEX, INVERSE_REAL, REAL, Dims, Lengths, last_axis, points, transform
 from .._operations import axes as axes_of
 from ._operators import apply, cached
-from ._tensors import parts_of, real, rows, unflattened
+from ._tensors import pairs, real
 
 _transform = cached(transform)
 
 
-def _along(parts: Tuple[Tensor, ...], dim: int, name: str, n: int, forward: bool, norm: str | None) -> Any:
-    """Parts of the transform of `n` points of parts along a dimension."""
-    operation = _transform(name, n, forward, norm)
-    shape = parts[0].shape
+def _along(values: Tensor, dim: int, form: int, n: int, forward: bool, norm: str | None) -> Tensor:
+    """The transform of `n` points along a dimension of real values, or of complex ones as pairs ``[…, 2]``."""
+    shape = values.shape if form == REAL else values.shape[:-1]
     dim %= len(shape)
-    if dim == len(shape) - 1:
-        return _of_rows(parts, operation)
-    if name == "complex_fft" and n == shape[dim] and not parts[0].is_cuda and parts[0].numel() > 0:
-        # Kernels of CPUs transform adjacent columns at a time where they are.
-        matrices = (math.prod(shape[:dim]), n, math.prod(shape[dim + 1 :]))
-        columns = operation.replace("complex_fft", "complex_fft_columns", 1)
-        return tuple(part.reshape(shape) for part in apply(columns, *(part.reshape(matrices) for part in parts)))
-    found = _of_rows(tuple(part.movedim(dim, -1) for part in parts), operation)
-    return tuple(part.movedim(-1, dim) for part in found)
+    if shape[dim] == 0:
+        raise ValueError(f"x is of shape {list(shape)}, but must have values along dimension {dim}")
+    last, after = len(shape) - 1, values.shape[len(shape) :]
+    if form == COMPLEX and dim < last and n == shape[dim]:
+        # Kernels transform columns where they are.
+        matrices = (math.prod(shape[:dim]), n, math.prod(shape[dim + 1 :]), 2)
+        return apply(_transform(COLUMNS, n, forward, norm), values.reshape(matrices)).reshape(values.shape)
+    if dim < last:
+        values = values.movedim(dim, last)
+    leading = values.shape[:last]
+    if last != 1:
+        values = values.reshape(math.prod(leading), shape[dim], *after)
+    found = apply(_transform(form, n, forward, norm), values)
+    if last != 1:
+        found = found.reshape(*leading, *found.shape[1:])
+    return found.movedim(last, dim) if dim < last else found
 
 
-def _of_rows(parts: Tuple[Tensor, ...], operation: str) -> Tuple[Tensor, ...]:
-    found = apply(operation, *(rows(part, "x") for part in parts))
-    return tuple(unflattened(result, parts[0]) for result in (found if isinstance(found, tuple) else (found,)))
-
-
-def _complex(parts: Tuple[Tensor, ...], axes: List[Tuple[int, int | None]], forward: bool, norm: str | None) -> Any:
-    """Parts of transforms of parts along one dimension after the other, the last one first."""
+def _complex(values: Tensor, axes: List[Tuple[int, int | None]], forward: bool, norm: str | None) -> Tensor:
+    """Transforms of pairs along one dimension after the other, the last one first."""
     for axis, n in reversed(axes):
-        parts = _along(parts, axis, "complex_fft", points(parts[0].shape, n, axis), forward, norm)
-    return parts
+        values = _along(values, axis, COMPLEX, points(values.shape[:-1], n, axis), forward, norm)
+    return values
 
 
 def fft(x: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """Fourier transform of any length along a dimension, as ``torch.fft.fft``.
 
-    Kernels have real and imaginary parts in memory of their own: PyTorch takes complex values apart before, and puts
-    them together after, one pass each.
-
     >>> import torch
     >>> fft(torch.tensor([1.0, 0.0, 0.0])).tolist()
     [(1+0j), (1+0j), (1+0j)]
     """
-    parts = parts_of(x, "x")
-    return torch.complex(*_along(parts, dim, "complex_fft", points(parts[0].shape, n, dim), True, norm))
+    values = pairs(x, "x")
+    return torch.view_as_complex(_along(values, dim, COMPLEX, points(values.shape[:-1], n, dim), True, norm))
 
 
 def ifft(x: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
@@ -65,8 +63,8 @@ def ifft(x: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None
     >>> ifft(torch.tensor([3.0, 0.0, 0.0])).real.tolist()
     [1.0, 1.0, 1.0]
     """
-    parts = parts_of(x, "x")
-    return torch.complex(*_along(parts, dim, "complex_fft", points(parts[0].shape, n, dim), False, norm))
+    values = pairs(x, "x")
+    return torch.view_as_complex(_along(values, dim, COMPLEX, points(values.shape[:-1], n, dim), False, norm))
 
 
 def rfft(x: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
@@ -77,7 +75,7 @@ def rfft(x: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None
     torch.Size([2, 8])
     """
     x = real(x, "x")
-    return torch.complex(*_along((x,), dim, "real_fft", points(x.shape, n, dim), True, norm))
+    return torch.view_as_complex(_along(x, dim, REAL, points(x.shape, n, dim), True, norm))
 
 
 def irfft(x: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
@@ -87,8 +85,8 @@ def irfft(x: Tensor, n: int | None = None, dim: int = -1, norm: str | None = Non
     >>> irfft(rfft(torch.tensor([1.0, 2.0, 4.0])), 3).round().tolist()
     [1.0, 2.0, 4.0]
     """
-    parts = parts_of(x, "x")
-    return _along(parts, dim, "inverse_real_fft", points(parts[0].shape, n, dim, True), False, norm)[0]
+    values = pairs(x, "x")
+    return _along(values, dim, INVERSE_REAL, points(values.shape[:-1], n, dim, True), False, norm)
 
 
 def fftn(x: Tensor, s: Lengths = None, dim: Dims = None, norm: str | None = None) -> Tensor:
@@ -102,14 +100,14 @@ def fftn(x: Tensor, s: Lengths = None, dim: Dims = None, norm: str | None = None
     norm : "backward" (the default), "ortho" or "forward": where the factor of the inverse is.
 
     Raises ``ValueError`` for a dimension that is not there or there twice, and for lengths of which one is 0 or that
-    are not as many as the dimensions. Values of several dimensions are taken apart and put together once.
+    are not as many as the dimensions.
 
     >>> import torch
     >>> fftn(torch.ones(2, 2, 3)).real[0, 0, 0].item()
     12.0
     """
-    parts = parts_of(x, "x")
-    return torch.complex(*_complex(parts, axes_of(parts[0].dim(), s, dim), True, norm))
+    values = pairs(x, "x")
+    return torch.view_as_complex(_complex(values, axes_of(values.dim() - 1, s, dim), True, norm))
 
 
 def ifftn(x: Tensor, s: Lengths = None, dim: Dims = None, norm: str | None = None) -> Tensor:
@@ -119,8 +117,8 @@ def ifftn(x: Tensor, s: Lengths = None, dim: Dims = None, norm: str | None = Non
     >>> ifftn(fftn(torch.eye(3))).real.round().abs().tolist()[0]
     [1.0, 0.0, 0.0]
     """
-    parts = parts_of(x, "x")
-    return torch.complex(*_complex(parts, axes_of(parts[0].dim(), s, dim), False, norm))
+    values = pairs(x, "x")
+    return torch.view_as_complex(_complex(values, axes_of(values.dim() - 1, s, dim), False, norm))
 
 
 def rfftn(x: Tensor, s: Lengths = None, dim: Dims = None, norm: str | None = None) -> Tensor:
@@ -135,8 +133,8 @@ def rfftn(x: Tensor, s: Lengths = None, dim: Dims = None, norm: str | None = Non
     x = real(x, "x")
     axes = axes_of(x.dim(), s, dim)
     axis, n = last_axis(axes)
-    parts = _along((x,), axis, "real_fft", points(x.shape, n, axis), True, norm)
-    return torch.complex(*_complex(parts, axes, True, norm))
+    values = _along(x, axis, REAL, points(x.shape, n, axis), True, norm)
+    return torch.view_as_complex(_complex(values, axes, True, norm))
 
 
 def irfftn(x: Tensor, s: Lengths = None, dim: Dims = None, norm: str | None = None) -> Tensor:
@@ -149,11 +147,11 @@ def irfftn(x: Tensor, s: Lengths = None, dim: Dims = None, norm: str | None = No
     >>> irfftn(rfftn(torch.eye(3)), s=(3, 3)).round().abs().tolist()[0]
     [1.0, 0.0, 0.0]
     """
-    parts = parts_of(x, "x")
-    axes = axes_of(parts[0].dim(), s, dim)
+    values = pairs(x, "x")
+    axes = axes_of(values.dim() - 1, s, dim)
     axis, n = last_axis(axes)
-    whole = points(parts[0].shape, n, axis, True)
-    return _along(_complex(parts, axes, False, norm), axis, "inverse_real_fft", whole, False, norm)[0]
+    whole = points(values.shape[:-1], n, axis, True)
+    return _along(_complex(values, axes, False, norm), axis, INVERSE_REAL, whole, False, norm)
 
 
 def fft2(x: Tensor, s: Lengths = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:

@@ -109,7 +109,7 @@ def _gradients(ctx: Any, needed: Sequence[bool], grads: Sequence[Any]) -> List[A
     results = list(found) if isinstance(found, (tuple, list)) else [found]
     if kind == "adjoint":
         # The adjoint is of whole rows, where the inputs may have been cut or padded.
-        results = [_resized(result, shape[-1]) for result, shape in zip(results, ctx.shapes)]
+        results = [_resized(result, shape[1]) for result, shape in zip(results, ctx.shapes)]
     return [result if need else None for result, need in zip(results, needed)]
 
 
@@ -121,9 +121,10 @@ def _scattered(grad: Tensor, bins: Tensor, length: int) -> Tensor:
 
 
 def _resized(tensor: Tensor, width: int) -> Tensor:
-    if tensor.shape[-1] >= width:
-        return tensor[..., :width]
-    return torch.nn.functional.pad(tensor, (0, width - tensor.shape[-1]))
+    """Rows ``[rows, …]`` cut or padded with zeros to `width` values."""
+    if tensor.shape[1] >= width:
+        return tensor[:, :width]
+    return torch.nn.functional.pad(tensor, (0, 0) * (tensor.dim() - 2) + (0, width - tensor.shape[1]))
 
 
 class _Operation(torch.autograd.Function):
@@ -217,13 +218,11 @@ def _outputs(*arguments: Any) -> Any:
         n_fft, hop, count = int(words[0]), int(words[1]), int(words[after + 3])
         padded = first.shape[1] + (n_fft // 2 * 2 if words[3] == "true" else 0)
         return new((first.shape[0], count, (padded - n_fft) // hop + 1))
-    if name == "real_fft":
-        return tuple(new((first.shape[0], int(words[0]) // 2 + 1)) for _ in range(2))
-    if name == "inverse_real_fft":
-        return new((first.shape[0], int(words[0])))
-    if name == "complex_fft":
-        return tuple(new((first.shape[0], int(words[0]))) for _ in range(2))
-    if name in ("butterfly", "complex_fft_columns"):
+    if name == "interleaved_fft":
+        form, n = int(words[0]), int(words[1])
+        shapes = ((first.shape[0], n, 2), first.shape, (first.shape[0], n // 2 + 1, 2), (first.shape[0], n))
+        return new(shapes[form])
+    if name == "butterfly":
         return new(first.shape), new(first.shape)
     if name == "spectral_conv":
         return new((first.shape[0], tensors[1].shape[1], *first.shape[2:]))

@@ -45,6 +45,15 @@ def parts_of(x: Any, argument: str) -> Tuple[Tensor, Tensor]:
     return real(x.real.to(_REAL[x.dtype]), argument), real(x.imag.to(_REAL[x.dtype]), argument)
 
 
+def pairs(x: Any, argument: str) -> Tensor:
+    """A tensor of floats or complex numbers as real and imaginary parts side by side, ``[…, 2]``."""
+    if not isinstance(x, Tensor) or not x.is_complex():
+        values = real(x, argument)
+        return torch.stack((values, torch.zeros_like(values)), -1)
+    x = x.to(torch.complex64) if x.dtype == torch.complex32 else x
+    return real(torch.view_as_real(x.resolve_conj()), argument)
+
+
 def rows(tensor: Tensor, argument: str) -> Tensor:
     """A tensor as rows along its last dimension."""
     if tensor.dim() == 2:

@@ -3,6 +3,7 @@
 mod welch;
 
 use burn::backend::TensorMetadata;
+use burn::backend::ops::FloatTensorOps;
 use burn::tensor::{DType, IntDType, Shape};
 use burn_cubecl::CubeBackend;
 use burn_cubecl::kernel::{cast, into_contiguous};
@@ -15,14 +16,17 @@ use crate::gpu::butterfly::{BackwardRows, ButterflyGradients, ButterflyTransform
 use crate::gpu::long_conv::{ConvolutionGradients, ConvolutionInputs, ConvolutionShape, long_conv, long_conv_backward};
 use crate::gpu::mel::{self, MelCall};
 use crate::gpu::spectral_conv::{BatchPlan, SpectralConv, SpectralConvGradients};
-use crate::gpu::transform::{StridedRows, TransformCall, TransformKind, TransformProblem, is_padded, transform};
+use crate::gpu::transform::{
+    StridedRows, TransformCall, TransformKind, TransformProblem, is_padded, planned, transform,
+};
 use crate::gpu::{
     self, ComplexRows, CrossShape, DeviceFrames, GpuDevice, MAX_ELEMENTS, MaximaBuffers, PeakBuffers, PeakLossBuffers,
     SearchedRows, from_word, local_maxima, top_k,
 };
 use crate::op::{Kernels, Needed, inputs};
 use crate::options::{
-    AdamOptions, Direction, FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions, WelchOptions,
+    AdamOptions, Direction, FftForm, FftOptions, LocalMaximaOptions, Logarithm, MelOptions, PeakLossOptions,
+    WelchOptions,
 };
 use crate::sample_type::SampleType;
 use crate::spectral_shape::SpectralShape;
@@ -85,7 +89,7 @@ fn real_rows(tensor: CubeTensor) -> (CubeTensor, StridedRows) {
     debug_assert_eq!(tensor.dtype, DType::F32, "the public functions pass f32 to a device");
     let ([tensor], RowLayout { len, stride, .. }) = evenly_spaced([tensor]);
     let values = ComplexRows::real(tensor.handle.clone());
-    (tensor, StridedRows { values, stride, len })
+    (tensor, StridedRows::new(values, stride, len))
 }
 
 /// Number and length of rows.
@@ -221,15 +225,57 @@ impl Kernels for CubeBackend {
     }
 
     fn complex_fft(inputs: inputs::ComplexFft<CubeTensor>, options: FftOptions) -> [CubeTensor; 2] {
-        // The inverse transform is the transform of exchanged parts, exchanged.
-        let is_inverse = options.direction == Direction::Inverse;
-        let exchanged = |[re, im]: [CubeTensor; 2]| if is_inverse { [im, re] } else { [re, im] };
-        let parts = exchanged([inputs.re, inputs.im]);
-        exchanged(transformed(parts, TransformKind::Complex, &options, options.length))
+        transformed([inputs.re, inputs.im], TransformKind::Complex, &options, options.length)
     }
 
     fn complex_fft_columns(inputs: inputs::ComplexFftColumns<CubeTensor>, options: FftOptions) -> [CubeTensor; 2] {
-        columns_as_rows::<Self>(inputs, options)
+        let [matrices, points, width] = inputs.re.shape().dims();
+        let (kind, row) = (TransformKind::Columns(width as u32), points * width);
+        if !has_plan(&inputs.re, problem(kind, &options, row)) {
+            return columns_as_rows::<Self>(inputs, options);
+        }
+        let inputs = [inputs.re, inputs.im].map(contiguous);
+        let outputs = [0; 2].map(|_| output(&inputs[0], [matrices, points, width], DType::F32, matrices));
+        if matrices * width > 0 {
+            let [from, into] = [&inputs, &outputs].map(|tensors| StridedRows::contiguous(parts(tensors), row));
+            transform_rows(&inputs[0], problem(kind, &options, row), &options, matrices, [&from, &into]);
+        }
+        outputs
+    }
+
+    fn interleaved_fft(
+        inputs: inputs::InterleavedFft<CubeTensor>,
+        form: FftForm,
+        options: FftOptions,
+    ) -> [CubeTensor; 1] {
+        let (values, shape) = (inputs.values.clone(), inputs.values.shape());
+        let (kind, row, transformed) = match form {
+            FftForm::Complex => (TransformKind::Complex, shape[1], options.length),
+            FftForm::Columns => (TransformKind::Columns(shape[2] as u32), shape[1] * shape[2], shape[1] * shape[2]),
+            FftForm::Real => (TransformKind::RealForward, shape[1], options.bins()),
+            FftForm::InverseReal => (TransformKind::RealInverse, shape[1], options.length),
+        };
+        let problem = problem(kind, &options, row);
+        if form == FftForm::Columns && !has_plan(&values, problem) {
+            // The columns are rows of the transposed matrices.
+            let columns = Self::float_swap_dims(values, 1, 2);
+            let shape = columns.shape();
+            let rows = [shape[0] * shape[1], shape[2], 2];
+            let inputs = inputs::InterleavedFft { values: Self::float_reshape(columns, rows.into()) };
+            let rows = Self::interleaved_fft(inputs, FftForm::Complex, options);
+            return rows.map(|rows| Self::float_swap_dims(Self::float_reshape(rows, shape), 1, 2));
+        }
+        let (values, from) = if form == FftForm::Real { real_rows(values) } else { interleaved_rows(values, row) };
+        let rows = if values.meta.num_elements() == 0 { 0 } else { shape[0] };
+        let found = output(&values, form.output(&shape, &options), DType::F32, rows);
+        if rows > 0 {
+            let into = match form {
+                FftForm::InverseReal => StridedRows::contiguous(ComplexRows::real(found.handle.clone()), transformed),
+                _ => StridedRows::interleaved(found.handle.clone(), transformed),
+            };
+            transform_rows(&values, problem, &options, rows, [&from, &into]);
+        }
+        [found]
     }
 
     fn real_fft(inputs: inputs::RealFft<CubeTensor>, options: FftOptions) -> [CubeTensor; 2] {
@@ -461,20 +507,47 @@ fn transformed<const PARTS: usize, const OUT: usize>(
     let outputs: [CubeTensor; OUT] =
         std::array::from_fn(|_| output(&inputs[0], shape.clone(), DType::F32, layout.rows));
     if layout.rows > 0 {
-        let problem = TransformProblem {
-            points: options.length,
-            kind,
-            is_padded: is_padded(kind, layout.len, options.length),
-            // The other sign of the exponent conjugates the spectrum of real rows.
-            conjugates: kind != TransformKind::Complex && options.direction == Direction::Inverse,
-        };
-        let (scale, interior) = (options.scale as f32, options.interior as f32);
-        let call = TransformCall { problem, rows: layout.rows, scale, interior };
-        let from = StridedRows { values: parts(&inputs), stride: layout.stride, len: layout.len };
+        let from = StridedRows::new(parts(&inputs), layout.stride, layout.len);
         let into = StridedRows::contiguous(parts(&outputs), len);
-        launched(transform(&device(&inputs[0]), &call, &from, &into));
+        transform_rows(&inputs[0], problem(kind, options, layout.len), options, layout.rows, [&from, &into]);
     }
     outputs
+}
+
+/// A transform of rows of `len` values.
+fn problem(kind: TransformKind, options: &FftOptions, len: usize) -> TransformProblem {
+    TransformProblem {
+        points: options.length,
+        kind,
+        is_padded: is_padded(kind, len, options.length),
+        conjugates: options.direction == Direction::Inverse,
+    }
+}
+
+/// Whether a transform of columns has a plan on the device of `like`.
+fn has_plan(like: &CubeTensor, problem: TransformProblem) -> bool {
+    planned(&device(like).limits, problem).is_ok()
+}
+
+/// Transforms rows on the device of `like`.
+fn transform_rows(
+    like: &CubeTensor,
+    problem: TransformProblem,
+    options: &FftOptions,
+    rows: usize,
+    [from, into]: [&StridedRows; 2],
+) {
+    let (scale, interior) = (options.scale as f32, options.interior as f32);
+    launched(transform(&device(like), &TransformCall { problem, rows, scale, interior }, from, into));
+}
+
+/// A tensor, and its rows of `len` complex values with both parts side by side, which are read at their alignment.
+fn interleaved_rows(tensor: CubeTensor, len: usize) -> (CubeTensor, StridedRows) {
+    let tensor = contiguous(tensor);
+    let is_aligned = tensor.handle.offset_start.unwrap_or(0).is_multiple_of(size_of::<[f32; 2]>() as u64);
+    let tensor = if is_aligned { tensor } else { contiguous(tensor.copy()) };
+    let rows = StridedRows::interleaved(tensor.handle.clone(), len);
+    (tensor, rows)
 }
 
 /// Tensors, and their real rows along the last dimension, copied where launches count no rows so far apart.

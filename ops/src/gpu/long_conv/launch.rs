@@ -99,7 +99,7 @@ impl<'a> Convolution<'a> {
     pub fn kernel_spectra(&self, kernel: &Handle) -> Result<ComplexRows> {
         let ConvolutionShape { channels, taps, .. } = *self.shape;
         let values = ComplexRows::real(kernel.clone());
-        self.spectra(&StridedRows { values, stride: taps, len: self.shape.used_taps() }, channels)
+        self.spectra(&StridedRows::new(values, taps, self.shape.used_taps()), channels)
     }
 
     /// Spectra of pairs of samples, `[rows, N]`.

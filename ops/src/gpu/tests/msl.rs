@@ -123,11 +123,7 @@ fn maxima(device: &GpuDevice, length: usize) {
 }
 
 fn transforms(device: &GpuDevice, points: usize) {
-    let new = || StridedRows {
-        values: ComplexRows::empty(&device.client, ROWS * points),
-        stride: points,
-        len: points / 2 + 1,
-    };
+    let new = || StridedRows::new(ComplexRows::empty(&device.client, ROWS * points), points, points / 2 + 1);
     for kind in [
         TransformKind::Complex,
         TransformKind::RealForward,

@@ -27,17 +27,34 @@ pub struct StridedRows {
     pub stride: usize,
     /// Values of a row.
     pub len: usize,
+    /// Whether values are pairs side by side in the place of real ones: complex values, or two samples.
+    is_interleaved: bool,
 }
 
 impl StridedRows {
+    /// Rows of `len` values that start `stride` values apart.
+    pub fn new(values: ComplexRows, stride: usize, len: usize) -> Self {
+        Self { values, stride, len, is_interleaved: false }
+    }
+
     /// Rows of `len` values one after the other.
     pub fn contiguous(values: ComplexRows, len: usize) -> Self {
-        Self { values, stride: len, len }
+        Self::new(values, len, len)
+    }
+
+    /// Rows of `len` complex values one after the other, whose parts are side by side at the alignment of pairs.
+    pub fn interleaved(pairs: Handle, len: usize) -> Self {
+        Self { is_interleaved: true, ..Self::contiguous(ComplexRows::real(pairs), len) }
+    }
+
+    /// Real values from one row to the next.
+    const fn real_stride(&self) -> usize {
+        if self.is_interleaved { 2 * self.stride } else { self.stride }
     }
 
     /// The rows from `row` on.
     pub(in crate::gpu) fn skip_rows(&self, row: usize) -> Self {
-        Self { values: self.values.skip_rows(row, self.stride), ..self.clone() }
+        Self { values: self.values.skip_rows(row, self.real_stride()), ..self.clone() }
     }
 
     /// Values from the first to the last of `rows` rows.
@@ -58,12 +75,29 @@ impl StridedRows {
 
     /// The pairs of real values of `rows` rows as a kernel argument.
     pub(in crate::gpu) fn pairs(&self, rows: usize) -> BufferArg {
-        buffer::<[f32; 2]>(&self.values.re, self.span(rows) / 2)
+        buffer::<[f32; 2]>(&self.values.re, if self.is_interleaved { self.span(rows) } else { self.span(rows) / 2 })
+    }
+
+    /// Real rows as rows of the pairs of their samples, where these are aligned.
+    fn in_pairs(self) -> Self {
+        if self.is_interleaved || !self.is_paired() {
+            return self;
+        }
+        Self { stride: self.stride / 2, len: self.len / 2, is_interleaved: true, ..self }
+    }
+
+    /// Values of `rows` rows as a kernel reads them.
+    fn input(&self, rows: usize) -> TransformInputArgs {
+        match self.is_interleaved {
+            true => TransformInputArgs::Pairs(self.pairs(rows)),
+            false => TransformInputArgs::Parts(self.values.buffers(self.span(rows))),
+        }
     }
 
     /// Values of `rows` rows as a kernel writes them, real or complex ones.
     fn output(&self, rows: usize, is_real: bool) -> TransformOutputArgs {
         match is_real {
+            _ if self.is_interleaved => TransformOutputArgs::Pairs(self.pairs(rows)),
             true => TransformOutputArgs::Real(self.floats(rows)),
             false => TransformOutputArgs::Complex(self.values.buffers(self.span(rows))),
         }
@@ -71,7 +105,7 @@ impl StridedRows {
 
     /// The fewest rows after which the next one is aligned.
     const fn alignment(&self) -> usize {
-        let factors = self.stride.trailing_zeros();
+        let factors = self.real_stride().trailing_zeros();
         if factors >= ALIGNED_VALUES.ilog2() { 1 } else { ALIGNED_VALUES >> factors }
     }
 }
@@ -164,24 +198,20 @@ impl Chunk<'_> {
     ) {
         let rows = self.call.rows;
         let sequences = rows * launch.sequences_per_row() as usize;
-        let reads_pairs = launch.source == RowForm::SamplePairs && from.is_paired() && !launch.is_cosine;
-        let writes_pairs = launch.sink == RowForm::SamplePairs && into.is_paired() && !launch.is_cosine;
-        let source = match reads_pairs {
-            true => TransformInputArgs::Pairs(from.pairs(rows)),
-            false => TransformInputArgs::Parts(from.values.buffers(from.span(rows))),
+        // Samples of a cosine transform are in another order.
+        let in_pairs = |form| form == RowForm::SamplePairs && !launch.is_cosine;
+        let from = if in_pairs(launch.source) { from.clone().in_pairs() } else { from.clone() };
+        let into = if in_pairs(launch.sink) { into.clone().in_pairs() } else { into.clone() };
+        let is_real = match launch.sink {
+            RowForm::Real | RowForm::SamplePairs => true,
+            RowForm::PairSpectrum => launch.is_cosine,
+            RowForm::Complex | RowForm::Exchanged | RowForm::HalfSpectrum => false,
         };
-        let sink = match launch.sink {
-            RowForm::SamplePairs if writes_pairs => TransformOutputArgs::Pairs(into.pairs(rows)),
-            RowForm::Real | RowForm::SamplePairs => into.output(rows, true),
-            RowForm::PairSpectrum => into.output(rows, launch.is_cosine),
-            RowForm::Complex | RowForm::HalfSpectrum => into.output(rows, false),
-        };
-        let [per_read, per_written] = [reads_pairs, writes_pairs].map(|is_paired| if is_paired { 2 } else { 1 });
         let shape = TransformShapeLaunch::new(
             rows as u32,
-            (from.stride / per_read) as u32,
-            (into.stride / per_written) as u32,
-            (from.len / per_read) as u32,
+            from.stride as u32,
+            into.stride as u32,
+            from.len as u32,
             into.len as u32,
             scale,
             self.call.interior,
@@ -193,9 +223,9 @@ impl Chunk<'_> {
             launch!(kernel::transform_sequences(
                 device,
                 grid(device, sequences.div_ceil(launch.layout.sequences as usize), launch.layout.cube_units()),
-                source,
+                from.input(rows),
                 buffer::<[f32; 2]>(table, launch.table_len() as usize),
-                sink,
+                into.output(rows, is_real),
                 shape,
                 launch,
             ));

@@ -35,6 +35,8 @@ impl SequenceAccess {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RowForm {
     Complex,
+    /// Complex rows whose parts are exchanged: of a transform that reads and writes them, the inverse one is computed.
+    Exchanged,
     /// Real rows: imaginary parts are 0 where they are read, and left out where rows are written.
     Real,
     /// Half spectra of real rows of an odd number of points: bins beyond the middle are the conjugates of their mirror

@@ -21,3 +21,4 @@ pub(super) use launch_plan::TransformLaunchPlan;
 
 pub use launch::{StridedRows, TransformCall, is_padded, transform};
 pub use plan::{ColumnModes, TransformKind, TransformProblem};
+pub use plan_cache::planned;

@@ -34,6 +34,8 @@ pub enum TransformKind {
     CosineTransposed,
     /// Real rows of an even number of points to the complex spectra of their pairs of samples.
     Pairs,
+    /// As many complex columns of matrices to complex columns.
+    Columns(u32),
     /// Complex columns of matrices to the modes that are kept of them.
     ColumnsToModes(ColumnModes),
     /// Complex columns of matrices from their modes, all other bins being 0.
@@ -64,14 +66,27 @@ impl TransformKind {
         matches!(self, Self::Cosine | Self::CosineTransposed)
     }
 
-    const fn forms(self, points: u32) -> (RowForm, RowForm) {
+    /// The columns of a transform of columns; of all modes, 0.
+    const fn columns(self) -> Option<ColumnModes> {
+        match self {
+            Self::Columns(columns) => Some(ColumnModes { columns, modes: 0 }),
+            Self::ColumnsToModes(columns) | Self::ModesToColumns(columns) => Some(columns),
+            _ => None,
+        }
+    }
+
+    /// The rows before and after; `conjugates` is that of the [problem](TransformProblem).
+    const fn forms(self, points: u32, conjugates: bool) -> (RowForm, RowForm) {
         let (rows, spectra) = if self.is_by_halves(points) {
             (RowForm::SamplePairs, RowForm::PairSpectrum)
         } else {
             (RowForm::Real, RowForm::HalfSpectrum)
         };
         match self {
-            Self::Complex | Self::ColumnsToModes(_) | Self::ModesToColumns(_) => (RowForm::Complex, RowForm::Complex),
+            Self::Complex | Self::Columns(_) if conjugates => (RowForm::Exchanged, RowForm::Exchanged),
+            Self::Complex | Self::Columns(_) | Self::ColumnsToModes(_) | Self::ModesToColumns(_) => {
+                (RowForm::Complex, RowForm::Complex)
+            }
             Self::RealForward | Self::LowestBins | Self::Cosine => (rows, spectra),
             Self::RealInverse | Self::CosineTransposed => (spectra, rows),
             Self::Pairs => (RowForm::SamplePairs, RowForm::Complex),
@@ -87,7 +102,8 @@ pub struct TransformProblem {
     pub kind: TransformKind,
     /// Whether rows that are read may be too short: what they lack is 0.
     pub is_padded: bool,
-    /// Whether half spectra are conjugated where they are read or written.
+    /// Whether half spectra are conjugated where they are read or written, and parts of complex rows are exchanged:
+    /// the other sign of the exponent.
     pub conjugates: bool,
 }
 
@@ -114,9 +130,9 @@ impl TransformPlan {
     pub fn of(problem: TransformProblem, limits: &Limits) -> Result<Self> {
         DeviceLimitError::unless(DeviceLimit::LaunchElements, problem.points, MAX_POINTS)?;
         let (kind, points) = (problem.kind, problem.points as u32);
-        let (source, sink) = kind.forms(points);
+        let (source, sink) = kind.forms(points, problem.conjugates);
         let points = kind.complex_points(points);
-        let launches = if let TransformKind::ColumnsToModes(columns) | TransformKind::ModesToColumns(columns) = kind {
+        let launches = if let Some(columns) = kind.columns() {
             CubeLayout::of(points, MemoryOrder::Columns, limits)
                 .map(|layout| vec![column_modes(layout, columns, matches!(kind, TransformKind::ModesToColumns(_)))])
         } else if !is_smooth(points) {

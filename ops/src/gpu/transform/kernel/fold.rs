@@ -8,7 +8,7 @@ use super::sequence::{
 };
 use super::sink::finished;
 use super::source::{bin, unfolded};
-use super::{TransformInput, TransformInputExpand, TransformOutput, TransformOutputExpand, TransformShape};
+use super::{TransformInput, TransformOutput, TransformOutputExpand, TransformShape};
 use crate::gpu::complex::{Complex, ComplexBuffers, ComplexValues, complex, conjugate, times};
 use crate::gpu::short_transform::output_position;
 use crate::gpu::transform::launch_plan::{Fold, TransformLaunchPlan};
@@ -232,19 +232,14 @@ fn exchange_bins(
 ) {
     let first = sequence.row * shape.input_stride;
     let mirror = comptime!(plan.points) - k;
-    match input {
-        TransformInput::Parts(rows) => {
-            let x = bin(rows, table, first, k, shape, plan);
-            let y = bin(rows, table, first, mirror, shape, plan);
-            let w = fold_twiddle(table, comptime!(plan.fold_twiddles_at()), k, plan.fold());
-            exchange[(sequence.base + padded(k, plan)) as usize] = unfolded(x, y, w);
-            // The mirror image of k, with −w* for w and the bins exchanged: the conjugate of the same with −w.
-            if k > 0 {
-                let image = conjugate(unfolded(x, y, complex(-w.extract(0usize), -w.extract(1usize))));
-                exchange[(sequence.base + padded(mirror, plan)) as usize] = image;
-            }
-        }
-        TransformInput::Pairs(_pairs) => {}
+    let x = bin(input, table, first, k, shape, plan);
+    let y = bin(input, table, first, mirror, shape, plan);
+    let w = fold_twiddle(table, comptime!(plan.fold_twiddles_at()), k, plan.fold());
+    exchange[(sequence.base + padded(k, plan)) as usize] = unfolded(x, y, w);
+    // The mirror image of k, with −w* for w and the bins exchanged: the conjugate of the same with −w.
+    if k > 0 {
+        let image = conjugate(unfolded(x, y, complex(-w.extract(0usize), -w.extract(1usize))));
+        exchange[(sequence.base + padded(mirror, plan)) as usize] = image;
     }
 }
 
@@ -291,13 +286,17 @@ fn store_bin(
     shape: &TransformShape,
     #[comptime] fold: Fold,
 ) {
+    let stored = if comptime!(fold.conjugates) { conjugate(bin) } else { bin };
     match output {
         TransformOutput::Complex(rows) => {
             if is_written(k, shape, fold) {
-                let at = (first + k) as usize;
-                let im = bin.extract(1usize);
-                rows.re[at] = bin.extract(0usize);
-                rows.im[at] = if comptime!(fold.conjugates) { -im } else { im };
+                rows.re[(first + k) as usize] = stored.extract(0usize);
+                rows.im[(first + k) as usize] = stored.extract(1usize);
+            }
+        }
+        TransformOutput::Pairs(pairs) => {
+            if is_written(k, shape, fold) {
+                pairs[(first + k) as usize] = stored;
             }
         }
         TransformOutput::Real(rows) => {
@@ -308,7 +307,6 @@ fn store_bin(
                 rows[(first + comptime!(2 * fold.points) - k) as usize] = -turned.extract(1usize);
             }
         }
-        TransformOutput::Pairs(_pairs) => {}
     }
 }
 

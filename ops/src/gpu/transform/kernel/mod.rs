@@ -22,7 +22,7 @@ pub use sequence::{
 pub enum TransformInput {
     /// Complex rows or half spectra; or real rows, whose imaginary parts are not read.
     Parts(ComplexBuffers),
-    /// Real rows, two samples side by side.
+    /// Complex rows or half spectra, both parts side by side; or real rows, two samples side by side.
     Pairs(Box<[Complex]>),
 }
 
@@ -34,7 +34,7 @@ pub enum TransformOutput {
     Complex(ComplexBuffers),
     /// Real rows, or coefficients of a cosine transform.
     Real(Box<[f32]>),
-    /// Real rows, two samples side by side.
+    /// Complex rows or half spectra, both parts side by side; or real rows, two samples side by side.
     Pairs(Box<[Complex]>),
 }
 

@@ -162,28 +162,30 @@ fn store(
     #[comptime] plan: TransformLaunchPlan,
 ) {
     let (re, im) = (value.extract(0usize) * shape.scale, value.extract(1usize) * shape.scale);
+    let value = if comptime!(plan.sink == RowForm::HalfSpectrum) {
+        // The first bin is real, and the others stand for two.
+        let im = if comptime!(plan.conjugates) { -im } else { im };
+        let interior = select(at > 0, shape.interior, 1.0f32.runtime());
+        complex(re * interior, select(at > 0, im * shape.interior, 0.0f32.runtime()))
+    } else if comptime!(plan.sink == RowForm::Exchanged) {
+        complex(im, re)
+    } else {
+        complex(re, im)
+    };
+    let first = row * shape.output_stride;
     match output {
         TransformOutput::Complex(rows) => {
-            let to = (row * shape.output_stride + at) as usize;
-            if comptime!(plan.sink == RowForm::HalfSpectrum) {
-                // The first bin is real, and the others stand for two.
-                let im = if comptime!(plan.conjugates) { -im } else { im };
-                rows.re[to] = re * select(at > 0, shape.interior, 1.0f32.runtime());
-                rows.im[to] = select(at > 0, im * shape.interior, 0.0f32.runtime());
-            } else {
-                rows.re[to] = re;
-                rows.im[to] = im;
-            }
+            rows.re[(first + at) as usize] = value.extract(0usize);
+            rows.im[(first + at) as usize] = value.extract(1usize);
         }
         TransformOutput::Real(rows) => {
             if comptime!(plan.sink == RowForm::SamplePairs) {
-                let first = row * shape.output_stride;
                 rows[(first + sample(2 * at, plan)) as usize] = re;
                 rows[(first + sample(2 * at + 1, plan)) as usize] = im;
             } else {
-                rows[(row * shape.output_stride + at) as usize] = re;
+                rows[(first + at) as usize] = re;
             }
         }
-        TransformOutput::Pairs(pairs) => pairs[(row * shape.output_stride + at) as usize] = complex(re, im),
+        TransformOutput::Pairs(pairs) => pairs[(first + at) as usize] = value,
     }
 }

@@ -6,7 +6,7 @@ use super::sequence::{
     Sequence, fold_twiddle, is_mode, mode_of, padded, read_exchange, root, sample, sequence_at, short_transform,
 };
 use super::{TransformInput, TransformInputExpand, TransformShape};
-use crate::gpu::complex::{Complex, ComplexBuffers, ComplexValues, complex, times};
+use crate::gpu::complex::{Complex, ComplexValues, complex, times};
 use crate::gpu::transform::launch_plan::{RowForm, TransformLaunchPlan};
 
 /// Loads the inputs of a unit's short transforms of the first pass.
@@ -120,39 +120,31 @@ fn load_form(
     #[comptime] plan: TransformLaunchPlan,
 ) -> Complex {
     let first = row * shape.input_stride;
-    match input {
-        TransformInput::Pairs(pairs) => pair(pairs, first, at, shape, plan),
-        TransformInput::Parts(rows) => load_parts(rows, table, first, at, shape, plan),
-    }
-}
-
-/// Value `at` of a complex row from buffers of its parts.
-#[cube]
-fn load_parts(
-    rows: &ComplexBuffers,
-    table: &[Complex],
-    first: u32,
-    at: u32,
-    shape: &TransformShape,
-    #[comptime] plan: TransformLaunchPlan,
-) -> Complex {
     if comptime!(plan.source == RowForm::Complex) {
-        complex(part(&rows.re, first, at, shape, plan), part(&rows.im, first, at, shape, plan))
+        complex_value(input, first, at, shape, plan)
+    } else if comptime!(plan.source == RowForm::Exchanged) {
+        let value = complex_value(input, first, at, shape, plan);
+        complex(value.extract(1usize), value.extract(0usize))
     } else if comptime!(plan.source == RowForm::Real) {
-        complex(part(&rows.re, first, at, shape, plan), 0.0f32)
+        complex(real_value(input, first, at, shape, plan), 0.0f32)
     } else if comptime!(plan.source == RowForm::SamplePairs) {
-        let (even, odd) = (sample(2 * at, plan), sample(2 * at + 1, plan));
-        complex(part(&rows.re, first, even, shape, plan), part(&rows.re, first, odd, shape, plan))
+        match input {
+            TransformInput::Pairs(pairs) => pair(pairs, first, at, shape, plan),
+            TransformInput::Parts(rows) => {
+                let (even, odd) = (sample(2 * at, plan), sample(2 * at + 1, plan));
+                complex(part(&rows.re, first, even, shape, plan), part(&rows.re, first, odd, shape, plan))
+            }
+        }
     } else if comptime!(plan.source == RowForm::HalfSpectrum) {
         // The upper half is the conjugate of its mirror image.
         let mirrored = at > comptime!(plan.points / 2);
-        let bin = bin(rows, table, first, select(mirrored, plan.points - at, at), shape, plan);
+        let bin = bin(input, table, first, select(mirrored, plan.points - at, at), shape, plan);
         let im = bin.extract(1usize);
         complex(bin.extract(0usize), select(mirrored, -im, im))
     } else {
         // A half spectrum of pairs, unfolded from a bin and its mirror image.
-        let x = bin(rows, table, first, at, shape, plan);
-        let y = bin(rows, table, first, comptime!(plan.points) - at, shape, plan);
+        let x = bin(input, table, first, at, shape, plan);
+        let y = bin(input, table, first, comptime!(plan.points) - at, shape, plan);
         unfolded(x, y, fold_twiddle(table, comptime!(plan.fold_twiddles_at()), at, plan.fold()))
     }
 }
@@ -160,7 +152,7 @@ fn load_parts(
 /// Bin of a half spectrum, with its factor.
 #[cube]
 pub fn bin(
-    rows: &ComplexBuffers,
+    input: &TransformInput,
     table: &[Complex],
     first: u32,
     bin: u32,
@@ -172,7 +164,7 @@ pub fn bin(
     if comptime!(plan.is_cosine) {
         // Half of exp(−iπk/2n)·(y_k + i·y_(n−k)) of n coefficients.
         let image = select(bin > 0, comptime!(2 * plan.points).runtime() - bin, 0u32.runtime());
-        let (y, z) = (part(&rows.re, first, bin, shape, plan), part(&rows.re, first, image, shape, plan));
+        let (y, z) = (real_value(input, first, bin, shape, plan), real_value(input, first, image, shape, plan));
         let w = root(table, comptime!(plan.fold_twiddles_at()), bin, comptime!(plan.fold_root()));
         let turned = 0.5f32 * (y * w.extract(0usize) - z * w.extract(1usize));
         let im = 0.5f32 * (y * w.extract(1usize) + z * w.extract(0usize));
@@ -180,8 +172,9 @@ pub fn bin(
     } else {
         let factor = select(interior, shape.interior, 1.0f32.runtime());
         let of_imaginary = if comptime!(plan.conjugates) { -factor } else { factor };
-        let im = part(&rows.im, first, bin, shape, plan);
-        complex(factor * part(&rows.re, first, bin, shape, plan), select(interior, of_imaginary * im, 0.0f32.runtime()))
+        let value = complex_value(input, first, bin, shape, plan);
+        let im = select(interior, of_imaginary * value.extract(1usize), 0.0f32.runtime());
+        complex(factor * value.extract(0usize), im)
     }
 }
 
@@ -198,6 +191,38 @@ pub fn unfolded(x: Complex, y: Complex, w: Complex) -> Complex {
 /// The bin after the last one that stands for two.
 fn end_of_interior(plan: &TransformLaunchPlan) -> u32 {
     if plan.source == RowForm::PairSpectrum { plan.points } else { plan.points / 2 + 1 }
+}
+
+/// Value `at` of a row of complex values; 0 past the end of a row that is too short.
+#[cube]
+fn complex_value(
+    input: &TransformInput,
+    first: u32,
+    at: u32,
+    shape: &TransformShape,
+    #[comptime] plan: TransformLaunchPlan,
+) -> Complex {
+    match input {
+        TransformInput::Pairs(pairs) => pair(pairs, first, at, shape, plan),
+        TransformInput::Parts(rows) => {
+            complex(part(&rows.re, first, at, shape, plan), part(&rows.im, first, at, shape, plan))
+        }
+    }
+}
+
+/// Value `at` of a row of real values, which are never read in pairs; 0 past the end of a row that is too short.
+#[cube]
+fn real_value(
+    input: &TransformInput,
+    first: u32,
+    at: u32,
+    shape: &TransformShape,
+    #[comptime] plan: TransformLaunchPlan,
+) -> f32 {
+    match input {
+        TransformInput::Pairs(_pairs) => 0.0f32.runtime(),
+        TransformInput::Parts(rows) => part(&rows.re, first, at, shape, plan),
+    }
 }
 
 /// Value `at` of one part of a row; 0 past the end of a row that is too short.

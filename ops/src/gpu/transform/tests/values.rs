@@ -42,7 +42,8 @@ impl Case {
             .map(|i| match self.kind {
                 TransformKind::Complex => value(i),
                 TransformKind::RealForward | TransformKind::LowestBins => Complex::new(value(i).re, 0.0),
-                TransformKind::ColumnsToModes(_)
+                TransformKind::Columns(_)
+                | TransformKind::ColumnsToModes(_)
                 | TransformKind::ModesToColumns(_)
                 | TransformKind::Pairs
                 | TransformKind::Cosine
@@ -101,7 +102,7 @@ fn medium(device: &GpuDevice) -> GpuDevice {
 fn outputs(device: &GpuDevice, case: Case, values: &[Vec<f32>; 2]) -> [Vec<f32>; 2] {
     let stride = case.len + case.gap;
     let [re, im] = values.each_ref().map(|part| upload(device, part));
-    let input = StridedRows { values: ComplexRows::new(re, im), stride, len: case.len };
+    let input = StridedRows::new(ComplexRows::new(re, im), stride, case.len);
     let outputs = case.outputs();
     let output = match case.kind {
         TransformKind::RealInverse => ComplexRows { re: empty(&device.client, case.rows * outputs), im: None },
@@ -235,7 +236,7 @@ fn half_spectra_are_folded_by_cubes_of_columns_and_their_mirror_images() {
 fn assert_cosines_right(device: &GpuDevice, n: usize) {
     let (rows, stride) = (3, n + 2);
     let values = noise(rows * stride, n as u32);
-    let input = StridedRows { values: ComplexRows::real(upload(device, &values)), stride, len: n };
+    let input = StridedRows::new(ComplexRows::real(upload(device, &values)), stride, n);
     let cosine = |k: usize, j: usize| (PI * (k * (2 * j + 1) % (4 * n)) as f64 / (2 * n) as f64).cos();
     for (kind, is_transposed) in [(TransformKind::Cosine, false), (TransformKind::CosineTransposed, true)] {
         let output = ComplexRows::real(empty(&device.client, rows * n));
@@ -295,6 +296,39 @@ fn rows_are_padded_truncated_and_read_at_their_stride() {
                     assert_right(device, case);
                     assert_right(device, Case { conjugates: kind != TransformKind::Complex, ..case });
                 }
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs a device; run with --include-ignored"]
+fn parts_side_by_side_give_the_same_bits() {
+    for device in accelerators() {
+        let (small, medium) = (small(&device), medium(&device));
+        // In one launch, as a convolution, in two launches, and with a fold in the second one and after it.
+        let cases = [(&device, 30), (&device, 45), (&device, 67), (&small, 1200), (&small, 1018), (&medium, 4608)];
+        let few = if device.limits.processors.is_some() { cases.len() } else { 2 };
+        for (device, points) in cases.into_iter().take(few) {
+            for (kind, conjugates) in KINDS.into_iter().flat_map(|kind| [(kind, false), (kind, true)]) {
+                let case = Case { conjugates, ..Case::new(kind, points, 5) };
+                let values = [1, 2].map(|seed| noise(case.rows * case.len, seed));
+                let mut expected = outputs(device, case, &values);
+                let pairs = |[re, im]: [&[f32]; 2]| re.iter().zip(im).flat_map(|(&re, &im)| [re, im]).collect();
+                let (reads, writes) = (kind != TransformKind::RealForward, kind != TransformKind::RealInverse);
+                let given: Vec<f32> = if reads { pairs([&values[0], &values[1]]) } else { values[0].clone() };
+                let rows = |handle, len, is_complex| match is_complex {
+                    true => StridedRows::interleaved(handle, len),
+                    false => StridedRows::contiguous(ComplexRows::real(handle), len),
+                };
+                let output = empty(&device.client, case.rows * case.outputs() * if writes { 2 } else { 1 });
+                let call = TransformCall { problem: case.problem(), rows: 5, scale: SCALE, interior: INTERIOR };
+                let from = rows(upload(device, &given), case.len, reads);
+                transform(device, &call, &from, &rows(output.clone(), case.outputs(), writes)).unwrap();
+                if writes {
+                    expected[0] = pairs([&expected[0], &expected[1]]);
+                }
+                assert_eq!(bits(&read(device, &output)), bits(&expected[0]), "{case:?}");
             }
         }
     }
