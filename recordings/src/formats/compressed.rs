@@ -17,6 +17,7 @@ use symphonia::core::io::{MediaSource, MediaSourceStream};
 
 use super::gaps::fill_gap;
 use super::raw::{SampleValue, decoded_reads, read_full};
+use super::wav::is_unknown_length;
 use super::{Format, RecordingLayout, SampleReader};
 use crate::error::{RecordingProblem, Result};
 
@@ -55,12 +56,12 @@ impl MediaFile {
         Ok(Self { file, position: 0, bytes, changed: Vec::new() })
     }
 
-    /// Replaces the length of the samples of AIFF and CAF by that of the file where it is longer, and returns both; none
-    /// for −1 of CAF, which are samples up to the end of the file.
+    /// Replaces the length of the samples of AIFF, CAF and WAV by that of the file where it is longer, and returns both;
+    /// none for one that was not known, as −1 of CAF: those samples are up to the end of the file.
     fn fit_length(&mut self, format: Format) -> io::Result<Option<[u64; 2]>> {
         // Position of the first chunk, bytes of a length, which follows a name of 4, and what lengths are padded to.
         let (mut at, width, padding) = match format {
-            Format::Aiff => (12, 4, 2),
+            Format::Aiff | Format::Wav => (12, 4, 2),
             Format::Caf => (8, 8, 1),
             _ => return Ok(None),
         };
@@ -73,22 +74,34 @@ impl MediaFile {
             if header.starts_with(&[0; 4]) {
                 break;
             }
-            let length = header[4..4 + width].iter().fold(0, |length, byte| (length << 8) | u64::from(*byte));
+            let digits = &mut header[4..4 + width];
+            if format == Format::Wav {
+                digits.reverse();
+            }
+            let length = digits.iter().fold(0, |length, byte| (length << 8) | u64::from(*byte));
             at += 4 + width as u64;
             let held = self.bytes.saturating_sub(at);
             if length > held && matches!(&header[..4], b"SSND" | b"data") {
-                self.changed.push((at - width as u64, held.to_be_bytes()[8 - width..].to_vec()));
-                if format == Format::Aiff {
-                    // The length of the whole file.
-                    self.changed.push((4, ((self.bytes - 8) as u32).to_be_bytes().to_vec()));
+                // The length of the whole file, too, which CAF has not.
+                let whole = (4, self.bytes - 8);
+                for (at, length) in [(at - width as u64, held), whole].into_iter().take(if width == 4 { 2 } else { 1 })
+                {
+                    let mut digits = length.to_be_bytes()[8 - width..].to_vec();
+                    if format == Format::Wav {
+                        digits.reverse();
+                    }
+                    self.changed.push((at, digits));
                 }
                 lengths = Some([length, held]);
             }
             at = at.saturating_add(length).next_multiple_of(padding);
         }
         self.rewind()?;
-        let is_unknown =
-            |length: u64| length == u64::MAX || format == Format::Aiff && length.abs_diff(UNKNOWN_AIFF) <= 256;
+        let is_unknown = |length: u64| match format {
+            Format::Aiff => length.abs_diff(UNKNOWN_AIFF) <= 256,
+            Format::Wav => is_unknown_length(length),
+            _ => length == u64::MAX,
+        };
         Ok(lengths.filter(|[announced, _]| !is_unknown(*announced)))
     }
 }

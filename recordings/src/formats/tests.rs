@@ -1199,6 +1199,13 @@ fn adpcm_in_wav_is_decoded() {
     }
     let found: Vec<i32> = samples[..5].iter().map(|sample| (sample * 32_768.0) as i32).collect();
     assert_eq!(found, expected);
+    // Two blocks, of which the file ends within the second one.
+    let twice =
+        [chunk(b"fmt ", &format), chunk(b"fact", &18u32.to_le_bytes()), chunk(b"data", &block.repeat(2))].concat();
+    let whole = chunk(b"RIFF", &[b"WAVE", &twice[..]].concat());
+    fs::write(&path, &whole[..whole.len() - 5]).unwrap();
+    assert_noted(&path, true, "announces 16 bytes of samples, the file holds 11");
+    assert_eq!(noted(&path, &ReadOptions::default()).0[..9], samples);
 }
 
 #[cfg(unix)]

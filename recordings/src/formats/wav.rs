@@ -202,8 +202,7 @@ impl WavHeader {
         layout: &mut RecordingLayout,
     ) -> Result<u64> {
         let (announced, available) = (self.data_bytes, file_bytes.saturating_sub(self.data_start));
-        let is_unknown = |known: &u64| announced.abs_diff(*known) <= HEADER_BYTES;
-        let without_length = announced == 0 || UNKNOWN_LENGTHS.iter().any(is_unknown);
+        let without_length = announced == 0 || is_unknown_length(announced);
         if !self.is_long && without_length && (announced > available || announced == 0) {
             if announced != IN_DS64 && available > 0 {
                 layout.remark(format!("its header has no length ({announced:#x}): it is read to its end"));
@@ -230,6 +229,11 @@ impl WavHeader {
         }
         Ok(announced)
     }
+}
+
+/// Whether a header has this length in the place of one that was not known when it was written.
+pub(super) fn is_unknown_length(length: u64) -> bool {
+    UNKNOWN_LENGTHS.iter().any(|known| length.abs_diff(*known) <= HEADER_BYTES)
 }
 
 /// Whether bytes can be the name of a chunk.
