@@ -176,8 +176,19 @@ def rate(value: Any, argument: str = "fs") -> float:
     return number
 
 
-def count(value: Any, argument: str, least: int = 1) -> int:
-    """A whole number of at least `least`."""
+def _values_in_memory() -> int:
+    """Numbers of float64 that the memory of this machine holds."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 8
+    except (AttributeError, OSError, ValueError):
+        return 1 << 37
+
+
+_VALUES_IN_MEMORY = _values_in_memory()
+
+
+def count(value: Any, argument: str, least: int = 1, most: int = _VALUES_IN_MEMORY) -> int:
+    """A whole number of at least `least`, and of values no more than memory holds."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -186,4 +197,11 @@ def count(value: Any, argument: str, least: int = 1) -> int:
         number = int(value)
     if number < least:
         raise ValueError(f"{argument} is {number}, but must be at least {least}")
+    if number > most:
+        raise ValueError(f"{argument} is {number}, but must be at most {most}")
     return number
+
+
+def step(value: Any, argument: str) -> int:
+    """A whole number of at least 1 that takes no memory: a distance between samples."""
+    return count(value, argument, most=(1 << 63) - 1)

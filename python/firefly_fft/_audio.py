@@ -334,4 +334,4 @@ def _seed(random_state: Any) -> int:
         return int(random_state.integers(1 << 63))
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(1 << 31))
-    return count(random_state, "random_state", 0)
+    return count(random_state, "random_state", 0, (1 << 64) - 1)

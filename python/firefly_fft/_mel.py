@@ -8,7 +8,7 @@ from typing import Any, Tuple
 import numpy as np
 
 from . import _native
-from ._arrays import Array, count, from_rows, in_range, placed, rate, real, rescaled, warn
+from ._arrays import Array, count, from_rows, in_range, placed, rate, real, rescaled, step, warn
 from ._batch import apply, rows_of
 from ._dispatch import dispatched
 from ._windows import coefficients, is_named
@@ -169,7 +169,7 @@ def _frames(n_fft: int, hop_length: int | None, center: bool, pad_mode: str, pow
     points = count(n_fft, "n_fft")
     return {
         "n_fft": points,
-        "hop_length": max(1, points // 4) if hop_length is None else count(hop_length, "hop_length"),
+        "hop_length": max(1, points // 4) if hop_length is None else step(hop_length, "hop_length"),
         "center": bool(center),
         "pad_mode": pad_mode,
         "amplitude": power == 1,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Callable, List, Sequence, Tuple, Union
 
-from ._arrays import count
+from ._arrays import count, step
 
 Lengths = Union[int, Sequence[int], None]
 Dims = Union[int, Sequence[int], None]
@@ -96,7 +96,7 @@ def convolution(n: int, k: int, mode: str) -> Tuple[int, int, int]:
 def frame_sizes(n_fft: int, hop_length: int | None, win_length: int | None) -> Tuple[int, int, int]:
     """Samples of a frame, between frames, and of the window."""
     n_fft = count(n_fft, "n_fft")
-    hop = max(1, n_fft // 4) if hop_length is None else count(hop_length, "hop_length")
+    hop = max(1, n_fft // 4) if hop_length is None else step(hop_length, "hop_length")
     samples = n_fft if win_length is None else count(win_length, "win_length")
     if samples > n_fft:
         raise ValueError(f"win_length is {samples}, but must be at most n_fft, {n_fft}")
@@ -138,7 +138,7 @@ def welch(
     `chosen` are the indices of segments that alone are averaged, in ascending order, all of them if None.
     """
     n_fft = count(n_fft, "n_fft")
-    hop = max(1, n_fft // 2) if hop is None else count(hop, "hop")
+    hop = max(1, n_fft // 2) if hop is None else step(hop, "hop")
     if segments is None:
         if count(samples, "x", 0) < n_fft:
             raise ValueError(f"x has {samples} samples per row, but must have at least n_fft, {n_fft}")
@@ -168,7 +168,7 @@ def local_maxima(
     if interpolation not in ("log_parabola", "hann"):
         raise ValueError(f"interpolation is {interpolation!r}, but must be 'log_parabola' or 'hann'")
     least, above = (("false" if v is None else f"true {float(v)!r}") for v in (height, prominence))
-    options = f"{least} {count(distance, 'distance')} {above} {int(interpolation == 'hann')}"
+    options = f"{least} {step(distance, 'distance')} {above} {int(interpolation == 'hann')}"
     return f"local_maxima {options} {count(k, 'k')} {index}"
 
 
@@ -217,7 +217,7 @@ def mel(
 ) -> str:
     """A mel spectrum, or its logarithm, as text."""
     n_fft = count(n_fft, "n_fft")
-    hop = max(1, n_fft // 4) if hop_length is None else count(hop_length, "hop_length")
+    hop = max(1, n_fft // 4) if hop_length is None else step(hop_length, "hop_length")
     modes = {"constant": "0 0.0", "reflect": "1", "edge": "2", "wrap": "3"}
     if pad_mode not in modes:
         raise ValueError(f"pad_mode is {pad_mode!r}, but must be 'constant', 'reflect', 'edge' or 'wrap'")

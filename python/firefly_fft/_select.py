@@ -6,7 +6,7 @@ import math
 from typing import Any, Dict, NamedTuple
 
 from . import _native
-from ._arrays import Array, as_rows, count, from_rows, placed, real
+from ._arrays import Array, as_rows, count, from_rows, placed, real, step
 from ._dispatch import dispatched
 
 
@@ -95,7 +95,7 @@ def conditions_of(
     """Conditions that local maxima must meet, with the distance in whole bins."""
     return {
         "height": height,
-        "distance": 1 if distance is None else count(math.ceil(distance), "distance"),
+        "distance": 1 if distance is None else step(math.ceil(distance), "distance"),
         "prominence": prominence,
         "interpolation": interpolation,
     }

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from .._arrays import count
+from .._arrays import count, step
 from ._convolutions import long_conv, spectral_conv
 from ._spectra import mel
 from ._stft import stft
@@ -158,7 +158,7 @@ class Spectrogram(nn.Module):
             raise ValueError(f"normalized is {normalized!r}, but must be a bool, 'window' or 'frame_length'")
         self.n_fft = count(n_fft, "n_fft")
         self.win_length = self.n_fft if win_length is None else count(win_length, "win_length")
-        self.hop_length = max(1, self.win_length // 2) if hop_length is None else count(hop_length, "hop_length")
+        self.hop_length = max(1, self.win_length // 2) if hop_length is None else step(hop_length, "hop_length")
         self.pad, self.power, self.normalized = pad, power, normalized
         self.center, self.pad_mode, self.onesided = center, pad_mode, onesided
         self.register_buffer("window", window_fn(self.win_length, **(wkwargs or {})))
