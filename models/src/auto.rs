@@ -92,11 +92,6 @@ impl AutoWelchPeaksConfig {
 
 /// Whether new selections of [`AutoWelchPeaks`] are events at level info and not debug: the environment variable
 /// `FIREFLY_TRACE` is neither empty nor `0`.
-///
-/// ```
-/// let is_set = std::env::var_os("FIREFLY_TRACE").is_some_and(|value| !value.is_empty() && value != "0");
-/// assert_eq!(firefly_models::auto::traces_selections(), is_set);
-/// ```
 pub fn traces_selections() -> bool {
     std::env::var_os("FIREFLY_TRACE").is_some_and(|value| !value.is_empty() && value != "0")
 }

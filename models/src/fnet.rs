@@ -31,8 +31,6 @@ limited_config! {
     layers: usize = 12, 1.0, MAX_DEPTH;
 }
 
-/// Standard deviation of weights at first.
-const DEVIATION: f64 = 0.02;
 /// Added to a variance before its square root.
 const VARIANCE_OFFSET: f64 = 1e-12;
 
@@ -101,14 +99,9 @@ configured! { FNet by FNetConfig }
 impl FNet {
     fn new(config: &FNetConfig, device: &Device) -> Result<Self> {
         let width = config.width;
-        let initializer = Initializer::Normal { mean: 0.0, std: DEVIATION };
-        let embedding = |count| EmbeddingConfig::new(count, width).with_initializer(initializer.clone()).init(device);
+        let embedding = |count| EmbeddingConfig::new(count, width).with_initializer(NORMAL).init(device);
         let norm = || LayerNormConfig::new(width).with_epsilon(VARIANCE_OFFSET).init(device);
-        let linear = |inputs, outputs| {
-            let mut layer = LinearConfig::new(inputs, outputs).with_initializer(initializer.clone()).init(device);
-            layer.bias = Some(Initializer::Zeros.init([outputs], device));
-            layer
-        };
+        let linear = |inputs, outputs| normal_linear(inputs, outputs, device);
         let block = |_| FNetBlock {
             mixing_norm: norm(),
             hidden: linear(width, config.feed_forward),

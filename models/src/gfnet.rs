@@ -45,8 +45,6 @@ impl GfNetConfig {
     }
 }
 
-/// Weights, filters and positions at first.
-const NORMAL: Initializer = Initializer::Normal { mean: 0.0, std: 0.02 };
 /// Added to a variance before its square root.
 const VARIANCE_OFFSET: f64 = 1e-6;
 
@@ -92,11 +90,7 @@ impl GfNet {
         let GfNetConfig { in_channels, patch, width, layers, classes, .. } = *config;
         let (side, hidden) = (config.side(), config.expansion * width);
         let norm = || LayerNormConfig::new(width).with_epsilon(VARIANCE_OFFSET).init(device);
-        let linear = |inputs, outputs| {
-            let mut layer = LinearConfig::new(inputs, outputs).with_initializer(NORMAL).init(device);
-            layer.bias = Some(Initializer::Zeros.init([outputs], device));
-            layer
-        };
+        let linear = |inputs, outputs| normal_linear(inputs, outputs, device);
         let block = |_| GfNetBlock {
             mixer_norm: norm(),
             mixer: GlobalFilter::new(side, width, device),

@@ -199,6 +199,10 @@ macro_rules! applied_to {
 
 use std::fmt::Display;
 
+use burn::module::Initializer;
+use burn::nn::{Linear, LinearConfig};
+use burn::tensor::Device;
+
 #[cfg(feature = "flex")]
 #[cfg_attr(docsrs, doc(cfg(feature = "flex")))]
 pub mod auto;
@@ -255,7 +259,7 @@ mod prelude {
     pub(crate) use firefly_ops::{ArgumentError, Band, Detrend, Peaks, Scaling, WelchOptions, Window, WindowSymmetry};
 
     pub(crate) use crate::zoo::{Family, Variant, exactly};
-    pub(crate) use crate::{MAX_DEPTH, ensure, ensure_most, ensure_table};
+    pub(crate) use crate::{MAX_DEPTH, NORMAL, ensure, ensure_most, ensure_table, normal_linear};
 
     /// Result whose error is that of an argument unless another is named.
     pub(crate) type Result<V, E = ArgumentError> = std::result::Result<V, E>;
@@ -276,6 +280,15 @@ fn ensure(
     expected: impl Display,
 ) -> Result<(), ArgumentError> {
     if holds { Ok(()) } else { Err(ArgumentError::new(operation, argument, got, expected)) }
+}
+
+/// Weights of encoders by Fourier transforms at first.
+const NORMAL: Initializer = Initializer::Normal { mean: 0.0, std: 0.02 };
+
+/// Linear layer with weights of [`NORMAL`] and a bias of 0.
+fn normal_linear(inputs: usize, outputs: usize, device: &Device) -> Linear {
+    let layer = LinearConfig::new(inputs, outputs).with_initializer(NORMAL).init(device);
+    Linear { bias: Some(Initializer::Zeros.init([outputs], device)), ..layer }
 }
 
 /// Largest number of layers or blocks of a model: each of them takes memory and time before the first step.

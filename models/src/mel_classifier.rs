@@ -41,11 +41,12 @@ config! {
 
 /// The digits, as names of classes.
 fn digits() -> Vec<String> {
-    names(["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"])
+    names("0 1 2 3 4 5 6 7 8 9")
 }
 
-fn names<const N: usize>(names: [&str; N]) -> Vec<String> {
-    names.map(String::from).into()
+/// Names of classes, separated by spaces.
+fn names(names: &str) -> Vec<String> {
+    names.split(' ').map(String::from).collect()
 }
 
 impl MelClassifierConfig {
@@ -166,20 +167,10 @@ impl Family for MelClassifier {
         let config = MelClassifierConfig::new();
         let spoken = config.clone().with_hop(80).with_channels(vec![24, 48, 96]).with_samples(6_000);
         let bearing = config.clone().with_sample_rate(12_000.0).with_hop(64).with_samples(2_048);
-        let bearing = bearing.with_classes(names([
-            "ball-007",
-            "ball-014",
-            "ball-021",
-            "inner-007",
-            "inner-014",
-            "inner-021",
-            "normal",
-            "outer-007",
-            "outer-014",
-            "outer-021",
-        ]));
+        let faults = "ball-007 ball-014 ball-021 inner-007 inner-014 inner-021 normal outer-007 outer-014 outer-021";
+        let bearing = bearing.with_classes(names(faults));
         let tiny = config.clone().with_sample_rate(800.0).with_n_fft(40).with_hop(16).with_bands(8);
-        let tiny = tiny.with_channels(vec![4, 6]).with_classes(names(["low", "high", "noise"])).with_samples(100);
+        let tiny = tiny.with_channels(vec![4, 6]).with_classes(names("low high noise")).with_samples(100);
         vec![
             Variant::new("mel_classifier", "40 bands of one second at 8 kHz, 3 layers", config),
             Variant::new("mel_classifier_digits", "spoken digits at 8 kHz", spoken)

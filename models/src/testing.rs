@@ -113,16 +113,6 @@ pub enum Formulation {
 impl Formulation {
     /// Every formulation.
     pub const ALL: [Self; 4] = [Self::Loop, Self::Unfold, Self::Reshape, Self::Blocks];
-
-    /// Name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Loop => "loop",
-            Self::Unfold => "unfold",
-            Self::Reshape => "reshape",
-            Self::Blocks => "blocks",
-        }
-    }
 }
 
 /// Exact Welch peaks by Burn's own operations: window, `rfft`, power, mean over segments, top K.
@@ -142,7 +132,7 @@ impl Formulation {
 /// for formulation in Formulation::ALL {
 ///     let stock = StockWelchPeaks::new(&config, formulation, &device)?;
 ///     let error = (stock.forward(frames.clone()).power - exact.clone()).abs().max().into_scalar::<f32>();
-///     assert!(error < 1e-5 * exact.clone().max().into_scalar::<f32>(), "{}: {error}", formulation.name());
+///     assert!(error < 1e-5 * exact.clone().max().into_scalar::<f32>(), "{formulation:?}: {error}");
 /// }
 /// # Ok::<(), firefly_models::ArgumentError>(())
 /// ```

@@ -115,15 +115,6 @@ impl FnoConfig {
 const NAME: &str = "Fno";
 
 /// Fourier neural operator on fields `[batch, channels, n]`.
-///
-/// ```
-/// use burn::tensor::{Device, Tensor, TensorData};
-/// use firefly_models::{Fno1d, FnoConfig};
-///
-/// let device = Device::flex();
-/// let model: Fno1d = FnoConfig::new(vec![6]).with_width(8).with_points(32).init(&device);
-/// assert_eq!(model.forward(Tensor::ones([2, 1, 32], &device)).dims(), [2, 1, 32]);
-/// ```
 pub type Fno1d = Fno<3>;
 /// Fourier neural operator on fields `[batch, channels, n₁, n₂]`.
 pub type Fno2d = Fno<4>;

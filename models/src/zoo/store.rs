@@ -78,18 +78,7 @@ impl ZooModel {
     }
 }
 
-/// The model that [`ZooModel::save`] wrote to `path`, on `device`.
-///
-/// ```
-/// use burn::tensor::Device;
-/// use firefly_models::zoo;
-///
-/// let (folder, device) = (tempfile::tempdir()?, Device::flex());
-/// let path = folder.path().join("model.safetensors");
-/// zoo::pretrained("butterfly_dft_8", &device)?.save(&path)?;
-/// assert_eq!(zoo::load(&path, &device)?.family().name, "butterfly");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// The model that [`ZooModel::save`] wrote to `path`, on `device`, as in its example.
 ///
 /// # Errors
 /// [`ZooError`] for a file that can't be read, is damaged, of another version, or whose parameters are not those of
