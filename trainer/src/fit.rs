@@ -62,18 +62,13 @@ pub enum FitEnd {
 }
 
 /// Files that a fit writes as it goes on.
+#[allow(missing_docs, reason = "the variants' texts explain their fields")]
 pub enum Checkpointing {
     /// None: model and metrics are in memory alone.
     Off,
-    /// Files in a run's folder.
-    On {
-        /// Metrics, one line per logged step.
-        metrics: MetricsLog,
-        /// Checkpoints to resume from.
-        checkpoints: Checkpoints,
-        /// Folder of the model of the lowest validation loss so far.
-        best: PathBuf,
-    },
+    /// Files in a run's folder: metrics, one line per logged step; checkpoints to resume from; and the folder of the
+    /// model of the lowest validation loss so far.
+    On { metrics: MetricsLog, checkpoints: Checkpoints, best: PathBuf },
 }
 
 /// A run in progress, on one device or several.

@@ -12,18 +12,12 @@ use crate::metrics::TrainingPoint;
 /// One event of a run.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the variants' texts explain their fields")]
 pub enum Event<'a> {
     /// A sweep begins the run of this name: the key and its value, such as `price 0.1`.
     RunStarted(&'a str),
-    /// Samples of an equation were solved.
-    SamplesSolved {
-        /// Name of the equation.
-        equation: &'static str,
-        /// Samples that are solved.
-        done: usize,
-        /// Samples in all.
-        samples: usize,
-    },
+    /// Samples of an equation were solved: `done` of all `samples`.
+    SamplesSolved { equation: &'static str, done: usize, samples: usize },
     /// Recordings are shorter than a frame and not used: their number, per channel.
     RecordingsSkipped(usize),
     /// The model is large, so that steps may take long: its parameters.
@@ -40,29 +34,12 @@ pub enum Event<'a> {
     NoCheckpoint,
     /// The run continues from a checkpoint: the steps done.
     Resumed(usize),
-    /// The resumed run was started on other devices.
-    OtherDevices {
-        /// Names of those.
-        started: &'a str,
-        /// Names of the devices it continues on.
-        now: &'a str,
-    },
-    /// Metrics were measured.
-    Measured {
-        /// The metrics.
-        point: &'a TrainingPoint,
-        /// Steps of the whole run.
-        steps: usize,
-        /// The metrics on one line.
-        text: &'a str,
-    },
-    /// Validation has stopped improving.
-    StoppedEarly {
-        /// Steps done.
-        step: usize,
-        /// Validations without improvement.
-        patience: usize,
-    },
+    /// The resumed run was started on other devices than those that it continues on, by their names.
+    OtherDevices { started: &'a str, now: &'a str },
+    /// Metrics were measured, which `text` has on one line, in a run of so many `steps`.
+    Measured { point: &'a TrainingPoint, steps: usize, text: &'a str },
+    /// Validation has not improved `patience` times after `step` steps.
+    StoppedEarly { step: usize, patience: usize },
     /// The model of the lowest validation loss is kept, which is not the last one: the steps after which it was, 0 for
     /// the untrained model.
     BestKept(usize),

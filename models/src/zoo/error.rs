@@ -23,37 +23,17 @@ use crate::weights::ParameterMismatch;
 /// ```
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum ZooError {
     /// No variant has the name.
     #[error("zoo: no model is called `{name}`{}; there are {}", hint(name, known), known.join(", "))]
-    UnknownModel {
-        /// The name given.
-        name: String,
-        /// Every name.
-        known: Vec<&'static str>,
-    },
+    UnknownModel { name: String, known: Vec<&'static str> },
     /// The configuration has no such setting.
     #[error("zoo: {model} has no setting `{key}`{}; it has {}", hint(key, accepted), accepted.join(", "))]
-    UnknownSetting {
-        /// Name of the model.
-        model: String,
-        /// The key given.
-        key: String,
-        /// Every key.
-        accepted: Vec<String>,
-    },
+    UnknownSetting { model: String, key: String, accepted: Vec<String> },
     /// The value of a setting has another type.
     #[error("zoo: {model}: `{key} = {value}`: {error}")]
-    Setting {
-        /// Name of the model.
-        model: String,
-        /// The key.
-        key: String,
-        /// The value given.
-        value: String,
-        /// Message of the parser.
-        error: serde_json::Error,
-    },
+    Setting { model: String, key: String, value: String, error: serde_json::Error },
     /// A text is no `key = value`.
     #[error("zoo: `{0}` is no setting, which has the form `key = value`")]
     Form(String),
@@ -68,12 +48,7 @@ pub enum ZooError {
     Onnx(#[from] OnnxError),
     /// No trained weights ship with this crate.
     #[error("zoo: there are no trained weights of {model}; {}", shipped(trained))]
-    NoWeights {
-        /// Name of the model.
-        model: String,
-        /// Models with trained weights.
-        trained: Vec<&'static str>,
-    },
+    NoWeights { model: String, trained: Vec<&'static str> },
     /// A file can't be read or written.
     #[error("{0}: {1}")]
     File(PathBuf, io::Error),

@@ -26,24 +26,16 @@ const VARIANCE_OFFSET: f64 = 1e-6;
 
 /// Form of a model's input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the variants' texts explain their fields")]
 pub enum InputForm {
     /// Samples, `[batch, samples]`.
     Samples,
-    /// Groups of consecutive samples as channels, `[batch, patch, samples / patch]`.
-    Steps {
-        /// Samples of a group.
-        patch: usize,
-    },
-    /// A token for each sample, `[batch, samples]`.
-    Tokens {
-        /// Number of different tokens.
-        vocabulary: usize,
-    },
+    /// Groups of `patch` consecutive samples as channels, `[batch, patch, samples / patch]`.
+    Steps { patch: usize },
+    /// A token for each sample, `[batch, samples]`, one of `vocabulary` different ones.
+    Tokens { vocabulary: usize },
     /// Log-mel spectra as square images, `[batch, 1, side, side]`: bands by frames.
-    Image {
-        /// Rows and columns.
-        side: usize,
-    },
+    Image { side: usize },
 }
 
 impl InputForm {
