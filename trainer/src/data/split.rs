@@ -131,6 +131,12 @@ impl RecordingsConfig {
         }
     }
 
+    /// Name of the files that examples are reported on: those of the test, or of the validation if there are none.
+    pub(crate) fn test_name(&self, corpora: &Corpora) -> String {
+        let part = if corpora.test.is_some() { "test files" } else { "validation files" };
+        format!("{} ({part})", self.test.as_ref().unwrap_or(&self.train).display())
+    }
+
     /// Reads the folders and splits them; `frame` is in samples. An error of [`Corpus::load`], [`split`] or
     /// [`split_by_suffix`]; if `test` and `test_suffixes` are both given; if one folder lies within the other.
     pub fn load(&self, frame: usize, seed: u64) -> Result<Corpora, DataError> {

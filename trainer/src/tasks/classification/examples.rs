@@ -59,12 +59,8 @@ impl ExampleSets {
         let examples = |corpus: &Corpus| Examples::of(corpus, &config.data, &classes);
         let train = examples(&corpora.train)?.for_training(config);
         let validation = examples(&corpora.validation)?;
-        let (test, part) = match &corpora.test {
-            Some(test) => (examples(test)?, "test files"),
-            None => (validation.clone(), "validation files"),
-        };
-        let folder = recordings.test.as_ref().unwrap_or(&recordings.train).display().to_string();
-        let test_name = format!("{folder} ({part})");
+        let test = corpora.test.as_ref().map_or_else(|| Ok(validation.clone()), examples)?;
+        let test_name = recordings.test_name(&corpora);
         Ok(Self { train, validation, test, test_name, classes, skipped: corpora.skipped })
     }
 

@@ -4,7 +4,7 @@ use firefly_recordings::{Recording, Samples};
 
 use super::DenoisingConfig;
 use super::config::DataSection;
-use crate::data::{AddedNoise, Corpus, Excerpts, NoiseKind, Part, RecordingsConfig, Synthetic, add_noise, uniform};
+use crate::data::{AddedNoise, Corpus, Excerpts, NoiseKind, Part, Synthetic, add_noise, uniform};
 use crate::tasks::prelude::*;
 
 /// Seed of the noise of validation and test examples, whatever the run's: their rows are the same in every run.
@@ -59,14 +59,10 @@ impl ExampleSets {
         let corpora = recordings.load(1, config.seed)?;
         let examples = |corpus: &Corpus, part| Examples::of(corpus, config, part, noise);
         let validation = examples(&corpora.validation, Part::Validation)?;
-        let (test, part) = match &corpora.test {
-            Some(test) => (examples(test, Part::Test)?, "test files"),
-            None => (validation.clone(), "validation files"),
-        };
-        let RecordingsConfig { train, test: folder, .. } = recordings;
-        let folder = folder.as_ref().unwrap_or(train).display();
+        let of_test = |test: &Corpus| examples(test, Part::Test);
+        let test = corpora.test.as_ref().map_or_else(|| Ok(validation.clone()), of_test)?;
         let train = examples(&corpora.train, Part::Train)?;
-        Ok(Self { train, validation, test, test_name: format!("{folder} ({part})"), skipped: corpora.skipped })
+        Ok(Self { train, validation, test, test_name: recordings.test_name(&corpora), skipped: corpora.skipped })
     }
 }
 
@@ -226,6 +222,7 @@ fn resampled(row: Vec<f32>, speed: f64) -> Vec<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::RecordingsConfig;
 
     #[test]
     fn a_faster_row_is_shorter_and_keeps_its_middle() {

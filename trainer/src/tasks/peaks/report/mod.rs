@@ -57,6 +57,7 @@ impl PeaksReport {
     pub fn of_run(config: &PeaksConfig, model: &LearnedWelchPeaks, rows: &[PeaksRow]) -> Self {
         let options = model.options();
         let gates = model.mean_gates();
+        let window = model.config().window.coefficients(options.n_fft, model.config().symmetry);
         Self {
             facts: facts(config),
             gates: GateMap {
@@ -66,13 +67,7 @@ impl PeaksReport {
                 segments: values(model.hard_gates().segments().clone()),
             },
             taper: values(model.taper.val()),
-            window: model
-                .config()
-                .window
-                .coefficients(options.n_fft, model.config().symmetry)
-                .iter()
-                .map(|c| *c as f32)
-                .collect(),
+            window: window.into_iter().map(|weight| weight as f32).collect(),
             gain_db: [0, 1, 2].map(|tap| {
                 let gain = model.gain().slice([0..options.bins(), tap..tap + 1]);
                 values(gain).iter().map(|gain| 10.0 * gain.log10()).collect()
@@ -83,13 +78,9 @@ impl PeaksReport {
 
     /// The tables and figures.
     pub fn parts(&self) -> ReportParts {
+        let data_sets = self.rows.chunk_by(|a, b| a.data_set == b.data_set).map(|rows| &*rows[0].data_set);
         ReportParts {
-            data_set: self
-                .rows
-                .chunk_by(|a, b| a.data_set == b.data_set)
-                .map(|rows| &*rows[0].data_set)
-                .collect::<Vec<_>>()
-                .join(", "),
+            data_set: data_sets.collect::<Vec<_>>().join(", "),
             facts: self.facts.clone(),
             tables: evaluation::tables(&self.rows),
             figures: evaluation::figures(&self.rows),
