@@ -30,7 +30,6 @@ pub enum DeviceListError {
     Index(String),
 }
 
-/// One entry of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum DeviceEntry {
     One(DeviceChoice),

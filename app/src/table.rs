@@ -275,7 +275,6 @@ impl TextTable {
         shown
     }
 
-    /// Width of a column.
     fn width(&self, place: usize) -> usize {
         let cells = self.rows.iter().map(|row| measure_text_width(&row.cells[place]));
         cells.max().unwrap_or(0).max(measure_text_width(&self.columns[place].title))

@@ -30,7 +30,6 @@ impl DeviceOptions {
     }
 }
 
-/// A device that is open, and the name it was opened by.
 #[derive(Debug, Clone)]
 pub struct OpenDevice {
     /// Its name, also where it is a replica of the processor.

@@ -83,7 +83,6 @@ impl<'a> Journal<'a> {
         Ok(Self { out, checksum })
     }
 
-    /// Appends an entry.
     pub fn append<T: Payload>(&mut self, entry: &JournalEntry<T>) -> io::Result<()> {
         let mut payload = Vec::new();
         encode(entry, &mut payload);

@@ -292,7 +292,6 @@ fn units(text: &str) -> Result<f64, String> {
     unit_of(text).map_or_else(|| named("unit of times", text, &units.map(|unit| (unit, 1.0))), Ok)
 }
 
-/// The value of a name.
 fn named<T: Copy>(kind: &str, text: &str, values: &[(&str, T)]) -> Result<T, String> {
     let names = || values.iter().map(|(name, _)| *name);
     let hint = firefly_app::suggest::hint(text, names());

@@ -91,7 +91,6 @@ impl OutputLock {
         &self.journal
     }
 
-    /// The file of the journal.
     pub fn file(&self) -> &File {
         &self.file
     }

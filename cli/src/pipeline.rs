@@ -25,7 +25,6 @@ const STARTING: &str = "starting a thread: the limit on processes or on memory m
 /// Longest block of a stream, in seconds, unless a frame is longer: results follow its samples at once.
 const STREAM_SECONDS: f64 = 0.25;
 
-/// A recording that is being read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OpenRecording {
     /// Number of the recording among the sources.

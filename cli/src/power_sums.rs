@@ -61,7 +61,6 @@ pub struct BlockSums {
     segments: u64,
 }
 
-/// Sums of a whole recording.
 pub struct RecordingSums {
     pub recording: OpenRecording,
     pub name: Arc<str>,

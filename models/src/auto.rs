@@ -125,7 +125,6 @@ pub struct AutoWelchPeaks {
     on_host: WelchPeaks,
     #[module(skip)]
     config: AutoWelchPeaksConfig,
-    /// Size of the learned model.
     #[module(skip)]
     learned_size: Option<LearnedSize>,
     #[module(skip)]

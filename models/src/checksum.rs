@@ -11,7 +11,6 @@ const LENGTH: usize = size_of::<u64>();
 const METADATA: &str = "\"__metadata__\":{";
 /// The entry of the metadata, up to its value.
 const ENTRY: &str = "\"sha256\":\"";
-/// Hexadecimal digits of a digest.
 const DIGITS: usize = 64;
 
 /// A safetensors file with its checksum. Bytes that are no such file are left as they are.
@@ -62,7 +61,6 @@ fn header(file: &[u8]) -> Option<&str> {
     str::from_utf8(header).ok().filter(|header| header.starts_with('{'))
 }
 
-/// Place of the digest in a file.
 fn digest_place(file: &[u8]) -> Option<usize> {
     Some(LENGTH + header(file)?.find(ENTRY)? + ENTRY.len())
 }

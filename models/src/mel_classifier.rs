@@ -39,7 +39,6 @@ config! {
     samples: usize = 8_000;
 }
 
-/// The digits, as names of classes.
 fn digits() -> Vec<String> {
     names("0 1 2 3 4 5 6 7 8 9")
 }

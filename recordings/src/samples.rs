@@ -104,7 +104,6 @@ impl SampleFile {
         Ok(())
     }
 
-    /// The channels.
     pub(crate) fn finish(self) -> io::Result<Vec<Samples>> {
         if self.written == 0 {
             return Ok(vec![Samples::from(Vec::new()); self.channels]);
@@ -127,12 +126,10 @@ pub(crate) struct GrowingSamples {
 }
 
 impl GrowingSamples {
-    /// None yet.
     pub(crate) fn new(memory: SampleMemory) -> Self {
         Self { memory, samples: Vec::new(), file: None }
     }
 
-    /// Adds samples.
     pub(crate) fn push(&mut self, block: &[f32]) -> io::Result<()> {
         if self.file.is_none() && !self.memory.take(block.len() as u64) {
             let mut file = SampleFile::new(1, u64::MAX)?;
@@ -146,7 +143,6 @@ impl GrowingSamples {
         Ok(())
     }
 
-    /// All of them.
     pub(crate) fn finish(self) -> io::Result<Samples> {
         Ok(match self.file {
             Some(file) => file.finish()?.pop().unwrap_or_default(),

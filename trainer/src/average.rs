@@ -15,7 +15,6 @@ pub fn blended<M: Module>(average: M, model: &M, decay: f64, step: usize) -> M {
     average.map(&mut Blend { weights: weights.0, decay })
 }
 
-/// Visitor that collects the weights.
 struct WeightsVisitor(GradientsParams);
 
 impl ModuleVisitor for WeightsVisitor {

@@ -207,7 +207,6 @@ impl Checkpoints {
         read().map_err(|source| CheckpointError::Read(folder.clone(), source))
     }
 
-    /// Folder of the complete checkpoint of a step.
     fn complete(&self, step: usize) -> PathBuf {
         self.folder.join(format!("{PREFIX}{step:08}"))
     }
@@ -228,7 +227,6 @@ impl Checkpoints {
     }
 }
 
-/// Path of a record of the checkpoint in `folder`.
 fn record(folder: &Path, name: &str, step: usize) -> PathBuf {
     folder.join(format!("{name}-{step}.bpk"))
 }

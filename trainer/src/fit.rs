@@ -77,7 +77,6 @@ pub struct Trainer<'a, T: Task> {
     data: &'a T::Data,
     /// The first device, which validates and is saved.
     stepper: Stepper<'a, T>,
-    /// The other devices.
     others: Vec<Stepper<'a, T>>,
     steps: usize,
     state: RunState,

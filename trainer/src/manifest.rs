@@ -37,7 +37,6 @@ pub enum ManifestError {
     Content(String),
 }
 
-/// Size and hash of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct FileRecord {
     bytes: u64,

@@ -138,7 +138,6 @@ pub fn sweep<T: Task>(
     Ok(Some(rows))
 }
 
-/// Folder of the run of this name.
 fn folder_of(folder: &RunFolder, name: &str) -> RunFolder {
     RunFolder::new(folder.path().join(folder_name(name)))
 }

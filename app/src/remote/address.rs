@@ -57,7 +57,6 @@ pub(super) fn authority(server: &str) -> &str {
     server.split_once("://").map_or(server, |(_, authority)| authority)
 }
 
-/// URL of a server's address.
 #[cfg(feature = "remote")]
 pub(super) fn url(server: &str) -> String {
     if server.contains("://") { server.to_string() } else { format!("{PLAIN}://{server}") }

@@ -113,7 +113,6 @@ impl Server {
     }
 }
 
-/// Version of this program.
 pub(super) fn own_version() -> String {
     format!("firefly {}", env!("CARGO_PKG_VERSION"))
 }

@@ -68,7 +68,6 @@ impl Token {
         Ok(Self(token.into()))
     }
 
-    /// The characters.
     pub(super) fn text(&self) -> &str {
         &self.0
     }

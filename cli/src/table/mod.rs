@@ -87,7 +87,6 @@ pub fn commit(out: BufWriter<AtomicFile>) -> io::Result<()> {
     out.into_inner().map_err(io::IntoInnerError::into_error)?.commit()
 }
 
-/// Table of an output.
 pub type OutputTable = Box<dyn TableWriter>;
 
 pub trait TableWriter {

@@ -106,7 +106,6 @@ impl TableWriter for ParquetTable {
     }
 }
 
-/// Values of some rows.
 fn part(values: &ColumnValues, rows: Range<usize>) -> ColumnValues {
     match values {
         ColumnValues::Text(runs) => {

@@ -107,7 +107,6 @@ fn output_of(node: &Node) -> &ValueId {
     &node.outputs[0]
 }
 
-/// The operation of a recorded one.
 pub(super) fn recorded_operation(recorded: &OperationIr) -> Operation {
     let known = match recorded {
         OperationIr::BaseFloat(base) | OperationIr::BaseInt(base) | OperationIr::BaseBool(base) => self::base(base),

@@ -20,7 +20,6 @@ pub const WEIGHTS_FORMAT: u32 = 1;
 /// Name of the metadata entry that describes the model.
 const HEADER: &str = "firefly";
 
-/// Description of a model in its file.
 #[derive(Serialize, Deserialize)]
 struct ModelHeader {
     format: u32,

@@ -14,7 +14,6 @@ use crate::error::Result;
 const MICROSECONDS: f64 = 1e6;
 /// Largest header that is read, in bytes.
 const MOST_BYTES: u64 = 1 << 24;
-/// Largest number of channels.
 const MOST_CHANNELS: usize = 1 << 16;
 
 /// Opens the recording that a `.vhdr` file describes. Samples between its segments are NaN, by the dates of their markers.

@@ -13,7 +13,6 @@ use crate::error::{RecordingProblem, Result};
 
 /// Rows that decide what the columns are.
 const FIRST_ROWS: usize = 1024;
-/// Longest line that is read.
 const MOST_LINE_BYTES: usize = 1 << 20;
 /// Cells that stand for a value that is missing, in lower case.
 const MISSING: [&str; 9] = ["", "na", "n/a", "#n/a", "null", "none", "-", "--", "?"];
@@ -44,7 +43,6 @@ pub(super) struct CsvReader {
     damaged: (u64, Option<String>),
 }
 
-/// A cell of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Cell {
     Number(f64),
@@ -401,7 +399,6 @@ impl Lines {
         Ok(Self { input, number: 0, ahead: VecDeque::new(), is_latin: false })
     }
 
-    /// Takes the next line.
     fn next(&mut self) -> Result<Option<Line>> {
         match self.ahead.pop_front() {
             Some(line) => Ok(Some(line)),

@@ -19,7 +19,6 @@ use crate::memory::SampleMemory;
 /// Deepest group, and most groups and data sets, that are looked at.
 const MAX_DEPTH: usize = 8;
 const MAX_OBJECTS: usize = 4096;
-/// Most channels.
 const MAX_CHANNELS: u64 = 1 << 16;
 /// Bytes of the rows that are read at a time.
 const ROWS_BYTES: u64 = 1 << 18;

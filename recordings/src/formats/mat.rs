@@ -29,7 +29,6 @@ const MOST_BYTES: usize = 4096;
 /// Columns that are read, at most: each is decompressed by itself, with all before it.
 const MOST_PARTS: usize = 256;
 
-/// Array of a file.
 struct MatArray {
     name: String,
     numbers: NumberFormat,

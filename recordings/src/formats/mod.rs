@@ -81,7 +81,6 @@ impl RecordingLayout {
         Self { channels, ..Self::default() }
     }
 
-    /// Adds a remark.
     fn remark(&mut self, text: impl Into<String>) {
         self.notes.push(Note::Remark(text.into()));
     }

@@ -14,7 +14,6 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// Types of numbers that are read, for messages.
 pub(super) const ACCEPTED: &str =
     "bools, integers of 1 to 8 bytes, floats of 2, 4 or 8, and complex numbers of 8 or 16";
-/// Longest header that is read.
 const MOST_HEADER_BYTES: usize = 1 << 16;
 
 /// Bytes that the header is a multiple of, so that numbers are aligned.
@@ -22,7 +21,6 @@ const ALIGNMENT: usize = 64;
 /// Bytes before the dictionary: magic, version and length.
 const PREFIX: usize = 10;
 
-/// Header of an array.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ArrayHeader {
     pub(super) numbers: NumberFormat,

@@ -292,7 +292,6 @@ pub(super) fn little_endian<const N: usize>(mut bytes: [u8; N], big_endian: bool
     bytes
 }
 
-/// A 24-bit integer.
 fn i24([low, middle, high]: [u8; 3]) -> i32 {
     i32::from_le_bytes([0, low, middle, high]) >> 8
 }

@@ -25,7 +25,6 @@ const ROUNDING: f64 = 1e-6;
 /// Rows that are needed to see that values rise steadily.
 const AXIS_ROWS: usize = 8;
 
-/// Title of a column of times.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct TimeTitle {
     /// Seconds of its unit; none if it could be any, as of a timestamp.

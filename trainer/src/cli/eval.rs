@@ -36,7 +36,6 @@ pub struct EvalArgs {
     json: Option<PathBuf>,
 }
 
-/// Evaluates a finished run.
 pub fn run(args: &EvalArgs) -> Result<ExitCode> {
     if let Some(path) = &args.json {
         ensure_writable(path).with_context(|| format!("--json {}", path.display()))?;
@@ -45,7 +44,6 @@ pub fn run(args: &EvalArgs) -> Result<ExitCode> {
     with_task!(folder.task()?, T => evaluate::<T>(args, &folder))
 }
 
-/// Evaluates a finished run of a task.
 fn evaluate<T: Task>(args: &EvalArgs, folder: &RunFolder) -> Result<ExitCode> {
     let config = folder.resolved::<T>()?.config;
     config.check_memory(available_memory()).with_context(|| folder.config().display().to_string())?;

@@ -35,7 +35,6 @@ pub struct PredictArgs {
     device: DeviceList,
 }
 
-/// Writes the outputs of a run's model for files.
 pub fn run(args: &PredictArgs) -> Result<ExitCode> {
     let folder = RunFolder::new(&args.run);
     with_task!(folder.task()?, T => predict::<T>(args, &folder))
@@ -91,7 +90,6 @@ fn files(predictions: Predictions, out: &Path) -> (Vec<(PathBuf, Vec<u8>)>, Stri
     }
 }
 
-/// A count with its noun.
 fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
@@ -111,7 +109,6 @@ pub struct ExportArgs {
     onnx: PathBuf,
 }
 
-/// Writes the model of a run as an ONNX file.
 pub fn export(args: &ExportArgs) -> Result<ExitCode> {
     let named = || format!("--onnx {}", args.onnx.display());
     ensure_writable(&args.onnx).with_context(named)?;

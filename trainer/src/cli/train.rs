@@ -36,7 +36,6 @@ pub struct TrainArgs {
     resume: bool,
 }
 
-/// Trains one run.
 pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     let config = args.config.as_deref().context("a configuration is needed")?;
     if let (Some(name), false) = (config.to_str(), config.exists()) {
@@ -53,7 +52,6 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     with_task!(args.options.task(config)?, T => train::<T>(args, config))
 }
 
-/// Trains one run of a task.
 fn train<T: Task>(args: &TrainArgs, config: &Path) -> Result<ExitCode> {
     let (resolved, devices) = args.options.resolve::<T>(config, &[])?;
     let devices = open_devices(&devices)?;
@@ -74,7 +72,6 @@ pub struct SweepArgs {
     options: TrainingOptions,
 }
 
-/// Trains the runs of a sweep.
 pub fn run_sweep(args: &SweepArgs) -> Result<ExitCode> {
     if args.options.sets(args.over.key()) {
         bail!("{} is both swept over and set", args.over.key());
@@ -85,7 +82,6 @@ pub fn run_sweep(args: &SweepArgs) -> Result<ExitCode> {
     with_task!(args.options.task(&args.config)?, T => sweep_task::<T>(args))
 }
 
-/// Trains the runs of a task.
 fn sweep_task<T: Task>(args: &SweepArgs) -> Result<ExitCode> {
     let resolve = |setting: String| args.options.resolve::<T>(&args.config, &[setting]);
     let runs = args.over.settings().into_iter().map(resolve).collect::<Result<Vec<_>>>()?;

@@ -109,7 +109,6 @@ pub fn load_text<T: Sections>(
     Ok(config)
 }
 
-/// The text of a configuration.
 fn read(path: &Path) -> Result<String, ConfigError> {
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(MAX_LENGTH + 1).read_to_end(&mut bytes));

@@ -88,7 +88,6 @@ pub fn template<T: Sections>(config: &RunConfig<T>) -> Result<String, toml::ser:
     Ok(text)
 }
 
-/// The table of a section.
 fn subtable<'a>(table: &'a Table, section: &str) -> Option<&'a Table> {
     let names = section.split('.').filter(|name| !name.is_empty());
     names.into_iter().try_fold(table, |table, name| table.get(name).and_then(Value::as_table))

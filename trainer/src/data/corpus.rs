@@ -159,7 +159,6 @@ impl Corpus {
         Ok(())
     }
 
-    /// Range of the recordings of each file.
     pub(super) fn file_ranges(&self) -> Vec<Range<usize>> {
         let mut start = 0;
         self.recordings

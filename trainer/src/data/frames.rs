@@ -207,7 +207,6 @@ impl FrameSampler {
         FrameDraw { recording, offset, gain: if invert { -gain } else { gain } }
     }
 
-    /// The recordings.
     pub(super) fn corpus(&self) -> &Corpus {
         &self.corpus
     }

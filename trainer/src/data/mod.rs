@@ -88,7 +88,6 @@ impl Fingerprint {
     }
 }
 
-/// Mean square of samples.
 fn mean_square(samples: &[f32]) -> f64 {
     samples.iter().map(|sample| f64::from(*sample).powi(2)).sum::<f64>() / samples.len().max(1) as f64
 }

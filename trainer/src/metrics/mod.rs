@@ -264,7 +264,6 @@ impl Validation {
     }
 }
 
-/// The value of the metric of this name.
 fn value_of(metrics: &[Metric], name: &str) -> Option<f64> {
     metrics.iter().find(|metric| metric.name == name).map(|metric| metric.value.as_f64())
 }

@@ -5,7 +5,6 @@ use std::f64::consts::TAU;
 use super::SyntheticConfig;
 use crate::data::draw::Draw;
 
-/// Amplitude of a level in decibels.
 fn amplitude(level_db: f64) -> f64 {
     10f64.powf(level_db / 20.0)
 }

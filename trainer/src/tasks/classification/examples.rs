@@ -110,7 +110,6 @@ fn generated(config: &ClassificationConfig) -> Result<ExampleSets> {
     })
 }
 
-/// Label in the name of a file.
 fn label(data: &DataSection, path: &Path) -> String {
     let stem = stem(path);
     let split = match data.label {

@@ -261,7 +261,6 @@ fn compare(
     Ok(rows)
 }
 
-/// Bands of a spectrum.
 const BANDS: usize = 40;
 /// Seconds of a segment of a spectrum, about.
 const SEGMENT_SECONDS: f64 = 0.025;

@@ -7,7 +7,6 @@ use firefly_ops::fft::{ComplexTensor, istft, stft};
 use firefly_ops::{StftOptions, Window, WindowSymmetry};
 use rayon::prelude::*;
 
-/// Seconds of a frame.
 const FRAME_SECONDS: f64 = 0.032;
 
 /// Settings of a spectral subtraction.

@@ -168,7 +168,6 @@ const FRAMES: usize = 128;
 /// Decibels below the greatest power of the clean signal that are drawn.
 const RANGE_DB: f64 = 60.0;
 
-/// The parts of a run's page.
 pub(super) fn parts(run: &OpenRun<'_, Denoising>, model: &ZooModel, rows: &[ScoreRow]) -> Result<ReportParts> {
     let OpenRun { config, data } = *run;
     let [least, greatest] = config.data.snr_db;
@@ -226,7 +225,6 @@ fn spectrograms(config: &DenoisingConfig, data: &DenoisingData, model: &ZooModel
 struct Bands {
     /// Power of each frame in each band, the highest band first.
     power: Vec<Vec<f32>>,
-    /// Width of a band in hertz.
     width: f64,
     /// Length of the signal in seconds.
     seconds: f64,

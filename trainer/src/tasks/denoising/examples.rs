@@ -82,7 +82,6 @@ impl HostSets for ExampleSets {
     }
 }
 
-/// The recordings of noise.
 fn noise_corpus(data: &DataSection) -> Result<Option<Corpus>> {
     let Some(folder) = &data.noise_folder else { return Ok(None) };
     let corpus = Corpus::load(folder, 1)?;
@@ -99,7 +98,6 @@ fn check(recordings: &[Recording], sample_rate: f64) -> Result<()> {
     })
 }
 
-/// Generated examples.
 fn generated(config: &DenoisingConfig, noise: Option<&Corpus>) -> Result<ExampleSets> {
     let DataSection { samples, synthetic_examples, ref synthetic, .. } = config.data;
     let source = Synthetic::new(synthetic.clone(), samples, config.seed)?.for_examples();
@@ -121,7 +119,6 @@ fn generated(config: &DenoisingConfig, noise: Option<&Corpus>) -> Result<Example
 }
 
 impl Examples {
-    /// The examples of a corpus.
     fn of(corpus: &Corpus, config: &DenoisingConfig, part: Part, noise: Option<&Corpus>) -> Result<Self> {
         check(corpus.recordings(), config.data.sample_rate)?;
         let excerpts = Excerpts::of(corpus, config.data.samples, config.data.cut)?;

@@ -322,7 +322,6 @@ impl Ridge {
         Some(Self { weights: weights.transpose() })
     }
 
-    /// Number of weights.
     fn parameters(&self) -> usize {
         self.weights.dims().iter().product()
     }

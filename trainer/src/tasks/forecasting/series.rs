@@ -120,7 +120,6 @@ impl WindowSplit {
     }
 }
 
-/// Rows of a series.
 #[derive(Clone)]
 enum SeriesRows {
     /// Standardised, on a device: `[rows, channels]`.
@@ -178,7 +177,6 @@ impl Series {
         Ok(Self::of(table, section, fingerprint, device))
     }
 
-    /// The series of a section with this table.
     fn of(table: SeriesTable, section: &DataSection, fingerprint: u64, device: &Device) -> Self {
         let DataSection { train_rows, validation_rows, test_rows, look_back, horizon, .. } = *section;
         let standardisation = Standardisation::of(&table, train_rows);

@@ -36,7 +36,6 @@ impl FieldFiles {
         }
     }
 
-    /// Both paths.
     pub(super) fn paths(&mut self) -> impl Iterator<Item = &mut PathBuf> {
         [&mut self.x].into_iter().chain(&mut self.y)
     }

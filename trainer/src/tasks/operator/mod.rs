@@ -35,7 +35,6 @@ pub type OperatorConfig = RunConfig<OperatorTask>;
 pub type OperatorData = ExampleData<SampleSets>;
 
 impl OperatorConfig {
-    /// Domain of the problem.
     fn domain(&self) -> Domain {
         Domain::of(&self.data, dims(self))
     }

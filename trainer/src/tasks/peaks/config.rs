@@ -12,7 +12,6 @@ use crate::tasks::prelude::*;
 
 /// Segments of the exact estimate that a model is fitted to and compared with.
 pub const REFERENCE_SEGMENTS: usize = 8;
-/// Name of the model.
 const MODEL: &str = "learned_welch_peaks";
 /// Limits of the numbers in the loss, which is computed in f32.
 const LOSS_LIMITS: [f64; 2] = [1e-6, 1e6];

@@ -120,7 +120,6 @@ fn data_set_table(rows: &[PeaksRow]) -> TextTable {
     table
 }
 
-/// A model that is compared.
 struct ComparedModel<'a> {
     name: String,
     kind: ModelKind,
@@ -287,7 +286,6 @@ pub(super) fn read_back(peaks: Peaks<2>) -> HostPeaks {
     HostPeaks::read(peaks).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Whether any of the peaks has power.
 pub(super) fn has_power(peaks: &HostPeaks) -> bool {
     peaks.bins.iter().zip(&peaks.power).any(|(bin, power)| *bin >= 0 && *power > 0.0)
 }

@@ -61,7 +61,6 @@ pub fn total_loss(losses: Tensor<2>, work: Work, price: f64) -> StepLoss {
     StepLoss { total, terms: vec![("ranking", ranking), ("log_power", log_power), ("price", price)] }
 }
 
-/// Whether a group of parameters is learned.
 pub(super) fn learns(config: &PeaksConfig, group: Parameters) -> bool {
     config.training.learn.contains(&group)
 }

@@ -35,7 +35,6 @@ impl Starts {
         self.devices().into_iter().next().unwrap_or_default()
     }
 
-    /// Places of the starts that are trained.
     fn places(&self) -> Vec<usize> {
         match &self.trained {
             None => vec![0],

@@ -44,7 +44,6 @@ impl TransformData {
         self.transposed.clone().map(|part| rows.clone().matmul(part))
     }
 
-    /// The unit vectors, as rows.
     pub(super) fn units(&self) -> Tensor<2> {
         Tensor::eye(self.matrix.n, &self.device)
     }

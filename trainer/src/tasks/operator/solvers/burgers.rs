@@ -118,7 +118,6 @@ impl Grid {
         Self { points, forward: f64::real_plan(points), inverse: f64::inverse_real_plan(points) }
     }
 
-    /// Coefficients of values.
     fn coefficients(&self, mut values: Vec<f64>) -> Vec<Complex<f64>> {
         let mut modes = self.forward.make_output_vec();
         // The buffers have the plan's lengths.
@@ -128,7 +127,6 @@ impl Grid {
         modes
     }
 
-    /// Values of coefficients.
     fn values(&self, modes: &[Complex<f64>]) -> Vec<f64> {
         let mut modes = modes.to_vec();
         // A real field has real coefficients of the constant and of the highest mode.

@@ -64,7 +64,6 @@ struct Work<'a, 'm> {
     section: &'a GeneratedSection,
     seed: u64,
     monitor: &'a Monitor<'m>,
-    /// Samples that are solved.
     done: AtomicUsize,
 }
 
@@ -167,7 +166,6 @@ fn write_cache(path: &Path, solved: &Solved) -> Result<()> {
         .map_err(|error| failed(format!("the solved samples can't be cached: {error}")))
 }
 
-/// Reads the samples of a section from a file.
 fn read_cache(path: &Path, section: &GeneratedSection) -> Result<Solved> {
     let refused = |reason: String| {
         let reason = format!("{reason}: remove the file, and its samples are solved again");
@@ -180,7 +178,6 @@ fn read_cache(path: &Path, section: &GeneratedSection) -> Result<Solved> {
     of_file(path, section).map_err(|error| refused(format!("the cache is damaged: {}", with_causes(&error))))
 }
 
-/// The samples in a file.
 fn of_file(path: &Path, section: &GeneratedSection) -> Result<Solved> {
     let dims = section.equation.dims();
     let pair = |[x, y]: [String; 2]| {

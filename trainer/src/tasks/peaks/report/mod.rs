@@ -191,7 +191,6 @@ fn open(gates: &[f32]) -> usize {
     gates.iter().filter(|gate| **gate >= OPEN).count()
 }
 
-/// Share of open gates among `gates`.
 fn open_share(gates: &[f32]) -> f64 {
     open(gates) as f64 / gates.len() as f64
 }
