@@ -63,6 +63,13 @@ impl Write for StandardOutput {
     }
 }
 
+/// Writes text to standard output. A reader that has closed it is no error.
+pub fn print(text: &str) -> io::Result<()> {
+    let mut output = StandardOutput::default();
+    output.write_all(text.as_bytes())?;
+    output.flush()
+}
+
 /// Standard error. Writing to it always succeeds.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ErrorStream;

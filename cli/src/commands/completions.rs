@@ -6,9 +6,8 @@ use anyhow::{Result, bail};
 use clap::Command;
 use clap_complete::Shell;
 use clap_mangen::Man;
+use firefly_app::streams::print;
 use firefly_app::suggest::hint;
-
-use super::outcome::print;
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct CompletionsArgs {

@@ -5,10 +5,9 @@ use std::process::ExitCode;
 use anyhow::Result;
 use firefly_app::device::{DeviceChoice, DeviceError, DeviceId, DeviceKind, DeviceName};
 use firefly_app::host::{available_cores, cpu_name};
+use firefly_app::streams::print;
 use firefly_app::table::{Align, TextTable};
 use firefly_framework::profile::{default_path, load_or_preset};
-
-use super::outcome::print;
 
 const NOTES: &str = "\
 A calibrated device has a profile of measured times, written by `firefly bench calibrate`; the model auto and decisions

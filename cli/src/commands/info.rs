@@ -3,10 +3,11 @@
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
+use firefly_app::streams::print;
 use firefly_recordings::{Format, Note, RecordingSource, Sources};
 use serde::Serialize;
 
-use super::outcome::{CommandOutcome, print, print_json};
+use super::outcome::{CommandOutcome, print_json};
 use crate::labels::ChannelLabel;
 use crate::options::InputOptions;
 

@@ -1,13 +1,12 @@
 //! Output files and outcome of a command over recordings.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
 use firefly_app::files::{ensure_writable, is_same_output};
 use firefly_app::page::html_table::HtmlTable;
-use firefly_app::streams::{StandardOutput, note};
+use firefly_app::streams::{note, print};
 use firefly_recordings::{Shard, Sources};
 use serde::Serialize;
 use serde_json::Value;
@@ -164,13 +163,5 @@ impl CommandOutcome {
 
 /// Writes a JSON document to standard output, as [`print`](fn@print).
 pub fn print_json(document: &impl Serialize) -> Result<()> {
-    print(&(serde_json::to_string_pretty(document)? + "\n"))
-}
-
-/// Writes text to standard output. A reader that is gone is no error.
-pub fn print(text: &str) -> Result<()> {
-    let mut out = StandardOutput::default();
-    out.write_all(text.as_bytes())?;
-    out.flush()?;
-    Ok(())
+    Ok(print(&(serde_json::to_string_pretty(document)? + "\n"))?)
 }

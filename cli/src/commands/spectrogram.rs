@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
-use firefly_app::streams::note;
+use firefly_app::streams::{note, print};
 use firefly_models::segments::segments_named;
 use firefly_ops::tracks::PeakTracker;
 use serde_json::json;
 
 use self::matrix::{NpyMatrix, checksum, ensure_npy};
-use super::outcome::{CommandOutcome, ensure_outputs, print};
+use super::outcome::{CommandOutcome, ensure_outputs};
 use crate::device::{DeviceOptions, names_of};
 use crate::job::{Job, complete};
 use crate::journal::{JournalEntry, Payload};

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
+use firefly_app::streams::print;
 use firefly_app::table::{Align, TextTable};
 
-use super::print;
 use crate::config::reference::template;
 use crate::config::{ModelChoice, RunConfig, Sections};
 use crate::shipped::CONFIGURATIONS;

@@ -11,10 +11,10 @@ use anyhow::{Context, Result};
 use clap::Args;
 use firefly_app::device::DeviceChoice;
 use firefly_app::files::ensure_writable;
+use firefly_app::streams::print;
 use firefly_recordings::available_memory;
 
 use super::options::open_device;
-use super::print;
 use super::stderr_progress::StderrProgress;
 
 #[derive(Args)]

@@ -7,12 +7,11 @@ mod predict;
 mod stderr_progress;
 mod train;
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use firefly_app::host::run_program;
-use firefly_app::streams::{StandardOutput, note_error};
+use firefly_app::streams::note_error;
 use tracing::Level;
 
 use crate::run::RunError;
@@ -85,11 +84,4 @@ impl Cli {
             done => done,
         }
     }
-}
-
-/// Writes to standard output. A reader that has closed it is no error.
-fn print(text: &str) -> io::Result<()> {
-    let mut output = StandardOutput::default();
-    output.write_all(text.as_bytes())?;
-    output.flush()
 }

@@ -11,11 +11,10 @@ use crate::task::{EvaluationRow, Task};
 use crate::with_task;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use firefly_app::streams::note;
+use firefly_app::streams::{note, print};
 use firefly_app::suggest::hint;
 
 use super::options::{TrainingOptions, open_devices};
-use super::print;
 use super::stderr_progress::StderrProgress;
 
 /// Exit status of an interrupted run, as shells report SIGINT.
