@@ -10,20 +10,17 @@ use crate::checksum::{is_intact, sealed};
 /// Reason why a file does not hold the parameters of a module.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages describe the variants")]
 pub enum ParameterMismatch {
-    /// The file can't be read.
     #[error("damaged or cut short: {0}")]
     Damaged(SafetensorsStoreError),
-    /// The file has other bytes than were written.
     #[error("damaged: its SHA-256 is not that of what was written")]
     Checksum,
     /// A parameter is missing, or has another shape or type.
     #[error("not the weights of this model: {0}")]
     OtherModel(String),
-    /// A tensor is no parameter of the module.
     #[error("`{0}` is no parameter of the model")]
     UnknownTensor(String),
-    /// A parameter holds a value that is not finite, or not in f32.
     #[error("`{0}` holds a number that is not finite in f32")]
     NotFinite(String),
 }

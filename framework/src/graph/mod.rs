@@ -38,7 +38,7 @@ use thiserror::Error;
 /// Error of capturing or replaying a graph.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages describe the variants and name the fields")]
 pub enum GraphError {
     /// Burn's capture refused the graph.
     #[error("capture: {0}")]
@@ -52,10 +52,8 @@ pub enum GraphError {
     /// The model returned an error.
     #[error("capture: {0}")]
     Model(String),
-    /// The model returned a tensor of another device.
     #[error("capture: the model returned a tensor that is not on the capture device")]
     ForeignTensor,
-    /// The graph has a custom operation that is not registered.
     #[error("replay: no handler is registered for the custom operation `{0}`")]
     UnknownOperation(String),
     /// The graph has an operation that was not captured and can't be constructed.

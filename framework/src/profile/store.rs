@@ -16,18 +16,15 @@ pub const PROFILE_FORMAT: u32 = 4;
 /// Error of reading or writing a profile.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages describe the variants and name the fields")]
 pub enum ProfileError {
-    /// The file can't be read or written.
     #[error("{path}: {source}")]
     Io { path: PathBuf, source: io::Error },
-    /// The file is not a valid profile.
     #[error("{path}: not a device profile: {reason}")]
     Corrupt { path: PathBuf, reason: String },
     /// The profile is of another format version, machine or device; the device has to be calibrated again.
     #[error("{path}: stale: {what} is `{got}`, but `{expected}` here; run `firefly-bench calibrate` again")]
     Stale { path: PathBuf, what: &'static str, got: String, expected: String },
-    /// The user's configuration folder is not known.
     #[error("no folder for configuration: set XDG_CONFIG_HOME or HOME to an absolute path, or give a path")]
     NoFolder,
 }

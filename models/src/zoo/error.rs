@@ -23,18 +23,15 @@ use crate::weights::ParameterMismatch;
 /// ```
 #[derive(Debug, Error)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages name the fields")]
+#[allow(missing_docs, reason = "the messages describe the variants and name the fields")]
 pub enum ZooError {
-    /// No variant has the name.
     #[error("zoo: no model is called `{name}`{}; there are {}", hint(name, known), known.join(", "))]
     UnknownModel { name: String, known: Vec<&'static str> },
-    /// The configuration has no such setting.
     #[error("zoo: {model} has no setting `{key}`{}; it has {}", hint(key, accepted), accepted.join(", "))]
     UnknownSetting { model: String, key: String, accepted: Vec<String> },
     /// The value of a setting has another type.
     #[error("zoo: {model}: `{key} = {value}`: {error}")]
     Setting { model: String, key: String, value: String, error: serde_json::Error },
-    /// A text is no `key = value`.
     #[error("zoo: `{0}` is no setting, which has the form `key = value`")]
     Form(String),
     /// A configuration or an input is out of range.
@@ -46,16 +43,13 @@ pub enum ZooError {
     /// The model can't be exported as an ONNX file.
     #[error(transparent)]
     Onnx(#[from] OnnxError),
-    /// No trained weights ship with this crate.
     #[error("zoo: there are no trained weights of {model}; {}", shipped(trained))]
     NoWeights { model: String, trained: Vec<&'static str> },
     /// A file can't be read or written.
     #[error("{0}: {1}")]
     File(PathBuf, io::Error),
-    /// The file is no saved model of this layout.
     #[error("{0}: no model of the zoo in format {WEIGHTS_FORMAT}: {1}")]
     Format(PathBuf, String),
-    /// The file is no safetensors file, or not the whole of one.
     #[error("{0}: damaged or cut short: {1}")]
     Damaged(PathBuf, String),
     /// The weights can't be serialised.
