@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use super::{AxisSlice, Graph, GraphError, Node, Operation, Origin, Ranked, ValueId};
 
-/// Burn's description of a value.
 pub(super) fn describe(graph: &Graph, id: ValueId, status: TensorStatus) -> TensorIr {
     let value = graph.get(id);
     let shape = Shape::from(value.shape.clone());
@@ -120,7 +119,7 @@ pub(super) fn recorded_operation(recorded: &OperationIr) -> Operation {
         }
         _ => None,
     };
-    known.unwrap_or_else(|| Operation::Other(name(recorded)))
+    known.unwrap_or_else(|| Operation::Other(named_record(recorded).0))
 }
 
 fn base(base: &BaseOperationIr) -> Option<Operation> {
@@ -150,6 +149,7 @@ fn base(base: &BaseOperationIr) -> Option<Operation> {
 }
 
 fn numeric(numeric: &NumericOperationIr) -> Option<Operation> {
+    let sort = |axis, descending, wanted| Operation::Sort { axis, descending, wanted };
     Some(match numeric {
         NumericOperationIr::Add(_) => Operation::Add,
         NumericOperationIr::Sub(_) => Operation::Subtract,
@@ -168,15 +168,9 @@ fn numeric(numeric: &NumericOperationIr) -> Option<Operation> {
         NumericOperationIr::TopK(top) => Operation::TopK { axis: top.axis, wanted: Ranked::Values },
         NumericOperationIr::ArgTopK(top) => Operation::TopK { axis: top.axis, wanted: Ranked::Positions },
         NumericOperationIr::TopKWithIndices(top) => Operation::TopK { axis: top.dim, wanted: Ranked::Both },
-        NumericOperationIr::Sort(sort) => {
-            Operation::Sort { axis: sort.dim, descending: sort.descending, wanted: Ranked::Values }
-        }
-        NumericOperationIr::ArgSort(sort) => {
-            Operation::Sort { axis: sort.dim, descending: sort.descending, wanted: Ranked::Positions }
-        }
-        NumericOperationIr::SortWithIndices(sort) => {
-            Operation::Sort { axis: sort.dim, descending: sort.descending, wanted: Ranked::Both }
-        }
+        NumericOperationIr::Sort(of) => sort(of.dim, of.descending, Ranked::Values),
+        NumericOperationIr::ArgSort(of) => sort(of.dim, of.descending, Ranked::Positions),
+        NumericOperationIr::SortWithIndices(of) => sort(of.dim, of.descending, Ranked::Both),
         _ => return None,
     })
 }
@@ -198,12 +192,8 @@ fn slices(ranges: &[Slice], shape: &[usize]) -> Vec<AxisSlice> {
     shape.iter().enumerate().map(step).collect()
 }
 
-/// Name of Burn's variant for an operation, such as `Exp`; of the group where it has no variants of its own.
-fn name(recorded: &OperationIr) -> String {
-    named_record(recorded).0
-}
-
-/// The name of an operation, and the serialised fields of its record; infinite floats are missing there.
+/// Name of Burn's variant for an operation, such as `Exp`, or of the group where it has no variants of its own; and the
+/// serialised fields of its record, where infinite floats are missing.
 ///
 /// Burn has no function for the name, but serialises an operation with the names of its variants:
 /// `{"Float": ["F32", {"Exp": …}]}`, with the element type before the operation in some groups.

@@ -96,9 +96,8 @@ impl<'a> SpectralConvMatch<'a> {
         }
         let corners =
             corners(&halves).iter().map(|corner| Corner::of(&weighted, corner)).collect::<Option<Vec<_>>>()?;
-        let volume = |counts: &[usize]| counts.iter().product::<usize>();
         let all = weighted.blocks.iter().map(|(block, _)| block.bins.iter().map(|bins| bins.count).product::<usize>());
-        let is_exact = all.sum::<usize>() == volume(&modes);
+        let is_exact = all.sum::<usize>() == modes.iter().product::<usize>();
         is_exact.then_some(Self { transform, modes, factor: weighted.factor, corners })
     }
 
