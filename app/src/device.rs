@@ -22,7 +22,6 @@ use crate::remote;
 use crate::remote::address::{self, AddressError};
 use crate::suggest;
 
-/// Name of the automatic choice.
 const AUTO: &str = "auto";
 
 /// Name of a device: a kind, an index where a machine may have several (`cuda:1`), and the address of the server for a

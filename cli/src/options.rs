@@ -225,7 +225,6 @@ pub enum ScalingName {
     Density,
 }
 
-/// Scalings by name, in their order.
 const SCALINGS: [(&str, ScalingName); 3] =
     [("power", ScalingName::Power), ("spectrum", ScalingName::Spectrum), ("density", ScalingName::Density)];
 

@@ -130,7 +130,6 @@ fn values(chart: &Chart) -> HtmlTable {
     HtmlTable { caption: chart.y.label.clone(), columns, rows: rows.collect() }
 }
 
-/// The labelled points of every series.
 fn labelled_values(chart: &Chart) -> HtmlTable {
     let rows = chart.series.iter().flat_map(|series| {
         series.points.iter().filter_map(|point| {

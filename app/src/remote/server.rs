@@ -117,7 +117,6 @@ pub(super) fn own_version() -> String {
     format!("firefly {}", env!("CARGO_PKG_VERSION"))
 }
 
-/// Registers the operation that returns `version`.
 fn register_version<B: BackendIr>(registry: &mut CustomOpRegistry<B>, version: &str) {
     let mut bytes: Vec<f32> = version.bytes().map(f32::from).collect();
     bytes.resize(VERSION_LENGTH, 0.0);

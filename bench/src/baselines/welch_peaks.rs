@@ -63,7 +63,6 @@ pub fn routine<'a>(
     }
 }
 
-/// Buffers of a chunk of rows.
 #[derive(Clone)]
 struct RowChunk {
     transform: SegmentTransform,

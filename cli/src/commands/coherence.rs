@@ -286,7 +286,6 @@ impl<'a> CrossSpectra<'a> {
     }
 }
 
-/// Results: output file, drawing and summary.
 struct Results<'a> {
     arguments: &'a CoherenceArgs,
     job: &'a Job<'a>,

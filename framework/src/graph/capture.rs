@@ -94,7 +94,6 @@ fn is_bookkeeping(operation: &OperationIr) -> bool {
     }
 }
 
-/// Translates Burn's graph.
 fn translate(
     inputs: &[Input],
     captured: GraphIr,

@@ -83,7 +83,6 @@ impl<'a> Exporter<'a> {
         Self { graph, shapes, slots, nodes: Message::default(), operators: Vec::new(), names, dtype: DType::F32 }
     }
 
-    /// The exported model.
     pub fn export(mut self, about: &Description) -> Result<Model, OnnxError> {
         let graph = self.graph;
         if let Some(value) = graph.values().iter().find(|value| type_number(value.dtype) == 0) {
@@ -186,7 +185,6 @@ impl<'a> Exporter<'a> {
         Ok(slot)
     }
 
-    /// The lengths of a value.
     pub fn lengths(&self, tensor: &TensorIr) -> &'a [Length] {
         &self.shapes[tensor.id.value() as usize]
     }
@@ -223,7 +221,6 @@ impl<'a> Exporter<'a> {
         Ok(self.op("Reshape", &[value, shape]))
     }
 
-    /// The output of an operator with attributes.
     pub fn op_with(&mut self, kind: &'static str, inputs: &[Slot], attributes: Value) -> Slot {
         let [output] = self.node(kind, inputs, &attributes);
         output

@@ -104,7 +104,6 @@ impl Exporter<'_> {
         self.product(convolved, after)
     }
 
-    /// The product of complex values.
     pub fn product(&mut self, a: Complex, b: Complex) -> Complex {
         self.product_by("Mul", &Value::Null, a, b)
     }

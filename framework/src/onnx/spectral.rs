@@ -16,7 +16,6 @@ use super::burn_operations::Translated;
 use super::exporter::{Exporter, Slot};
 use super::fourier::Complex;
 
-/// A forward transform of `n` points.
 const fn forward(n: usize) -> FftOptions {
     FftOptions::new(n, Direction::Forward)
 }

@@ -27,7 +27,6 @@ impl Edit {
         self.graph.computed(shape, dtype)
     }
 
-    /// Adds a node.
     pub fn push(&mut self, operation: impl Into<Operation>, inputs: &[ValueId], outputs: &[ValueId]) {
         self.nodes.push(Node::new(operation.into(), inputs.to_vec(), outputs.to_vec()));
     }
@@ -39,7 +38,6 @@ impl Edit {
         output
     }
 
-    /// A value in another shape.
     pub fn reshaped(&mut self, value: ValueId, shape: &[usize]) -> ValueId {
         if self.get(value).shape == shape { value } else { self.apply(Operation::Reshape, &[value], shape) }
     }

@@ -274,7 +274,6 @@ fn number_format(kind: &Datatype) -> Option<NumberFormat> {
     }
 }
 
-/// The sample rate among attributes.
 fn rate_of(attributes: &HashMap<String, AttrValue>) -> Option<f64> {
     let (_, value) = attributes.iter().find(|(name, _)| is_rate(name))?;
     let rate = value.as_f64().or_else(|| Some(value.as_i64()? as f64));

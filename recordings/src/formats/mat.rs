@@ -159,7 +159,6 @@ pub(super) fn is_hdf5(path: &Path) -> Result<bool> {
     Ok(&text == b"MATLAB 7.3" || text.starts_with(b"\x89HDF"))
 }
 
-/// Arrays of numbers of a file.
 fn arrays(path: &Path) -> Result<Vec<MatArray>> {
     let problem = |reason: &str| Format::Mat.problem(reason);
     let mut file = open_file(path)?;

@@ -19,7 +19,6 @@ pub(super) struct NamedArray<S> {
     pub(super) header: Result<ArrayHeader>,
 }
 
-/// An array that is read.
 pub(super) struct SampleArray<S> {
     pub(super) source: S,
     pub(super) header: ArrayHeader,

@@ -149,9 +149,7 @@ enum NumberKind {
 impl NumberFormat {
     /// Little-endian bfloat16.
     pub(super) const BRAIN: Self = Self::new(NumberKind::Brain);
-    /// A-law samples.
     pub(super) const A_LAW: Self = Self::new(NumberKind::ALaw);
-    /// µ-law samples.
     pub(super) const MU_LAW: Self = Self::new(NumberKind::MuLaw);
 
     const fn new(kind: NumberKind) -> Self {

@@ -7,7 +7,6 @@ use crate::graph::ValueId;
 /// Segments cut from the last axis of a tensor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segments {
-    /// The tensor.
     pub source: ValueId,
     /// Number of axes of the tensor.
     pub rank: usize,
@@ -55,9 +54,7 @@ pub struct Transform {
 /// Content along a dimension of a transform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// Points of the tensor.
     Points,
-    /// Bins.
     Bins,
     /// Points that the inverse transform has made of bins.
     Inverted,
@@ -83,7 +80,6 @@ pub struct PowerSpectrum {
     pub weights: Vec<f64>,
 }
 
-/// Content of an abstract value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Content {
     /// Samples of segments, windowed or not.
@@ -124,7 +120,6 @@ impl AbstractValue {
         if let Content::Power(power) = &self.content { Some(power) } else { None }
     }
 
-    /// The segments of samples.
     pub fn samples(&self) -> Option<&Segments> {
         (self.content == Content::Samples).then_some(&self.transform.segments)
     }
@@ -139,12 +134,10 @@ impl AbstractValue {
         self.axes.position(self.point_role())
     }
 
-    /// The same value along other axes.
     pub fn with_axes(&self, axes: Axes) -> Self {
         Self { axes, ..self.clone() }
     }
 
-    /// The same value with another content.
     pub fn with_content(&self, content: Content) -> Self {
         Self { transform: self.transform.clone(), content, axes: self.axes.clone() }
     }

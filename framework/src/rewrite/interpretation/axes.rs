@@ -16,7 +16,6 @@ pub enum AxisRole {
 /// Roles along one axis with their lengths, greater than 1, the outermost first; without any, its values are the same.
 pub type AxisRoles = Vec<(AxisRole, usize)>;
 
-/// The axes of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Axes(pub Vec<AxisRoles>);
 
@@ -70,7 +69,6 @@ impl Axes {
         rest.is_empty().then_some((Self(axes), cut))
     }
 
-    /// The axes in another order.
     pub fn permute(&self, order: &[usize]) -> Self {
         Self(order.iter().map(|&axis| self.0[axis].clone()).collect())
     }

@@ -8,7 +8,6 @@ use crate::graph::ValueId;
 pub struct Bins {
     /// Place of the first one along its axis.
     pub place: usize,
-    /// Their number.
     pub count: usize,
     /// The first one, in the order of the transform.
     pub first: usize,
@@ -67,7 +66,6 @@ impl BinBlock {
         block
     }
 
-    /// The same bins with a factor.
     pub fn scaled(&self, factor: f64) -> Self {
         let terms = self.terms.iter().map(|term| Term { factor: term.factor * factor, ..*term }).collect();
         Self { bins: self.bins.clone(), terms }

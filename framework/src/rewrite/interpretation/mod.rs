@@ -51,7 +51,6 @@ impl<'a> Interpretation<'a> {
         &self.values[id.index()]
     }
 
-    /// The graph.
     pub const fn graph(&self) -> &'a Graph {
         self.graph
     }

@@ -38,7 +38,6 @@ impl AbstractValue {
         is_plain.then(|| self.with_content(Content::Power(power)))
     }
 
-    /// Square root of a power.
     pub fn root(&self) -> Option<Self> {
         Some(self.with_content(Content::Amplitude(self.power()?.clone())))
     }

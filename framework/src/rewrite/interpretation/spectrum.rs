@@ -42,7 +42,6 @@ impl AbstractValue {
         }))
     }
 
-    /// This spectrum with `change` made.
     fn changed(&self, axes: Axes, change: impl FnOnce(&mut Spectrum)) -> Option<Self> {
         let mut spectrum = self.spectrum()?.clone();
         change(&mut spectrum);
@@ -106,7 +105,6 @@ impl AbstractValue {
         Some(whole)
     }
 
-    /// A spectrum times a factor.
     pub fn scaled_spectrum(&self, factor: f64) -> Option<Self> {
         self.changed(self.axes.clone(), |spectrum| {
             spectrum.blocks = spectrum.blocks.iter().map(|block| block.scaled(factor)).collect();

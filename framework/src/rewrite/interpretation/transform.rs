@@ -8,12 +8,9 @@ use super::abstract_value::SpectrumPart;
 use crate::graph::{AxisSlice, Graph, Node, Operation, ScalarIr, ValueId};
 use crate::rewrite::constants::are_exact_twiddles;
 
-/// Name of Burn's transform of real samples.
 const RFFT: &str = "signal::rfft";
-/// Name of Burn's transform to real samples.
 const IRFFT: &str = "signal::irfft";
 
-/// Kind of a transform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FftKind {
     /// Real values to the lower half of a spectrum.

@@ -32,7 +32,6 @@ impl Rotor {
     }
 }
 
-/// Adds a sinusoid of constant frequency.
 fn add_sinusoid(out: &mut [f32], frequency: f64, phase: f64, amplitude: f64) {
     let mut signal = Rotor::at(phase);
     let step = Rotor::at(frequency);
