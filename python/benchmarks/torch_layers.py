@@ -101,7 +101,17 @@ def layers(ff: Any) -> list[Layer]:
             "spectral_conv 32 x 64 x 128 x 128", ours_conv, spectral_conv, conv_of, convolution(32, 64, 128), [0, 1, 2]
         ),
         Layer("long_conv 64 x 768 x 1,024", ff.long_conv, long_conv, long_conv, long, [0, 1]),
-        Layer("rfft 4,096 x 4,096", ff.rfft, torch.fft.rfft, torch.fft.rfft, [noise(4096, 4096)], [0]),
+        *(
+            Layer(f"{name} {sizes}", getattr(ff, name), theirs, theirs, [x], [0])
+            for name, sizes, x in (
+                ("rfft", "4,096 x 4,096", noise(4096, 4096)),
+                ("irfft", "4,096 x 2,049", torch.complex(noise(4096, 2049), noise(4096, 2049))),
+                ("fft", "4,096 x 4,096", torch.complex(noise(4096, 4096), noise(4096, 4096))),
+                ("fft2", "64 x 512 x 512", torch.complex(noise(64, 512, 512), noise(64, 512, 512))),
+                ("ifft2", "64 x 512 x 512", torch.complex(noise(64, 512, 512), noise(64, 512, 512))),
+            )
+            for theirs in [getattr(torch.fft, name)]
+        ),
     ]
 
 

@@ -262,8 +262,8 @@ impl Kernels for CubeBackend {
             let shape = columns.shape();
             let rows = [shape[0] * shape[1], shape[2], 2];
             let inputs = inputs::InterleavedFft { values: Self::float_reshape(columns, rows.into()) };
-            let rows = Self::interleaved_fft(inputs, FftForm::Complex, options);
-            return rows.map(|rows| Self::float_swap_dims(Self::float_reshape(rows, shape), 1, 2));
+            let [rows] = Self::interleaved_fft(inputs, FftForm::Complex, options);
+            return [Self::float_swap_dims(Self::float_reshape(rows, shape), 1, 2)];
         }
         let (values, from) = if form == FftForm::Real { real_rows(values) } else { interleaved_rows(values, row) };
         let rows = if values.meta.num_elements() == 0 { 0 } else { shape[0] };

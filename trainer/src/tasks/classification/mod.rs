@@ -247,8 +247,11 @@ fn compare(
             ],
         };
         let classes = models.first().map_or(1, |(_, model)| model.classes.len());
-        let share = (0..examples.len()).filter(|index| examples.class(*index) == most_frequent).count() as f64;
-        rows.push(row("most frequent class", false, share / examples.len() as f64, 1.0 / classes as f64));
+        let always = ClassProbabilities {
+            classes: (0..examples.len()).map(|index| examples.class(index)).collect(),
+            probabilities: vec![(0..classes).map(|class| f32::from(class == most_frequent)).collect(); examples.len()],
+        };
+        rows.push(row("most frequent class", false, always.accuracy(), always.balanced_accuracy(classes)));
         if let Some(ridge) = ridge {
             let found = ClassProbabilities::of(examples, ratio, device, |signal| ridge.scores(signal))?;
             rows.push(row("linear, log-mel bands", false, found.accuracy(), found.balanced_accuracy(classes)));

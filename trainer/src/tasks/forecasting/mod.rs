@@ -30,6 +30,19 @@ pub struct Forecasting;
 /// Configuration of a run of the task.
 pub type ForecastingConfig = RunConfig<Forecasting>;
 
+/// File of the standardisation in a model's folder.
+const CHANNELS: &str = "channels.json";
+
+/// Model of the zoo, and the standardisation of the rows that it was trained on.
+#[derive(Module, Debug)]
+pub struct Forecaster {
+    /// The model of the zoo.
+    pub model: ZooModel,
+    /// Titles, means and deviations of the channels.
+    #[module(skip)]
+    pub standardisation: Standardisation,
+}
+
 /// The series of a run, and the order of its training windows.
 pub struct ForecastingData {
     series: Series,
@@ -57,7 +70,7 @@ struct MeanErrors {
 }
 
 /// Forecast and, if the model has one, reconstruction of look-backs.
-fn outputs(model: &ZooModel, past: Tensor<3>) -> Result<(Tensor<3>, Option<Tensor<3>>)> {
+fn outputs(Forecaster { model, .. }: &Forecaster, past: Tensor<3>) -> Result<(Tensor<3>, Option<Tensor<3>>)> {
     const NAME: &str = "forecasting";
     let mut outputs = model.try_forward(vec![past.into()])?.into_iter();
     let forecast = outputs.next().ok_or_else(|| zoo_model::without_output(model))?;
@@ -75,6 +88,13 @@ fn mean_error(kind: ForecastError, found: Tensor<3>, wanted: Tensor<3>) -> Tenso
 }
 
 impl ForecastingData {
+    /// The series of a run; see [`Series::open`].
+    fn open(config: &ForecastingConfig, trained: Option<&Standardisation>, device: &Device) -> Result<Self> {
+        let series = Series::open(&config.data, config.seed, trained, device)?;
+        let order = EpochOrder::new(config.seed, series.parts.train.len(), config.training.batch);
+        Ok(Self { series, order: order.into() })
+    }
+
     /// Errors of forecasts of the windows that begin at these rows.
     fn errors(&self, starts: &[usize], forecast: impl Fn(Tensor<3>) -> Result<Tensor<3>>) -> Result<MeanErrors> {
         let sum = |tensor: Tensor<3>| -> f64 { tensor.into_data().iter::<f32>().map(f64::from).sum() };
@@ -102,22 +122,22 @@ impl Task for Forecasting {
     const CURVES: &'static [MetricCurve] =
         &[MetricCurve::new("validation_mse", "Validation error", "mean squared error of standardised values")];
 
-    type Model = ZooModel;
+    type Model = Forecaster;
     type Data = ForecastingData;
     type Row = ScoreRow;
 
     fn open(config: &ForecastingConfig, device: &Device, _monitor: &Monitor<'_>) -> Result<ForecastingData> {
-        let series = Series::open(&config.data, config.seed, device)?;
-        let order = EpochOrder::new(config.seed, series.parts.train.len(), config.training.batch);
-        Ok(ForecastingData { series, order: order.into() })
+        ForecastingData::open(config, None, device)
     }
 
-    fn init(run: &OpenRun<'_, Self>, device: &Device) -> Result<ZooModel> {
+    fn init(run: &OpenRun<'_, Self>, device: &Device) -> Result<Forecaster> {
         let OpenRun { config, data } = *run;
-        Ok(config.model.create(derived(config, data.series.channels), config.seed, device)?)
+        let standardisation = data.series.standardisation.clone();
+        let model = config.model.create(derived(config, standardisation.channels()), config.seed, device)?;
+        Ok(Forecaster { model, standardisation })
     }
 
-    fn loss(run: &OpenRun<'_, Self>, model: &ZooModel, share: &BatchShare, _: usize) -> Result<StepLoss> {
+    fn loss(run: &OpenRun<'_, Self>, model: &Forecaster, share: &BatchShare, _: usize) -> Result<StepLoss> {
         let OpenRun { config, data } = *run;
         // The order is of windows to train on, which begin at row 0.
         let Windows { past, future } = data.series.windows(&data.order.batch(share.number)[share.rows.clone()]);
@@ -134,7 +154,7 @@ impl Task for Forecasting {
         }
     }
 
-    fn measure(run: &OpenRun<'_, Self>, model: &ZooModel) -> Result<Validation> {
+    fn measure(run: &OpenRun<'_, Self>, model: &Forecaster) -> Result<Validation> {
         let OpenRun { config, data } = *run;
         let windows = &data.series.parts.validation;
         let count = config.schedule.validation_frames.min(windows.len());
@@ -147,19 +167,20 @@ impl Task for Forecasting {
         Ok(Validation { loss, metrics: vec![Metric::real("mse", mse), Metric::real("mae", mae)] })
     }
 
-    fn save(model: &ZooModel, _config: &ForecastingConfig, folder: &Path) -> Result<(), ModelError> {
-        zoo_model::save(model, folder)
+    fn save(model: &Forecaster, _config: &ForecastingConfig, folder: &Path) -> Result<(), ModelError> {
+        zoo_model::save(&model.model, folder)?;
+        zoo_model::write_json(folder.join(CHANNELS), &model.standardisation)
     }
 
     fn load(folder: &Path, config: &ForecastingConfig, device: &Device) -> Result<LoadedModel<Self>, ModelError> {
-        // The number of channels is the data's: that of the file is taken.
         let model = zoo_model::read(folder, device)?;
-        let channels = model.settings().get("channels").and_then(|channels| channels.as_u64()).unwrap_or(1);
-        let expected = config.model.create(derived(config, channels as usize), config.seed, device)?;
-        Ok(LoadedModel { differences: zoo_model::differences(&model, &expected), model })
+        let standardisation: Standardisation = zoo_model::read_json(folder.join(CHANNELS))?;
+        let expected = config.model.create(derived(config, standardisation.channels()), config.seed, device)?;
+        let differences = zoo_model::differences(&model, &expected);
+        Ok(LoadedModel { model: Forecaster { model, standardisation }, differences })
     }
 
-    fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, ZooModel)]) -> Result<Vec<ScoreRow>> {
+    fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, Forecaster)]) -> Result<Vec<ScoreRow>> {
         let OpenRun { config, data } = *run;
         let starts: Vec<usize> = data.series.parts.test.clone().collect();
         let horizon = config.data.horizon;
@@ -201,10 +222,11 @@ impl Task for Forecasting {
     }
 
     /// Another table, whose rows after as many as those to train and validate on are tested.
+    /// A table, standardised by the run's training rows.
     fn evaluate_on(
         config: &ForecastingConfig,
         name: &str,
-        models: &[(String, ZooModel)],
+        models: &[(String, Forecaster)],
         device: &Device,
     ) -> Result<OtherEvaluation<Self>> {
         if !Path::new(name).is_file() {
@@ -212,45 +234,39 @@ impl Task for Forecasting {
         }
         let mut config = config.clone();
         config.data.file = Some(name.into());
-        let data = Self::open(&config, device, &Monitor::none())?;
+        let trained = models.first().map(|(_, model)| &model.standardisation);
+        let data = ForecastingData::open(&config, trained, device)?;
         Ok(OtherEvaluation { rows: Self::evaluate(&OpenRun { config: &config, data: &data }, models)?, skipped: 0 })
     }
 
     /// The rows that follow the last ones of each table, in its units; standardised by the run's training rows. Columns
     /// are those of the training table, found by their titles where both tables have some.
-    fn predict(config: &ForecastingConfig, placed: &mut [Placed<ZooModel>], inputs: &[PathBuf]) -> Result<Predictions> {
-        let first = placed.first().map(|placed| placed.device.clone()).unwrap_or_default();
-        let series = Series::open(&config.data, config.seed, &first)?;
-        let (look_back, channels) = (config.data.look_back, series.channels);
-        let trained = config.data.file.as_ref().map_or(Ok(Vec::new()), |path| channel_titles(path))?;
+    fn predict(
+        config: &ForecastingConfig,
+        placed: &mut [Placed<Forecaster>],
+        inputs: &[PathBuf],
+    ) -> Result<Predictions> {
+        let Some(Placed { model: Forecaster { standardisation, .. }, .. }) = placed.first() else {
+            return Ok(Predictions::Table(PredictionTable::default()));
+        };
+        let (look_back, standardisation) = (config.data.look_back, standardisation.clone());
+        let channels = standardisation.channels();
         let of_first = inputs.first().map_or(Ok(Vec::new()), |first| channel_titles(first))?;
-        let titles = if trained.is_empty() { of_first } else { trained.clone() };
+        let titles = if standardisation.titles.is_empty() { &of_first } else { &standardisation.titles };
         let name = |channel| titles.get(channel).cloned().unwrap_or_else(|| format!("channel_{channel}"));
         let columns = ["file", "row"].map(String::from).into_iter().chain((0..channels).map(name)).collect();
-        let of_file = |Placed { model, device }: &Placed<ZooModel>, path: &PathBuf| {
-            let refused = |reason| TaskError::Input(path.clone(), reason);
-            let input = SeriesTable::read(path)?;
+        let of_file = |Placed { model, device }: &Placed<Forecaster>, path: &PathBuf| {
+            let input = SeriesTable::read_as(path, &standardisation)?;
             let rows = input.rows();
-            let by_title = columns_of(&trained, &channel_titles(path)?).map_err(refused)?;
-            let is_by_title = by_title.is_some();
-            let places: Vec<usize> = by_title.unwrap_or_else(|| (0..input.channels).collect());
-            if rows < look_back || places.len() != channels {
-                let found = format!("it has {rows} rows of {} channels", input.channels);
-                return Err(refused(format!("{found}, but a forecast takes {look_back} rows of {channels}")));
+            if rows < look_back {
+                let reason = format!("it has {rows} rows, but a forecast takes {look_back}");
+                return Err(TaskError::Input(path.clone(), reason));
             }
-            if !is_by_title && channels > 1 {
-                tracing::warn!(
-                    "{}: its columns are taken in the order of the trained ones, since titles are missing or equal",
-                    path.display()
-                );
-            }
-            let last = input.values[(rows - look_back) * input.channels..].chunks(input.channels);
-            let last: Vec<f32> = last.flat_map(|row| places.iter().map(|place| row[*place])).collect();
-            let last = series.standardisation.apply(&last);
+            let last = standardisation.apply(&input.channels_of(rows - look_back..rows));
             let standard = TensorData::new(last, [1, look_back, channels]);
             let (forecast, _) = outputs(model, Tensor::from_data(standard, device))?;
             let forecast: Vec<f32> = forecast.into_data().iter().collect();
-            let forecast = series.standardisation.revert(&forecast);
+            let forecast = standardisation.revert(&forecast);
             let row = |(index, values): (usize, &[f32])| -> Vec<String> {
                 let place = [path.display().to_string(), (rows + index).to_string()];
                 place.into_iter().chain(values.iter().map(ToString::to_string)).collect()
@@ -261,32 +277,16 @@ impl Task for Forecasting {
         Ok(Predictions::Table(PredictionTable { columns, rows }))
     }
 
-    fn report(run: &OpenRun<'_, Self>, model: &ZooModel, rows: &[ScoreRow]) -> Result<ReportParts> {
+    fn report(run: &OpenRun<'_, Self>, model: &Forecaster, rows: &[ScoreRow]) -> Result<ReportParts> {
         let config = run.config;
         let facts = [
             ("model", config.model.name.clone()),
-            ("settings", model.settings().to_string()),
+            ("settings", model.model.settings().to_string()),
             ("look-back", format!("{} rows", config.data.look_back)),
             ("horizon", format!("{} rows", config.data.horizon)),
         ];
         Ok(scores::report(data_set(config), facts, rows))
     }
-}
-
-/// Places of the trained columns in a table by their titles; `None` where either has none, or some are equal. The error
-/// is the reason if a title is missing.
-fn columns_of(trained: &[String], found: &[String]) -> Result<Option<Vec<usize>>, String> {
-    let are_distinct = trained.iter().enumerate().all(|(place, title)| !trained[..place].contains(title));
-    if trained.is_empty() || found.is_empty() || !are_distinct {
-        return Ok(None);
-    }
-    let place = |title: &String| {
-        let place = found.iter().position(|found| found == title);
-        place.ok_or_else(|| {
-            format!("it has no column `{title}`, which the model was trained on; it has {}", found.join(", "))
-        })
-    };
-    trained.iter().map(place).collect::<Result<_, _>>().map(Some)
 }
 
 /// Name of the data with the horizon.
@@ -314,7 +314,7 @@ impl Ridge {
         }
         let of_windows = |starts: &Range<usize>| {
             let rows = series.standardised_rows(starts.start..starts.end + window - 1);
-            moments(&rows, series.channels, starts.len(), look_back, window)
+            moments(&rows, series.standardisation.channels(), starts.len(), look_back, window)
         };
         let weights = of_windows(&series.parts.train).best_map(&of_windows(&series.parts.validation));
         let weights: Vec<f32> = weights.into_iter().map(|weight| weight as f32).collect();
@@ -380,17 +380,6 @@ fn products(rows: &[f32], channels: usize, windows: usize, window: usize) -> Vec
 mod tests {
     use super::*;
 
-    #[test]
-    fn columns_are_found_by_their_titles() {
-        let titles = |text: &str| text.split_terminator(',').map(str::to_owned).collect::<Vec<_>>();
-        assert_eq!(columns_of(&titles("low,high"), &titles("high,other,low")), Ok(Some(vec![2, 0])));
-        for (trained, found) in [("low,high", ""), ("", "a,b,c"), ("a,a", "a,a")] {
-            assert_eq!(columns_of(&titles(trained), &titles(found)), Ok(None));
-        }
-        let message = columns_of(&titles("low,high"), &titles("low,x")).unwrap_err();
-        assert!(message.contains("no column `high`") && message.contains("it has low, x"), "{message}");
-    }
-
     fn section(look_back: usize, horizon: usize) -> DataSection {
         DataSection {
             look_back,
@@ -425,10 +414,10 @@ mod tests {
     #[test]
     fn the_moments_are_sums_over_windows() {
         let (look_back, horizon) = (7, 4);
-        let series = Series::open(&section(look_back, horizon), 3, &Device::flex()).unwrap();
+        let series = Series::open(&section(look_back, horizon), 3, None, &Device::flex()).unwrap();
         for starts in [series.parts.train.clone(), series.parts.validation.clone()] {
             let rows = series.standardised_rows(starts.start..starts.end + look_back + horizon - 1);
-            let found = moments(&rows, series.channels, starts.len(), look_back, look_back + horizon);
+            let found = moments(&rows, series.standardisation.channels(), starts.len(), look_back, look_back + horizon);
             let windows = centred(&series, starts);
             let sum = |term: &dyn Fn(&[f64], &[f64]) -> f64| -> f64 {
                 windows.iter().map(|(past, future)| term(past, future)).sum()
@@ -453,7 +442,7 @@ mod tests {
     #[test]
     fn forecasts_are_nearer_than_the_mean_and_follow_a_change_of_level() {
         let device = Device::flex();
-        let series = Series::open(&section(48, 6), 1, &device).unwrap();
+        let series = Series::open(&section(48, 6), 1, None, &device).unwrap();
         let ridge = Ridge::fit(&series, 48, 6, &device).unwrap();
         assert_eq!(ridge.parameters(), 48 * 6);
         let Windows { past, future } = series.windows(&series.parts.test.clone().collect::<Vec<_>>());

@@ -4,7 +4,8 @@ use std::f64::consts::TAU;
 use std::ops::Range;
 
 use burn::tensor::Int;
-use firefly_recordings::{Samples, read_rows};
+use firefly_recordings::{Samples, channel_titles, read_rows};
+use serde::{Deserialize, Serialize};
 
 use super::config::DataSection;
 use crate::data::{DataError, Fingerprint, normal};
@@ -15,21 +16,47 @@ const PERIODS: [f64; 2] = [24.0, 168.0];
 /// Standard deviation of the noise of a generated series.
 const NOISE: f64 = 0.3;
 
-/// Values of a table, row-major `[rows, channels]`.
+/// Values of a table, row-major `[rows, columns]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeriesTable {
-    /// Columns.
-    pub channels: usize,
-    /// The values.
-    pub values: Samples,
+    columns: usize,
+    /// Titles of the columns; none where the table has none.
+    pub titles: Vec<String>,
+    /// The columns that are channels, in their order.
+    channels: Vec<usize>,
+    values: Samples,
 }
 
 impl SeriesTable {
     /// The table in a file; if it takes too much memory, in a temporary file. An error if it can't be read, or a value
     /// is not finite.
     pub fn read(path: &Path) -> Result<Self, DataError> {
-        let (channels, values) = read_rows(path)?;
-        Ok(Self { channels, values })
+        let (columns, values) = read_rows(path)?;
+        Ok(Self { titles: channel_titles(path)?, ..Self::new(columns, values) })
+    }
+
+    fn new(columns: usize, values: Samples) -> Self {
+        Self { columns, titles: Vec::new(), channels: (0..columns).collect(), values }
+    }
+
+    /// The table in a file, with the channels that another one had: found by their titles where both have some. An error
+    /// as of [`read`](Self::read), and if a channel is missing.
+    pub fn read_as(path: &Path, trained: &Standardisation) -> Result<Self> {
+        let table = Self::read(path)?;
+        let refused = |reason| TaskError::Input(path.to_path_buf(), reason);
+        let (count, by_title) = (trained.means.len(), columns_of(&trained.titles, &table.titles).map_err(refused)?);
+        let is_by_title = by_title.is_some();
+        let channels = by_title.unwrap_or_else(|| table.channels.clone());
+        if channels.len() != count {
+            return Err(refused(format!("it has {} channels, but the model was trained on {count}", channels.len())));
+        }
+        if !is_by_title && count > 1 {
+            tracing::warn!(
+                "{}: its columns are taken in the order of the trained ones, since titles are missing or equal",
+                path.display()
+            );
+        }
+        Ok(Self { channels, ..table })
     }
 
     /// A generated table: each channel is the sum of a daily and a weekly period with phases of its own, and noise.
@@ -42,18 +69,42 @@ impl SeriesTable {
             let sum: f64 = waves.map(|(index, period)| (TAU * row as f64 / period + phase(channel, index)).sin()).sum();
             (sum + NOISE * noise[place]) as f32
         };
-        Self { channels, values: (0..rows * channels).map(value).collect::<Vec<f32>>().into() }
+        Self::new(channels, (0..rows * channels).map(value).collect::<Vec<f32>>().into())
     }
 
     /// Rows of the table.
     pub fn rows(&self) -> usize {
-        self.values.len() / self.channels.max(1)
+        self.values.len() / self.columns.max(1)
+    }
+
+    /// The channels of these rows, row-major.
+    pub fn channels_of(&self, rows: Range<usize>) -> Vec<f32> {
+        let rows = self.values[rows.start * self.columns..rows.end * self.columns].chunks(self.columns);
+        rows.flat_map(|row| self.channels.iter().map(|column| row[*column])).collect()
     }
 }
 
+/// Places of the trained columns in a table by their titles; `None` where either has none, or some are equal. The error
+/// is the reason if a title is missing.
+fn columns_of(trained: &[String], found: &[String]) -> Result<Option<Vec<usize>>, String> {
+    let are_distinct = trained.iter().enumerate().all(|(place, title)| !trained[..place].contains(title));
+    if trained.is_empty() || found.is_empty() || !are_distinct {
+        return Ok(None);
+    }
+    let place = |title: &String| {
+        let place = found.iter().position(|found| found == title);
+        place.ok_or_else(|| {
+            format!("it has no column `{title}`, which the model was trained on; it has {}", found.join(", "))
+        })
+    };
+    trained.iter().map(place).collect::<Result<_, _>>().map(Some)
+}
+
 /// Mean and deviation of each channel, of training rows.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Standardisation {
+    /// Titles of the channels; none where the table had none.
+    pub titles: Vec<String>,
     means: Vec<f64>,
     deviations: Vec<f64>,
 }
@@ -63,8 +114,8 @@ impl Standardisation {
     pub fn of(table: &SeriesTable, rows: usize) -> Self {
         // Row by row, as a file is read.
         let mean_of = |term: &dyn Fn(usize, f64) -> f64| {
-            let mut sums = vec![0.0; table.channels];
-            for row in table.values.chunks(table.channels).take(rows) {
+            let mut sums = vec![0.0; table.columns];
+            for row in table.values.chunks(table.columns).take(rows) {
                 sums.iter_mut().zip(row).enumerate().for_each(|(channel, (sum, value))| {
                     *sum += term(channel, f64::from(*value));
                 });
@@ -74,7 +125,13 @@ impl Standardisation {
         let means = mean_of(&|_, value| value);
         let variances = mean_of(&|channel, value| (value - means[channel]).powi(2));
         let deviation = |variance: f64| if variance > 0.0 { variance.sqrt() } else { 1.0 };
-        Self { deviations: variances.into_iter().map(deviation).collect(), means }
+        let deviations = variances.into_iter().map(deviation).collect();
+        Self { titles: table.titles.clone(), deviations, means }
+    }
+
+    /// Channels.
+    pub fn channels(&self) -> usize {
+        self.means.len()
     }
 
     /// Values of whole rows in units of the deviation from the mean.
@@ -140,8 +197,6 @@ pub struct Series {
     pub parts: WindowSplit,
     /// Standardisation by training rows.
     pub standardisation: Standardisation,
-    /// Channels.
-    pub channels: usize,
     /// Number that changes with the values; 0 for a generated series.
     pub fingerprint: u64,
 }
@@ -155,12 +210,16 @@ pub struct Windows {
 }
 
 impl Series {
-    /// Reads or generates the series of a section. An error if the file can't be read or has too few rows.
-    pub fn open(section: &DataSection, seed: u64, device: &Device) -> Result<Self> {
+    /// Reads or generates the series of a section, standardised by its own training rows, or as those that a model was
+    /// trained on, which then also say its channels. An error if the file can't be read or has too few rows.
+    pub fn open(section: &DataSection, seed: u64, trained: Option<&Standardisation>, device: &Device) -> Result<Self> {
         let needed = section.train_rows + section.validation_rows + section.test_rows;
         let (table, fingerprint) = match &section.file {
             Some(path) => {
-                let table = SeriesTable::read(path)?;
+                let table = match trained {
+                    Some(trained) => SeriesTable::read_as(path, trained)?,
+                    None => SeriesTable::read(path)?,
+                };
                 if table.rows() < needed {
                     let reason = format!(
                         "it has {} rows, but data.train_rows, validation_rows and test_rows take {needed}",
@@ -174,22 +233,28 @@ impl Series {
             }
             None => (SeriesTable::generated(needed, section.synthetic_channels, seed), 0),
         };
-        Ok(Self::of(table, section, fingerprint, device))
+        let standardisation = trained.cloned().unwrap_or_else(|| Standardisation::of(&table, section.train_rows));
+        Ok(Self::of(table, standardisation, section, fingerprint, device))
     }
 
-    fn of(table: SeriesTable, section: &DataSection, fingerprint: u64, device: &Device) -> Self {
+    /// The series of a section with this table.
+    fn of(
+        table: SeriesTable,
+        standardisation: Standardisation,
+        section: &DataSection,
+        fingerprint: u64,
+        device: &Device,
+    ) -> Self {
         let DataSection { train_rows, validation_rows, test_rows, look_back, horizon, .. } = *section;
-        let standardisation = Standardisation::of(&table, train_rows);
-        let channels = table.channels;
         let rows = if table.values.is_in_file() {
             SeriesRows::InFile(table)
         } else {
-            let shape = [train_rows + validation_rows + test_rows, channels];
-            let values = standardisation.apply(&table.values[..shape.iter().product()]);
+            let shape = [train_rows + validation_rows + test_rows, standardisation.channels()];
+            let values = standardisation.apply(&table.channels_of(0..shape[0]));
             SeriesRows::OnDevice(Tensor::from_data(TensorData::new(values, shape), device).into())
         };
         let (device, parts) = (device.clone(), WindowSplit::of(section));
-        Self { rows, device, look_back, horizon, parts, standardisation, channels, fingerprint }
+        Self { rows, device, look_back, horizon, parts, standardisation, fingerprint }
     }
 
     /// The same series on another device.
@@ -207,16 +272,14 @@ impl Series {
             SeriesRows::OnDevice(values) => {
                 values.as_ref().clone().narrow(0, rows.start, rows.len()).into_data().iter().collect()
             }
-            SeriesRows::InFile(SeriesTable { channels, values }) => {
-                self.standardisation.apply(&values[rows.start * channels..rows.end * channels])
-            }
+            SeriesRows::InFile(table) => self.standardisation.apply(&table.channels_of(rows)),
         }
     }
 
     /// The windows that begin at these rows.
     pub fn windows(&self, starts: &[usize]) -> Windows {
         let (length, device) = (self.look_back + self.horizon, &self.device);
-        let shape = [starts.len(), length, self.channels];
+        let shape = [starts.len(), length, self.standardisation.channels()];
         let windows = match &self.rows {
             SeriesRows::OnDevice(values) => {
                 let starts: Vec<i32> = starts.iter().map(|start| *start as i32).collect();
@@ -224,9 +287,9 @@ impl Series {
                 let within = Tensor::<1, Int>::arange(0..length as i64, device).reshape([1, length]);
                 values.as_ref().clone().select(0, (starts + within).reshape([shape[0] * length])).reshape(shape)
             }
-            SeriesRows::InFile(SeriesTable { channels, values }) => {
-                let window = |start: &usize| values[start * channels..][..length * channels].iter().copied();
-                let windows: Vec<f32> = starts.iter().flat_map(window).collect();
+            SeriesRows::InFile(table) => {
+                let windows: Vec<f32> =
+                    starts.iter().flat_map(|start| table.channels_of(*start..start + length)).collect();
                 Tensor::from_data(TensorData::new(self.standardisation.apply(&windows), shape), device)
             }
         };
@@ -257,11 +320,22 @@ mod tests {
         let table = SeriesTable::generated(500, 2, 1);
         let standardisation = Standardisation::of(&table, 300);
         let standard = standardisation.apply(&table.values);
-        let again = Standardisation::of(&SeriesTable { channels: 2, values: standard.clone().into() }, 300);
+        let again = Standardisation::of(&SeriesTable::new(2, standard.clone().into()), 300);
         assert!(again.means.iter().all(|mean| mean.abs() < 1e-6), "{again:?}");
         assert!(again.deviations.iter().all(|deviation| (deviation - 1.0).abs() < 1e-6), "{again:?}");
         let reverted = standardisation.revert(&standard);
         assert!(reverted.iter().zip(table.values.iter()).all(|(a, b)| (a - b).abs() < 1e-5));
+    }
+
+    #[test]
+    fn columns_are_found_by_their_titles() {
+        let titles = |text: &str| text.split_terminator(',').map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(columns_of(&titles("low,high"), &titles("high,other,low")), Ok(Some(vec![2, 0])));
+        for (trained, found) in [("low,high", ""), ("", "a,b,c"), ("a,a", "a,a")] {
+            assert_eq!(columns_of(&titles(trained), &titles(found)), Ok(None));
+        }
+        let message = columns_of(&titles("low,high"), &titles("low,x")).unwrap_err();
+        assert!(message.contains("no column `high`") && message.contains("it has low, x"), "{message}");
     }
 
     #[test]
@@ -275,7 +349,7 @@ mod tests {
             synthetic_channels: 2,
             ..DataSection::default()
         };
-        let series = Series::open(&section, 1, &Device::flex()).unwrap();
+        let series = Series::open(&section, 1, None, &Device::flex()).unwrap();
         let Windows { past, future } = series.windows(&[0, 4]);
         assert_eq!((past.dims(), future.dims()), ([2, 3, 2], [2, 2, 2]));
         let rows = |tensor: Tensor<3>| tensor.into_data().try_to_vec::<f32>().unwrap();
@@ -285,9 +359,10 @@ mod tests {
         assert_eq!(rows(future)[4..8], all[14..18]);
         // The same of a table that is in a file.
         let table = SeriesTable::generated(18, 2, 1);
-        let in_file = SeriesTable { channels: 2, values: table.values.to_file().unwrap() };
-        let in_file = Series::of(in_file, &section, 0, &Device::flex()).on_device(&Device::flex());
-        assert!(matches!(in_file.rows, SeriesRows::InFile(_)) && in_file.standardisation == series.standardisation);
+        let in_file = SeriesTable::new(2, table.values.to_file().unwrap());
+        let standardisation = series.standardisation.clone();
+        let in_file = Series::of(in_file, standardisation, &section, 0, &Device::flex()).on_device(&Device::flex());
+        assert!(matches!(in_file.rows, SeriesRows::InFile(_)));
         let (expected, found) = (series.windows(&[0, 4, 13]), in_file.windows(&[0, 4, 13]));
         assert_eq!((rows(found.past), rows(found.future)), (rows(expected.past), rows(expected.future)));
     }
