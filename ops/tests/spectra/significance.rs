@@ -181,6 +181,34 @@ fn errors_of_lines_are_those_stated_and_near_the_cramer_rao_bound() {
 }
 
 #[test]
+fn errors_of_lines_in_segments_that_lie_apart_or_have_flat_tops_are_those_stated() {
+    const ROWS: usize = 200;
+    let apart = SegmentSet::new([0, 7]).unwrap();
+    for (what, shape, options, amplitude) in [
+        ("far apart, a strong line", Window::Hann, WelchOptions::new(256, 2).with_hop(1024), 30.0),
+        // Noise decides which of several maxima is the highest.
+        ("far apart", Window::Hann, WelchOptions::new(256, 2).with_hop(1024), 1.0),
+        ("the first and the last", Window::Hann, WelchOptions::new(256, 8).with_chosen(Some(apart)), 3.0),
+        ("a flat top", Window::FlatTop, WelchOptions::new(256, 8), 1.0),
+    ] {
+        let (window, frame) = (window(shape, 256, FloatDType::F64), options.frame());
+        let test = PeakTest::new(window.clone(), &options, DEFAULT_NEIGHBOURS).unwrap();
+        let truth = |row: usize| (60.0 + row as f64 / ROWS as f64) / 256.0;
+        let mut samples = normal(ROWS * frame, 31);
+        for (place, sample) in samples.iter_mut().enumerate() {
+            let (row, time) = (place / frame, (place % frame) as f64);
+            *sample += amplitude * (std::f64::consts::TAU * truth(row) * time + row as f64).cos();
+        }
+        let signal = tensor(&samples, [ROWS, frame], &Device::flex(), DType::F64);
+        let bins = welch_peaks(signal.clone(), window, &options, 1).unwrap().bins;
+        let found = test.peaks(signal, bins).unwrap().into_iter().map(Option::unwrap).enumerate();
+        let squares = found.map(|(row, found)| [found.frequency - truth(row), found.frequency_error].map(|x| x * x));
+        let [square, stated] = squares.fold([0.0; 2], |sums, row| [sums[0] + row[0], sums[1] + row[1]]);
+        assert!((0.6..1.6).contains(&(square / stated)), "{what}: {:.3} times the stated", square / stated);
+    }
+}
+
+#[test]
 fn bins_without_a_test_have_no_estimate() {
     let options = WelchOptions::new(128, 2);
     let test = PeakTest::new(window(Window::Hann, 128, FloatDType::F32), &options, DEFAULT_NEIGHBOURS).unwrap();

@@ -9,7 +9,8 @@
 //! observations", IEEE Trans. Inf. Theory 20 (1974). Standard errors are those of the taper in noise of the floor's
 //! power, for lines clear of it, alone in their main lobe and free of leakage: under a rectangular window that of a
 //! strong line's own negative frequency is more than the noise. The variance of frequencies is above the Cramér–Rao
-//! bound by 0 dB for adjacent rectangular windows, 3.7 dB for a Hann window and 1.1 dB for 8 that half overlap.
+//! bound by 0 dB for adjacent rectangular windows, 3.7 dB for a Hann window and 1.1 dB for 8 that half overlap. Segments
+//! that lie apart have maxima of nearly the same height beside it: errors are then of all of them, by their likelihood.
 //!
 //! Results are computed on the host in f64, from power in the signal's type. They have no gradients.
 //!
@@ -71,6 +72,8 @@ pub struct PeakTest {
     /// Half the width of the main lobe, and the bins whose main lobe has neither end.
     lobe: usize,
     inner: Range<usize>,
+    /// Bins that a line is away from the strongest bin, at most.
+    reach: f64,
     floor_bins: usize,
     noise: NoiseModel,
     taper: Taper,
@@ -85,6 +88,14 @@ struct Taper {
     spread: f64,
     noise_spread: f64,
     noise_gain: f64,
+}
+
+/// A line of a tapered frame: angular frequency, amplitude, phase at the centre, and how far it may be another maximum.
+struct Line {
+    angular: f64,
+    amplitude: f64,
+    phase: f64,
+    rivals: f64,
 }
 
 /// A peak with its significance and its line.
@@ -132,6 +143,8 @@ impl PeakTest {
         // Side lobes have up to 0.02 of the main lobe's amplitude.
         let lobe = response[..=n / 2].iter().rposition(|value| *value >= 0.02 * response[0]).map_or(n, |last| last + 1);
         let inner = lobe..(n / 2 + 1).saturating_sub(lobe);
+        // Half a bin and some noise, and the bins over which a top is flat.
+        let reach = 0.75 + response[1..=n / 2].iter().take_while(|value| **value >= 0.8 * response[0]).count() as f64;
         let most = (inner.len() + 1).saturating_sub(2 * lobe).min(2 * neighbours);
         let expected = format_args!("enough for 47 bins beside a main lobe of {}", 2 * lobe - 1);
         ensure(most >= 47, NAME, "n_fft", n, expected)?;
@@ -161,7 +174,19 @@ impl PeakTest {
         let correlations: Vec<f64> = magnitudes(&squares).iter().map(|value| (value / of_window).powi(2)).collect();
         let noise = NoiseModel::new(&scales, shape, &correlations[..=n / 2], floor_bins);
         let (degrees_of_freedom, options) = (2.0 * shape, options.with_scaling(Scaling::Power));
-        Ok(Self { degrees_of_freedom, searched, options, window, coefficients, lobe, inner, floor_bins, noise, taper })
+        Ok(Self {
+            degrees_of_freedom,
+            searched,
+            options,
+            window,
+            coefficients,
+            lobe,
+            inner,
+            reach,
+            floor_bins,
+            noise,
+            taper,
+        })
     }
 
     /// Estimates at the peaks of each row.
@@ -197,21 +222,22 @@ impl PeakTest {
         let floor = self.inner.contains(&bin).then(|| self.floor(power, bin))?;
         let ratio = Some(power[bin] / floor).filter(|ratio| !ratio.is_nan())?;
         let [p_value, false_alarm] = self.noise.probabilities(ratio, self.searched, self.floor_bins);
-        let (angular, amplitude, phase) = self.line(tapered, bin);
         let Taper { centre, spread, noise_spread, noise_gain, .. } = self.taper;
         let amplitude_error = (floor * noise_gain).sqrt();
+        let Line { angular, amplitude, phase, rivals } = self.line(tapered, bin, amplitude_error);
         let (phase_error, per_phase) = (amplitude_error / amplitude, noise_spread.sqrt() / spread);
+        let angular_error = (phase_error * per_phase).hypot(rivals);
         Some(PeakEstimate {
             bin,
             ratio,
             p_value,
             false_alarm,
             frequency: angular / TAU,
-            frequency_error: phase_error * per_phase / TAU,
+            frequency_error: angular_error / TAU,
             amplitude,
             amplitude_error,
             phase: (phase - angular * centre + PI).rem_euclid(TAU) - PI,
-            phase_error: phase_error * (centre * per_phase).hypot(1.0),
+            phase_error: phase_error.hypot(centre * angular_error),
         })
     }
 
@@ -225,20 +251,38 @@ impl PeakTest {
         *beside.select_nth_unstable_by(self.floor_bins / 2, f64::total_cmp).1 / self.noise.mean_median
     }
 
-    /// Angular frequency, amplitude and phase at the centre of a tapered frame's line near a bin, by Gauss and Newton.
-    fn line(&self, tapered: &[Complex<f64>], bin: usize) -> (f64, f64, f64) {
+    /// A tapered frame's line near a bin, by Gauss and Newton from every maximum of half the height or more.
+    fn line(&self, tapered: &[Complex<f64>], bin: usize, amplitude_error: f64) -> Line {
         let (frame, n) = (tapered.len() as f64, self.options.n_fft as f64);
-        let steps = (1.5 * frame / n).ceil();
-        let at = |step: i32| TAU / n * (bin as f64 + 0.75 * f64::from(step) / steps);
+        let steps = (2.0 * self.reach * frame / n).ceil() as usize;
+        let at = |step: usize| TAU / n * (bin as f64 + self.reach * (step as f64 / steps as f64 - 1.0));
         let transform = |angular: f64| moments(tapered, -self.taper.centre, angular);
-        let heights = (-(steps as i32)..=steps as i32).map(|step| (transform(at(step))[0].norm_sqr(), at(step)));
-        let mut angular = heights.max_by(|a, b| a.0.total_cmp(&b.0)).map_or(f64::NAN, |(_, angular)| angular);
-        for _ in 0..3 {
-            let [sum, moment] = transform(angular);
-            angular += ((moment / sum).im / self.taper.spread).clamp(-0.25 * TAU / frame, 0.25 * TAU / frame);
+        let heights: Vec<f64> = (0..=2 * steps).map(|step| transform(at(step))[0].norm_sqr()).collect();
+        let highest = heights.iter().copied().fold(0.0, f64::max);
+        let is_maximum = |step: &usize| {
+            let beside = heights[step.saturating_sub(1)..(step + 2).min(heights.len())].iter();
+            heights[*step] >= 0.5 * highest && beside.copied().all(|height| height <= heights[*step])
+        };
+        let refined = |step| {
+            let mut angular = at(step);
+            for _ in 0..3 {
+                let [sum, moment] = transform(angular);
+                angular += ((moment / sum).im / self.taper.spread).clamp(-0.25 * TAU / frame, 0.25 * TAU / frame);
+            }
+            let line = transform(angular)[0] / self.taper.sum;
+            (angular, 2.0 * line.norm(), line.arg())
+        };
+        let maxima: Vec<_> = (0..heights.len()).filter(is_maximum).map(refined).collect();
+        let best = maxima.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+        let &(angular, amplitude, phase) = best.unwrap_or(&(f64::NAN, f64::NAN, f64::NAN));
+        // Mean square of the distance from the most likely maximum, by the others' likelihood.
+        let (mut squares, mut weights) = (0.0, 0.0);
+        for (other, height, _) in maxima {
+            let squared = amplitude_error.powi(2).max(f64::MIN_POSITIVE);
+            let weight = (0.5 * (height - amplitude) * (height + amplitude) / squared).exp();
+            (squares, weights) = (squares + weight * (other - angular).powi(2), weights + weight);
         }
-        let line = transform(angular)[0] / self.taper.sum;
-        (angular, 2.0 * line.norm(), line.arg())
+        Line { angular, amplitude, phase, rivals: (squares / weights).sqrt() }
     }
 }
 
