@@ -4,10 +4,10 @@ use std::f64::consts::PI;
 
 use burn::backend::TensorMetadata;
 use burn::backend::tensor::FloatTensor;
-use burn::tensor::{Shape, Slice};
+use burn::tensor::Slice;
 
 use crate::op::{Kernels, Needed, inputs};
-use crate::options::{Direction, FftForm, FftOptions};
+use crate::options::{Direction, FftOptions};
 
 /// [`Kernels::complex_fft_columns`] of tensors that no kernel takes as they are: the matrices are transposed, their rows
 /// transformed, and the results transposed back.
@@ -20,45 +20,6 @@ pub(super) fn columns_as_rows<B: Kernels>(
     let rows = |part| B::float_reshape(B::float_swap_dims(part, 1, 2), [matrices * width, points].into());
     let columns = |part| B::float_swap_dims(B::float_reshape(part, [matrices, width, points].into()), 1, 2);
     B::complex_fft(inputs::ComplexFft { re: rows(inputs.re), im: rows(inputs.im) }, options).map(columns)
-}
-
-/// [`Kernels::interleaved_fft`] of parts that are taken apart before, and put together after.
-pub(super) fn interleaved_fft<B: Kernels>(
-    values: FloatTensor<B>,
-    form: FftForm,
-    options: FftOptions,
-) -> FloatTensor<B> {
-    let parts = |values: FloatTensor<B>| {
-        let shape = values.shape();
-        let (last, within) = (shape.num_dims() - 1, Shape::from(shape[..shape.num_dims() - 1].to_vec()));
-        [0, 1].map(|part| {
-            let mut slices: Vec<_> = shape.iter().map(|&length| Slice::from(0..length)).collect();
-            slices[last] = Slice::from(part..part + 1);
-            B::float_reshape(B::float_slice(values.clone(), &slices), within.clone())
-        })
-    };
-    let joined = |parts: [FloatTensor<B>; 2]| {
-        let mut shape = parts[0].shape().to_vec();
-        let last = shape.len();
-        shape.push(1);
-        B::float_cat(parts.map(|part| B::float_reshape(part, shape.clone().into())).into(), last)
-    };
-    match form {
-        FftForm::Complex => {
-            let [re, im] = parts(values);
-            joined(B::complex_fft(inputs::ComplexFft { re, im }, options))
-        }
-        FftForm::Columns => {
-            let [re, im] = parts(values);
-            joined(B::complex_fft_columns(inputs::ComplexFftColumns { re, im }, options))
-        }
-        FftForm::Real => joined(B::real_fft(inputs::RealFft { signal: values }, options)),
-        FftForm::InverseReal => {
-            let [re, im] = parts(values);
-            let [rows] = B::inverse_real_fft(inputs::InverseRealFft { re, im }, options);
-            rows
-        }
-    }
 }
 
 /// [`Kernels::dct`] by real Fourier transforms of twice the length, of type 4 four times. `constant` makes a tensor

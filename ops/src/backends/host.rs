@@ -3,8 +3,9 @@
 use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::backend::{Backend, TensorMetadata};
 use burn::tensor::{DType, Element, IntDType, Shape, TensorData, bf16, f16};
+use rayon::prelude::*;
 
-use crate::backends::composed::{columns_as_rows, cross_spectra, cross_spectra_backward, dct, interleaved_fft};
+use crate::backends::composed::{columns_as_rows, cross_spectra, cross_spectra_backward, dct};
 use crate::cpu::{
     self, ButterflyTransform, Estimate, LongConvOperands, MelCall, PeakLossInputs, Real, SpectralConvGradients,
 };
@@ -134,6 +135,39 @@ fn parts<B: Host, T: HostReal>(
     let [mut re, mut im] = [0; 2].map(|_| OutputBuffer::<T>::new(rows * length));
     compute(&mut re, &mut im);
     [re, im].map(|part| B::float(part.into_data([rows, length])))
+}
+
+/// Values of either part that a thread moves at a time.
+const PIECE: usize = 1 << 15;
+
+/// Both parts of complex values `[…, 2]`.
+fn apart<B: Host>(values: FloatTensor<B>) -> [FloatTensor<B>; 2] {
+    let pairs = B::array(values);
+    let shape = Shape::from(pairs.shape()[..pairs.shape().num_dims() - 1].to_vec());
+    with_real!(pairs.dtype(), T => {
+        let mut parts = [0; 2].map(|_| OutputBuffer::<T>::new(shape.num_elements()));
+        let [re, im] = &mut parts;
+        let pieces = pairs.slice::<T>().par_chunks(2 * PIECE).zip(re.par_chunks_mut(PIECE).zip(im.par_chunks_mut(PIECE)));
+        pieces.for_each(|(pairs, (re, im))| {
+            let parts = re.iter_mut().zip(im);
+            pairs.chunks_exact(2).zip(parts).for_each(|(pair, (re, im))| (*re, *im) = (pair[0], pair[1]));
+        });
+        parts.map(|part| B::float(part.into_data(shape.clone())))
+    })
+}
+
+/// Complex values of this shape, `[…, 2]`, from both parts.
+fn side_by_side<B: Host>(parts: [FloatTensor<B>; 2], shape: Vec<usize>) -> FloatTensor<B> {
+    let [re, im] = parts.map(B::array);
+    with_real!(re.dtype(), T => {
+        let mut pairs = OutputBuffer::<T>::new(2 * re.shape().num_elements());
+        let parts = re.slice::<T>().par_chunks(PIECE).zip(im.slice::<T>().par_chunks(PIECE));
+        pairs.par_chunks_mut(2 * PIECE).zip(parts).for_each(|(pairs, (re, im))| {
+            let parts = re.iter().zip(im);
+            pairs.chunks_exact_mut(2).zip(parts).for_each(|(pair, (re, im))| pair.copy_from_slice(&[*re, *im]));
+        });
+        B::float(pairs.into_data(shape))
+    })
 }
 
 /// The gradient of an input.
@@ -351,7 +385,24 @@ impl<B: Host> Kernels for B {
         form: FftForm,
         options: FftOptions,
     ) -> [FloatTensor<B>; 1] {
-        [interleaved_fft::<B>(inputs.values, form, options)]
+        let shape = inputs.values.shape();
+        let joined = |parts| side_by_side::<B>(parts, form.output(&shape, &options));
+        [match form {
+            FftForm::Real => joined(Self::real_fft(inputs::RealFft { signal: inputs.values }, options)),
+            FftForm::InverseReal => {
+                let [re, im] = apart::<B>(inputs.values);
+                let [rows] = Self::inverse_real_fft(inputs::InverseRealFft { re, im }, options);
+                rows
+            }
+            FftForm::Complex => {
+                let [re, im] = apart::<B>(inputs.values);
+                joined(Self::complex_fft(inputs::ComplexFft { re, im }, options))
+            }
+            FftForm::Columns => {
+                let [re, im] = apart::<B>(inputs.values);
+                joined(Self::complex_fft_columns(inputs::ComplexFftColumns { re, im }, options))
+            }
+        }]
     }
 
     fn dct(
