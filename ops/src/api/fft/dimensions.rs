@@ -90,6 +90,7 @@ transforms! {
     dims: &[impl AsIndex] as dims, &std::array::from_fn::<usize, D, _>(|dim| dim);
     "- `s`: the length of each of `dims`, to which the input is cut or padded with zeros; if `None`, its own, or \
         2 (m − 1) for m bins of a lower half.\n- `dims`: the dimensions; negative ones count from the end.";
+    "As [`fft`](super::fft()), and for lengths or dimensions that do not fit each other.";
 
     /// [`fft`](super::fft()) along all dimensions.
     ///
@@ -104,9 +105,6 @@ transforms! {
     /// assert_eq!(fftn_with(images, Some(&[12, 10]), &[1, 2], Norm::Ortho)?.dims(), [2, 12, 10]);
     /// # Ok::<(), firefly_ops::ArgumentError>(())
     /// ```
-    ///
-    /// # Errors
-    /// As [`fft`](super::fft()), and for lengths or dimensions that do not fit each other.
     fftn(impl Into<ComplexTensor<D>>) -> ComplexTensor<D>, fftn_with = complex_n(true);
 
     /// Inverse of [`fftn`].
@@ -123,9 +121,6 @@ transforms! {
     /// assert!(error.into_scalar::<f32>() < 1e-6);
     /// # Ok::<(), firefly_ops::ArgumentError>(())
     /// ```
-    ///
-    /// # Errors
-    /// As [`fftn`].
     ifftn(impl Into<ComplexTensor<D>>) -> ComplexTensor<D>, ifftn_with = complex_n(false);
 
     /// [`rfft`](super::rfft()) along the last dimension, then [`fft`](super::fft()) along the others.
@@ -141,9 +136,6 @@ transforms! {
     /// assert_eq!(rfftn_with(volume, None, &[2, 0], Norm::Backward)?.dims(), [3, 6, 5]);
     /// # Ok::<(), firefly_ops::ArgumentError>(())
     /// ```
-    ///
-    /// # Errors
-    /// As [`fftn`].
     rfftn(Tensor<D>) -> ComplexTensor<D>, rfftn_with = real_n(true);
 
     /// Inverse of [`rfftn`]: real values of the shape `s` from the lower half of a spectrum. By default the last of `s`
@@ -160,9 +152,6 @@ transforms! {
     /// assert_eq!(irfftn_with(spectrum, Some(&[6, 5]), &[-2, -1], Norm::Ortho)?.dims(), [4, 6, 5]);
     /// # Ok::<(), firefly_ops::ArgumentError>(())
     /// ```
-    ///
-    /// # Errors
-    /// As [`fftn`].
     irfftn(ComplexTensor<D>, s) -> Tensor<D>, irfftn_with = inverse_real_n(false);
 
     /// [`fft`](super::fft()) along all but the last dimension, then [`hfft`](super::hfft()) along that: real values of
@@ -176,9 +165,6 @@ transforms! {
     /// assert_eq!(hfftn(half, None)?.dims(), [6, 4]);
     /// # Ok::<(), firefly_ops::ArgumentError>(())
     /// ```
-    ///
-    /// # Errors
-    /// As [`fftn`].
     hfftn(ComplexTensor<D>, s) -> Tensor<D>, hfftn_with = inverse_real_n(true);
 
     /// Inverse of [`hfftn`].
@@ -191,9 +177,6 @@ transforms! {
     /// assert_eq!(ihfftn(spectrum)?.dims(), [6, 3]);
     /// # Ok::<(), firefly_ops::ArgumentError>(())
     /// ```
-    ///
-    /// # Errors
-    /// As [`fftn`].
     ihfftn(Tensor<D>) -> ComplexTensor<D>, ihfftn_with = real_n(false);
 }
 
@@ -202,6 +185,7 @@ transforms! {
     dims: [impl AsIndex; 2] as &dims, &[-2, -1];
     "- `s`: the lengths of `dims`, to which the input is cut or padded with zeros; if `None`, its own, or 2 (m − 1) \
         for m bins of a lower half.\n- `dims`: the dimensions; negative ones count from the end.";
+    "As [`fft`](super::fft()), and for lengths or dimensions that do not fit each other.";
 
     /// [`fftn`] along the last two dimensions.
     ///
@@ -218,9 +202,6 @@ transforms! {
     /// assert!((fft2(image)?.re.max().into_scalar::<f32>() - 6.0).abs() < 1e-5); // their sum
     /// # Ok::<(), firefly_ops::ArgumentError>(())
     /// ```
-    ///
-    /// # Errors
-    /// As [`fftn`].
     fft2(impl Into<ComplexTensor<D>>) -> ComplexTensor<D>, fft2_with = complex_n(true);
 
     /// [`ifftn`] along the last two dimensions.
@@ -234,9 +215,6 @@ transforms! {
     /// assert!(error.into_scalar::<f32>() < 1e-6);
     /// # Ok::<(), firefly_ops::ArgumentError>(())
     /// ```
-    ///
-    /// # Errors
-    /// As [`fftn`].
     ifft2(impl Into<ComplexTensor<D>>) -> ComplexTensor<D>, ifft2_with = complex_n(false);
 
     /// [`rfftn`] along the last two dimensions.
@@ -251,9 +229,6 @@ transforms! {
     /// assert_eq!(rfft2_with(images, Some([16, 16]), [2, 3], Norm::Ortho)?.dims(), [8, 3, 16, 9]);
     /// # Ok::<(), firefly_ops::ArgumentError>(())
     /// ```
-    ///
-    /// # Errors
-    /// As [`fftn`].
     rfft2(Tensor<D>) -> ComplexTensor<D>, rfft2_with = real_n(true);
 
     /// [`irfftn`] along the last two dimensions, of lengths `s`.
@@ -268,9 +243,6 @@ transforms! {
     /// assert!(error.into_scalar::<f32>() < 1e-5);
     /// # Ok::<(), firefly_ops::ArgumentError>(())
     /// ```
-    ///
-    /// # Errors
-    /// As [`fftn`].
     irfft2(ComplexTensor<D>, s) -> Tensor<D>, irfft2_with = inverse_real_n(false);
 
     /// [`hfftn`] along the last two dimensions, of lengths `s`.
@@ -285,9 +257,6 @@ transforms! {
     /// assert_eq!(hfft2_with(half, None, [2, 1], Norm::Backward)?.dims(), [5, 10, 3]);
     /// # Ok::<(), firefly_ops::ArgumentError>(())
     /// ```
-    ///
-    /// # Errors
-    /// As [`fftn`].
     hfft2(ComplexTensor<D>, s) -> Tensor<D>, hfft2_with = inverse_real_n(true);
 
     /// [`ihfftn`] along the last two dimensions.
@@ -303,8 +272,5 @@ transforms! {
     /// assert!(error.into_scalar::<f32>() < 1e-5);
     /// # Ok::<(), firefly_ops::ArgumentError>(())
     /// ```
-    ///
-    /// # Errors
-    /// As [`fftn`].
     ihfft2(Tensor<D>) -> ComplexTensor<D>, ihfft2_with = real_n(false);
 }

@@ -45,13 +45,14 @@ macro_rules! transforms {
     (
         $length:ident: $short:ty, $long:ty as $lengths:expr;
         $along:ident: $dims:ty as $given:expr, $last:expr;
-        $arguments:literal;
+        $arguments:literal; $errors:literal;
         $(
             $(#[$doc:meta])*
             $name:ident($input:ty $(, $optional:ident)?) -> $output:ty, $with:ident = $method:ident($forward:expr);
         )*
     ) => {$(
         $(#[$doc])*
+        #[doc = concat!("\n# Errors\n", $errors)]
         pub fn $name<const D: usize>(
             input: $input
             $(, $optional: impl Into<Option<$short>>)?

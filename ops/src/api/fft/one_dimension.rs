@@ -15,6 +15,8 @@ transforms! {
     "- `n`: points of the transform; longer input is cut, shorter input is padded with zeros. If `None`, as many as \
         the input has, or 2 (m − 1) for m bins of a lower half.\n- `dim`: the dimension; negative ones count from \
         the end.";
+    "[`ArgumentError`](crate::ArgumentError) for an `n` of 0, a spectrum of one bin without `n`, a dimension that is not \
+        there or has no values, parts of different shapes, or a device without kernels.";
 
     /// Discrete Fourier transform along the last dimension: X_k = Σ_j x_j exp(−2πi jk/n).
     ///
@@ -30,10 +32,6 @@ transforms! {
     /// assert!(re.iter().zip([0.0, 1.5, 1.5]).all(|(got, expected)| (got - expected).abs() < 1e-6));
     /// # Ok::<(), firefly_ops::ArgumentError>(())
     /// ```
-    ///
-    /// # Errors
-    /// [`ArgumentError`](crate::ArgumentError) for an `n` of 0, a dimension that is not there or has no values, parts
-    /// of different shapes, or a device without kernels.
     fft(impl Into<ComplexTensor<D>>) -> ComplexTensor<D>, fft_with = complex_n(true);
 
     /// Inverse of [`fft`]: x_j = 1/n Σ_k X_k exp(2πi jk/n).
@@ -50,9 +48,6 @@ transforms! {
     /// }
     /// # Ok::<(), firefly_ops::ArgumentError>(())
     /// ```
-    ///
-    /// # Errors
-    /// As [`fft`].
     ifft(impl Into<ComplexTensor<D>>) -> ComplexTensor<D>, ifft_with = complex_n(false);
 
     /// The lower n/2 + 1 bins of [`fft`] of real values; the others are their conjugates.
@@ -67,9 +62,6 @@ transforms! {
     /// assert_eq!(rfft_with(signal, Some(20), 1, Norm::Ortho)?.dims(), [2, 11]);
     /// # Ok::<(), firefly_ops::ArgumentError>(())
     /// ```
-    ///
-    /// # Errors
-    /// As [`fft`].
     rfft(Tensor<D>) -> ComplexTensor<D>, rfft_with = real_n(true);
 
     /// Inverse of [`rfft`]: `n` real values from the lower half of a spectrum.
@@ -90,9 +82,6 @@ transforms! {
     /// assert_eq!(irfft_with(spectrum, None, 0, Norm::Forward)?.dims(), [2]);
     /// # Ok::<(), firefly_ops::ArgumentError>(())
     /// ```
-    ///
-    /// # Errors
-    /// As [`fft`]; a spectrum of one bin needs an `n`.
     irfft(ComplexTensor<D>, n) -> Tensor<D>, irfft_with = inverse_real_n(false);
 
     /// The real spectrum, of `n` values, of a signal with Hermitian symmetry, of which `input` is the lower half.
@@ -109,9 +98,6 @@ transforms! {
     /// assert_eq!(spectrum.into_data().iter::<f32>().collect::<Vec<_>>(), [8.0, -2.0, 0.0, -2.0]);
     /// # Ok::<(), firefly_ops::ArgumentError>(())
     /// ```
-    ///
-    /// # Errors
-    /// As [`irfft`].
     hfft(ComplexTensor<D>, n) -> Tensor<D>, hfft_with = inverse_real_n(true);
 
     /// Inverse of [`hfft`]: the lower n/2 + 1 values of a Hermitian signal from its real spectrum.
@@ -125,9 +111,6 @@ transforms! {
     /// assert_eq!(half.re.into_data().iter::<f32>().collect::<Vec<_>>(), [1.0, 2.0, 3.0]);
     /// # Ok::<(), firefly_ops::ArgumentError>(())
     /// ```
-    ///
-    /// # Errors
-    /// As [`fft`].
     ihfft(Tensor<D>) -> ComplexTensor<D>, ihfft_with = real_n(false);
 }
 
