@@ -73,15 +73,6 @@ pub struct FNet {
 }
 
 /// Block of [`FNet`].
-///
-/// ```
-/// use burn::tensor::{Device, Tensor};
-/// use firefly_models::FNetConfig;
-///
-/// let device = Device::flex();
-/// let model = FNetConfig::new().with_vocabulary(50).with_width(16).with_feed_forward(32).with_layers(1).init(&device);
-/// assert_eq!(model.blocks[0].forward(Tensor::<3>::ones([3, 20, 16], &device)).dims(), [3, 20, 16]);
-/// ```
 #[derive(Module, Debug)]
 pub struct FNetBlock {
     /// Normalisation behind the transform.

@@ -135,16 +135,6 @@ impl GfNet {
 }
 
 /// Block of [`GfNet`].
-///
-/// ```
-/// use burn::tensor::{Device, Tensor};
-/// use firefly_models::GfNetConfig;
-///
-/// let device = Device::flex();
-/// let model = GfNetConfig::new().with_image(16).with_patch(4).with_width(8).with_layers(1).init(&device);
-/// let patches = Tensor::<4>::ones([3, 4, 4, 8], &device); // [batch, rows, columns, width]
-/// assert_eq!(model.blocks[0].forward(patches).dims(), [3, 4, 4, 8]);
-/// ```
 #[derive(Module, Debug)]
 pub struct GfNetBlock {
     /// Normalisation before the mixer.

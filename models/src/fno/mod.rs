@@ -119,15 +119,6 @@ pub type Fno1d = Fno<3>;
 /// Fourier neural operator on fields `[batch, channels, n₁, n₂]`.
 pub type Fno2d = Fno<4>;
 /// Fourier neural operator on fields `[batch, channels, n₁, n₂, n₃]`.
-///
-/// ```
-/// use burn::tensor::{Device, Tensor, TensorData};
-/// use firefly_models::{Fno3d, FnoConfig};
-///
-/// let device = Device::flex();
-/// let model: Fno3d = FnoConfig::new(vec![2, 2, 2]).with_width(4).with_points(6).init(&device);
-/// assert_eq!(model.forward(Tensor::ones([1, 1, 6, 6, 6], &device)).dims(), [1, 1, 6, 6, 6]);
-/// ```
 pub type Fno3d = Fno<5>;
 
 /// Fourier neural operator: a map between fields on a grid, whose weights do not depend on the number of points.

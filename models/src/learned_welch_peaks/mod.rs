@@ -439,16 +439,6 @@ impl LearnedWelchPeaksConfig {
     /// The third and the sixth of eight segments that overlap by half are transformed without a window. The power of a
     /// bin is the mean power of two windows, 1 − 0.775 exp(±2πi j/n_fft), each of which takes two bins:
     /// `½ |Y[k] − 0.775 Y[k−1]|² + ½ |Y[k] − 0.775 Y[k+1]|²`, over 1.6, by which white noise gains.
-    ///
-    /// ```
-    /// use burn::tensor::{Device, Distribution, Tensor};
-    /// use firefly_models::LearnedWelchPeaksConfig;
-    ///
-    /// let device = Device::flex();
-    /// let model = LearnedWelchPeaksConfig::universal(64).with_k(4).init(&device);
-    /// let frames = Tensor::<2>::random([8, model.options().frame()], Distribution::Default, &device);
-    /// assert_eq!(model.forward(frames, &model.hard_gates()).bins.dims(), [8, 4]);
-    /// ```
     pub fn universal(n_fft: usize) -> Self {
         Self::new()
             .with_n_fft(n_fft)

@@ -70,16 +70,6 @@ pub struct FeedForward {
 }
 
 /// Residual block of a sequence model.
-///
-/// ```
-/// use burn::tensor::{Device, Tensor};
-/// use firefly_models::S4dConfig;
-///
-/// let device = Device::flex();
-/// let model = S4dConfig::new().with_width(8).init(&device);
-/// let block = &model.stack.blocks[0];
-/// assert_eq!(block.forward(Tensor::<3>::ones([4, 8, 100], &device)).dims(), [4, 8, 100]);
-/// ```
 #[derive(Module, Debug)]
 pub struct SequenceBlock {
     /// Normalisation over channels, before the mixer.

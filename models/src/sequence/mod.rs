@@ -238,17 +238,6 @@ sequence_model! {
     /// signal.
     ///
     /// After A. Gu et al., "On the Parameterization and Initialization of Diagonal State Space Models" (2022).
-    ///
-    /// ```
-    /// use burn::tensor::{Device, Tensor};
-    /// use firefly_models::S4dConfig;
-    ///
-    /// let device = Device::flex();
-    /// let model = S4dConfig::new().with_width(8).with_layers(2).with_states(4).init(&device);
-    /// let signal = Tensor::<3>::ones([4, 1, 100], &device); // [batch, channels, samples]
-    /// assert_eq!(model.forward(signal.clone()).dims(), [4, 10]);
-    /// assert_eq!(model.features(signal).dims(), [4, 8, 100]); // of every sample
-    /// ```
     S4d, S4dConfig,
     |config, device| Mixer::Diagonal(DiagonalStateSpace::new(config.width, config.states, device)),
     |_| usize::MAX;
@@ -272,17 +261,6 @@ sequence_model! {
     /// normalisation.
     ///
     /// After M. Poli et al., "Hyena Hierarchy: Towards Larger Convolutional Language Models" (2023).
-    ///
-    /// ```
-    /// use burn::tensor::{Device, Tensor};
-    /// use firefly_models::HyenaConfig;
-    ///
-    /// let device = Device::flex();
-    /// let model = HyenaConfig::new().with_width(8).with_layers(2).with_length(100).init(&device);
-    /// let signal = Tensor::<3>::ones([4, 1, 100], &device); // [batch, channels, samples]
-    /// assert_eq!(model.forward(signal.clone()).dims(), [4, 10]);
-    /// assert_eq!(model.features(signal).dims(), [4, 8, 100]); // of every sample
-    /// ```
     Hyena, HyenaConfig,
     |config, device| Mixer::Hyena(HyenaOperator::new(config, device)),
     |config| config.length;
