@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Seek, SeekFrom};
 use std::path::Path;
 
-use super::gaps::{MOST_GAP, instant, with_gaps};
+use super::gaps::{instant, with_gaps};
 use super::parts::{Calibration, Part, PartsReader};
 use super::raw::NumberFormat;
 use super::{Format, RecordingLayout, SampleReader, open_data, read_header, utf8};
@@ -102,7 +102,7 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn SampleReader>> {
         other => return Err(problem(format!("its DataOrientation is {other}"))),
     };
     let reader = PartsReader::new(Format::BrainVision, parts, length, layout)?;
-    Ok(with_gaps(reader, gaps, "segments", |_| None))
+    with_gaps(reader, gaps, "segments", |_| None)
 }
 
 /// Places of segments but the first, and the samples that are missing before them by the dates of the markers `New
@@ -125,7 +125,7 @@ fn gaps(path: &Path, name: &str, length: u64, rate: Option<f64>) -> Result<Vec<(
         let (samples, (before, _), (after, _)) = ((pair[1].0 - pair[0].0) as f64, pair[0].1?, pair[1].1?);
         let missing = ((after - before) as f64 * 1e-9 * rate?).round() - samples;
         // Clocks of computers and amplifiers differ: the end of a segment may lie behind the date of the next.
-        (after > before && missing <= MOST_GAP).then_some((pair[1].0, missing.max(1.0) as u64))
+        (after > before).then_some((pair[1].0, missing.max(1.0) as u64))
     };
     let found: Option<Vec<_>> = segments.windows(2).map(gap).collect();
     found.ok_or_else(|| "its segments have no dates that rise".to_owned())

@@ -5,7 +5,7 @@ use std::io::{Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 
-use super::gaps::{MOST_GAP, fill_gap};
+use super::gaps::{MOST_GAP, fill_gap, too_long};
 use super::raw::{NumberFormat, SampleValue, decoded_reads, read_full};
 use super::{Format, LATIN, RecordingLayout, SampleReader, utf8};
 use crate::error::{RecordingProblem, Result};
@@ -59,11 +59,10 @@ impl Onsets {
         // A time is followed by its duration, or by the annotation.
         let text = record[self.place.clone()].split(|byte| matches!(byte, 0x14 | 0x15)).next().unwrap_or_default();
         let onset = std::str::from_utf8(text).ok().and_then(|text| text.trim().parse::<f64>().ok());
-        let missing = onset.map_or(0.0, |onset| {
+        let missing = onset.map_or(0, |onset| {
             let first = *self.first.get_or_insert(onset);
-            ((onset - first) * self.rate - self.position as f64).round()
+            ((onset - first) * self.rate - self.position as f64).round().min(1e15) as u64
         });
-        let missing = if missing > 0.0 && missing < MOST_GAP { missing as u64 } else { 0 };
         self.position += missing + samples as u64;
         missing
     }
@@ -175,6 +174,9 @@ impl EdfReader {
         self.used = 0;
         if let Some(onsets) = &mut self.onsets {
             self.missing = onsets.missing_before(&self.record, self.samples_per_record);
+            if self.missing > MOST_GAP as u64 {
+                return Err(too_long(self.missing, &format!("before its last {} records", self.records_left + 1)));
+            }
         }
         Ok(true)
     }

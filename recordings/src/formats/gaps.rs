@@ -5,10 +5,16 @@ use std::collections::VecDeque;
 use super::raw::{SampleValue, decoded_reads};
 use super::times::Times;
 use super::{RecordingLayout, SampleReader};
-use crate::error::Result;
+use crate::error::{RecordingProblem, Result};
 
-/// Most samples of a gap that is filled; a longer one is a damaged time.
-pub(super) const MOST_GAP: f64 = 1e12;
+/// Most samples of a gap that is filled.
+pub(super) const MOST_GAP: f64 = 1e8;
+
+/// Error of a longer gap, of so many samples, with its place.
+pub(super) fn too_long(missing: u64, place: &str) -> RecordingProblem {
+    let remedy = if place.contains("captures") { "--capture N reads one" } else { "divide the recording there" };
+    RecordingProblem::Incomplete(format!("{missing} samples are missing {place}, more than {MOST_GAP}: {remedy}"))
+}
 
 /// Appends samples of each channel that are missing, up to `count` of them, and returns their number.
 pub(super) fn fill_gap<T: SampleValue>(block: &mut Vec<T>, missing: &mut u64, count: usize, channels: usize) -> usize {
@@ -52,23 +58,26 @@ struct GapReader<R> {
 }
 
 /// A recording with NaN in gaps between parts of it, samples that a gap is before and those that are missing in it, and
-/// in those that its times have while it is read.
+/// in those that its times have while it is read; an error for a gap that is too long.
 pub(super) fn with_gaps<R: SampleReader + 'static>(
     mut inner: R,
     gaps: Vec<(u64, u64)>,
     parts: &str,
     times: fn(&mut R) -> Option<&mut Times>,
-) -> Box<dyn SampleReader> {
+) -> Result<Box<dyn SampleReader>> {
+    if let Some((at, missing)) = gaps.iter().find(|(_, missing)| *missing > MOST_GAP as u64) {
+        return Err(too_long(*missing, &format!("between its {parts}, before sample {at}")));
+    }
     let missing = gaps.iter().fold(0, |sum: u64, (_, missing)| sum.saturating_add(*missing));
     if missing == 0 && times(&mut inner).is_none() {
-        return Box::new(inner);
+        return Ok(Box::new(inner));
     }
     let mut layout = inner.layout().clone();
     if missing > 0 {
         layout.length = layout.length.map(|length| length.saturating_add(missing));
         layout.remark(format!("there are gaps between its {parts}, {missing} samples, which are NaN"));
     }
-    Box::new(GapReader { inner, times, layout, gaps: gaps.into(), held: Vec::new(), position: 0 })
+    Ok(Box::new(GapReader { inner, times, layout, gaps: gaps.into(), held: Vec::new(), position: 0 }))
 }
 
 impl<R: SampleReader> GapReader<R> {
@@ -118,7 +127,7 @@ mod tests {
         let expected = [-1.0, -0.9921875, f32::NAN, f32::NAN, f32::NAN, -0.984375, f32::NAN, -0.9765625, -0.96875];
         for count in [1, 2, 3, 100] {
             let inner = RawReader::new(std::io::Cursor::new(samples.clone()), NumberFormat::unsigned(1), 1, 1.0);
-            let mut reader = with_gaps(inner.of_length(10), vec![(2, 3), (3, 1)], "parts", |_| None);
+            let mut reader = with_gaps(inner.of_length(10), vec![(2, 3), (3, 1)], "parts", |_| None).unwrap();
             assert_eq!(reader.layout().length, Some(14));
             let mut block: Vec<f32> = Vec::new();
             while reader.read(&mut block, count).unwrap() > 0 {}

@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::gaps::MOST_GAP;
+use super::gaps::{MOST_GAP, too_long};
 use super::parts::{Calibration, Part, PartsReader};
 use super::raw::{NumberFormat, little_endian, read_full};
 use super::{Format, ReadOptions, RecordingLayout, open_file};
@@ -79,8 +79,8 @@ pub(super) fn open(path: &Path, options: &ReadOptions) -> Result<PartsReader> {
         let (mut end, mut samples) = (first.unwrap_or(0) as f64, 0i64);
         for record in &mut channel.records {
             let gap = ((record.start as f64 - end) * 1e-9 * channel.rate).round();
-            if gap.abs() > MOST_GAP {
-                return Err(problem(format!("the times of channel {} are damaged", channel.name)));
+            if gap > MOST_GAP {
+                return Err(too_long(gap as u64, &format!("in channel {}, before byte {}", channel.name, record.at)));
             }
             record.gap = (gap as i64).max(-(record.count as i64));
             (gaps, overlaps) = (gaps + u64::from(gap > 0.0), overlaps + u64::from(gap < 0.0));
@@ -535,6 +535,18 @@ mod tests {
         assert!(problem(&path).contains("it is of version 3"));
         fs::write(&path, "no seed").unwrap();
         assert!(problem(&path).contains("at byte 0 there is no record"));
+    }
+
+    #[test]
+    fn a_clock_that_was_not_set_is_refused_with_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.mseed");
+        let data: Vec<u8> = (0..20).flat_map(i16::to_be_bytes).collect();
+        let mut early = record("BHZ", 0, 20, 1, &data);
+        early[20..22].copy_from_slice(&1980u16.to_be_bytes());
+        fs::write(&path, [record("BHZ", 0, 20, 1, &data), early].concat()).unwrap();
+        let message = problem(&path);
+        assert!(message.contains("samples are missing in channel") && message.contains("before byte 0,"), "{message}");
     }
 
     #[test]

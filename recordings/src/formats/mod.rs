@@ -225,9 +225,9 @@ pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Box<dyn SampleRea
         Format::Npy => Box::new(npy::open(path)?),
         Format::Npz => Box::new(npz::open(path)?),
         Format::Safetensors => Box::new(safetensors::open(path)?),
-        Format::Csv => with_gaps(csv::CsvReader::open(path, options)?, Vec::new(), "", |table| table.times.as_mut()),
+        Format::Csv => with_gaps(csv::CsvReader::open(path, options)?, Vec::new(), "", |table| table.times.as_mut())?,
         Format::Parquet | Format::Arrow => {
-            with_gaps(arrow::TableReader::open(path, format, options)?, Vec::new(), "", |table| table.times.as_mut())
+            with_gaps(arrow::TableReader::open(path, format, options)?, Vec::new(), "", |table| table.times.as_mut())?
         }
         Format::Mat => Box::new(mat::open(path)?),
         Format::BrainVision => brainvision::open(path)?,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::gaps::{MOST_GAP, instant, with_gaps};
+use super::gaps::{instant, with_gaps};
 use super::parts::Ranges;
 use super::raw::{NumberFormat, RawReader};
 use super::{Format, ReadOptions, SampleReader, open_data, open_file};
@@ -87,11 +87,11 @@ pub(super) fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn SampleR
             layout.remark(format!("{unknown} of its {} {text}", captures.len()));
         }
     });
-    Ok(with_gaps(reader, gaps, "captures", |_| None))
+    with_gaps(reader, gaps, "captures", |_| None)
 }
 
 /// Samples that are missing between captures, of which the first has so many: by their indices or else by their times.
-/// None if they do not say, overlap or are too far. What is within the digits of the times is none that are missing.
+/// None if they do not say, or overlap. What is within the digits of the times is none that are missing.
 fn missing_between(before: &Value, after: &Value, samples: u64, rate: Option<f64>) -> Option<f64> {
     let index = |capture: &Value| capture["core:global_index"].as_u64().map(i128::from);
     let time = |capture: &Value| instant(capture["core:datetime"].as_str()?);
@@ -104,7 +104,7 @@ fn missing_between(before: &Value, after: &Value, samples: u64, rate: Option<f64
         }
     };
     let missing = distance - samples as f64;
-    (-error..=MOST_GAP).contains(&missing).then_some(if missing > error { missing } else { 0.0 })
+    (missing >= -error).then_some(if missing > error { missing } else { 0.0 })
 }
 
 /// Format of numbers by SigMF's name of their type, such as `ci16_le`.
