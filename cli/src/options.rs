@@ -42,7 +42,7 @@ pub struct InputOptions {
     /// Column of times of a table, by title or by number from 0 [default: found by its title]
     #[arg(long, value_name = "NAME")]
     pub time_column: Option<String>,
-    /// Unit of a table's column of times: s, ms, us, ns, min or h [default: that of its title, or s]
+    /// Unit of a table's column of times: s, ms, us, ns, min, h or d [default: that of its title, or s]
     #[arg(long, value_name = "UNIT", value_parser = units)]
     pub units: Option<f64>,
     /// Capture of a SigMF recording to read, by number from 0 [default: all, which have one centre frequency]
@@ -287,7 +287,7 @@ fn centre(text: &str) -> Result<f64, String> {
 }
 
 fn units(text: &str) -> Result<f64, String> {
-    let units = ["s", "ms", "us", "ns", "min", "h"];
+    let units = ["s", "ms", "us", "ns", "min", "h", "d"];
     unit_of(text).map_or_else(|| named("unit of times", text, &units.map(|unit| (unit, 1.0))), Ok)
 }
 

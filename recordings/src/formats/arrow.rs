@@ -101,8 +101,8 @@ impl TableReader {
         };
         let (channels, times) = table.axis(values, options, &mut self.layout)?;
         self.times = times;
-        let timed = types().enumerate().find_map(|(place, kind)| Some((place, seconds_of(kind)?)));
-        if let Some((column, unit)) = timed {
+        let mut timed = types().enumerate().filter_map(|(place, kind)| Some((place, seconds_of(kind)?)));
+        if let Some((column, unit)) = timed.next() {
             if self.layout.rate.is_none() && options.rate.is_none() && !options.ignores_times {
                 let (base, values) = times_of(first.column(column).as_ref(), None);
                 let times = Times::of(column, &titles[column], &values, unit);
@@ -114,6 +114,7 @@ impl TableReader {
                 self.layout.remark(format!("column `{}` holds times and is left out", titles[column]));
             }
         }
+        self.layout.left_out("further columns of times are", timed.map(|(place, _)| &titles[place]));
         if let Some(times) = &mut self.times {
             if self.format == Format::Parquet {
                 self.layout.length = Some(length_by_times(path, times.clone())?);
@@ -451,6 +452,12 @@ mod tests {
                 assert_eq!((samples, &layout.titles[..]), (expected.clone(), &["x".to_owned()][..]));
                 assert!((layout.rate.unwrap() - 100.0).abs() < 1e-9, "{:?}", layout.rate);
             }
+        }
+        let time: ArrayRef = Arc::new(TimestampNanosecondArray::from(ramp(10_000_000)));
+        let columns = vec![("when", time.clone()), ("then", time), ("x", x.clone())];
+        for path in written(folder.path(), columns, None) {
+            let notes = read(&path, &ReadOptions::default()).unwrap().1.notes;
+            assert_eq!(notes[0].to_string(), "further columns of times are left out: then");
         }
         let dates: ArrayRef = Arc::new(Date32Array::from_iter_values([0, 1, 5, 6]));
         let y: ArrayRef = Arc::new(UInt32Array::from_iter_values([4_000_000_000, 1, 2, 3]));

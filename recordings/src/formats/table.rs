@@ -1,7 +1,7 @@
 //! Columns of tables: which of them are channels, which times or numbers of rows.
 
 use super::chosen::number_of;
-use super::times::{TimeTitle, Times, steady_step, unit_of, without_rounding};
+use super::times::{Times, stated_unit, steady_step, time_title, unit_of, without_rounding};
 use super::{Format, ReadOptions, RecordingLayout};
 use crate::error::{RecordingProblem, Result};
 
@@ -34,10 +34,8 @@ impl TableColumns<'_> {
         layout: &mut RecordingLayout,
     ) -> Result<(Vec<usize>, Option<Times>)> {
         let mut channels: Vec<usize> = self.numeric.to_vec();
-        let time = match &options.time_column {
-            Some(name) => Some(self.named_time(name)?),
-            None => self.time(&values, options, &mut channels, layout),
-        };
+        let named = options.time_column.as_ref().map(|name| self.named_time(name)).transpose()?;
+        let time = self.time(named, &values, options, &mut channels, layout);
         channels.retain(|column| !self.left_out.contains(column) && time.is_none_or(|(time, _)| time != *column));
         if channels.is_empty() {
             let found = self.numeric.iter().map(|column| self.name(*column)).collect::<Vec<_>>().join(", ");
@@ -50,9 +48,9 @@ impl TableColumns<'_> {
             let name = self.name(column);
             match (options.rate.is_some() || options.ignores_times, unit) {
                 (true, _) => layout.remark(format!("column {name} holds times and is left out")),
-                (false, None) => layout.remark(format!("column {name} holds times of an unknown unit and is left out")),
+                (false, None) => layout.remark(format!("column {name} holds times of an unknown unit: give --units")),
                 (false, Some(unit)) => {
-                    if self.unit(column).or_else(|| TimeTitle::of(self.title(column))?.stated).is_none() {
+                    if self.given_unit.is_none() && stated_unit(&self.described(column)) == Ok(None) {
                         layout.remark(format!("times of column {name} are taken for seconds; --units says otherwise"));
                     }
                     let found = Times::of(column, self.title(column), &values(column), unit);
@@ -74,14 +72,15 @@ impl TableColumns<'_> {
         if !self.numeric.contains(&column) {
             return Err(self.format.problem(format!("its column {} is not one of numbers", self.name(column))));
         }
-        let unit = self.unit(column).or_else(|| TimeTitle::of(self.title(column))?.unit);
-        Ok((column, unit.or(Some(1.0))))
+        let stated = stated_unit(&self.described(column));
+        Ok((column, self.given_unit.or(stated.map_or(None, |unit| unit.or(Some(1.0))))))
     }
 
-    /// The column of times by its title, or because it is the first and rises by equal steps. Columns that are neither
+    /// The column of times by name or title, or because it is the first and rises by equal steps. Columns that are neither
     /// this one nor channels are removed from `channels`.
     fn time(
         &self,
+        named: Option<TimeColumn>,
         values: &impl Fn(usize) -> Vec<f64>,
         options: &ReadOptions,
         channels: &mut Vec<usize>,
@@ -90,27 +89,26 @@ impl TableColumns<'_> {
         let is_free = |column: &usize| {
             let title = self.title(*column);
             let is_wanted = !title.is_empty() && options.channels.iter().any(|name| name == title);
-            !is_wanted && !self.left_out.contains(column)
+            !is_wanted && !self.left_out.contains(column) && named.is_none_or(|(named, _)| named != *column)
         };
-        let mut found: Option<TimeColumn> = None;
+        let mut found = named;
         let mut others = Vec::new();
         for &column in self.numeric.iter().filter(|column| is_free(column)) {
-            let Some(title) = TimeTitle::of(self.title(column)) else { continue };
+            let Some((unit, is_ambiguous)) = time_title(&self.described(column)) else { continue };
             // Titles of signals, too, and further columns of times need times below them; those may have fewer digits.
-            if title.is_ambiguous || found.is_some() {
+            if is_ambiguous || found.is_some() {
                 let values = values(column);
-                let rises = match title.is_ambiguous {
-                    true => values.windows(2).all(|pair| pair[1] > pair[0]),
-                    false => values.is_sorted() && values.first() < values.last(),
-                };
+                let is_next = |a: &f64, b: &f64| if is_ambiguous { a < b } else { a <= b };
+                let rises = values.is_sorted_by(is_next) && (is_ambiguous || values.first() < values.last());
                 if self.numeric.len() < 2 || !rises {
-                    layout.remark(format!("column {} does not rise as times do: it is a channel", self.name(column)));
+                    let reason = if rises { "is the only one of numbers" } else { "does not rise as times do" };
+                    layout.remark(format!("column {} {reason}: it is a channel", self.name(column)));
                     continue;
                 }
             }
-            let unit = self.unit(column).or(title.unit);
+            let unit = self.given_unit.or(unit);
             channels.retain(|channel| *channel != column);
-            if found.is_none_or(|(_, known)| known.is_none() && unit.is_some()) {
+            if named.is_none() && found.is_none_or(|(_, known)| known.is_none() && unit.is_some()) {
                 others.extend(found.replace((column, unit)).map(|(column, _)| column));
             } else {
                 others.push(column);
@@ -143,6 +141,11 @@ impl TableColumns<'_> {
 
     fn title(&self, column: usize) -> &str {
         self.titles.get(column).map_or("", String::as_str)
+    }
+
+    /// Title of a column, with its unit in brackets.
+    fn described(&self, column: usize) -> String {
+        format!("{} ({})", self.title(column), self.units.get(column).map_or("", String::as_str))
     }
 
     fn unit(&self, column: usize) -> Option<f64> {

@@ -1,55 +1,59 @@
 //! Columns of times of tables: which they are, and the sample rate that they give.
 
+use super::gaps::MOST_GAP;
+
 /// First words of titles of times; the second group names signals, too.
 const NAMES: [&str; 9] = ["time", "times", "timestamp", "timestamps", "elapsed", "seconds", "second", "secs", "sec"];
 const SHORT_NAMES: [&str; 4] = ["t", "s", "ms", "us"];
 /// Seconds of units, and their names.
-const UNITS: [(f64, &[&str]); 6] = [
+const UNITS: [(f64, &[&str]); 7] = [
     (1.0, &["s", "sec", "secs", "second", "seconds"]),
     (1e-3, &["ms", "msec", "millisecond", "milliseconds"]),
-    (1e-6, &["us", "usec", "microseconds"]),
-    (1e-9, &["ns", "nanoseconds"]),
-    (60.0, &["min", "minutes"]),
-    (3600.0, &["h"]),
+    (1e-6, &["us", "usec", "microsecond", "microseconds"]),
+    (1e-9, &["ns", "nsec", "nanosecond", "nanoseconds"]),
+    (60.0, &["min", "mins", "minute", "minutes"]),
+    (3600.0, &["h", "hr", "hrs", "hour", "hours"]),
+    (86_400.0, &["d", "days"]),
 ];
 /// Part of the usual step that a step may differ by.
 const MOST_JITTER: f64 = 0.5;
 /// Part of the time since the first row, or since a gap, that a row may be from its place at the rate of the first rows.
 const MOST_DRIFT: f64 = 5e-3;
-/// Part of the usual step that a gap may differ from a whole number of steps by, and the most rows that it may lack.
+/// Part of the usual step that a gap may differ from a whole number of steps by.
 const GAP_JITTER: f64 = 0.25;
-const MOST_MISSING: f64 = 1e8;
 /// Part of a step that those of an axis differ by, and rounding of its largest value.
 const AXIS_JITTER: f64 = 1e-3;
 const ROUNDING: f64 = 1e-6;
 /// Rows that are needed to see that values rise steadily.
 const AXIS_ROWS: usize = 8;
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct TimeTitle {
-    /// Seconds of its unit; none if it could be any, as of a timestamp.
-    pub(super) unit: Option<f64>,
-    /// Seconds of the unit that it states.
-    pub(super) stated: Option<f64>,
-    /// Whether signals have such titles, too.
-    pub(super) is_ambiguous: bool,
+/// Seconds of the unit of times by their title, none if it could be any or is not known, and whether signals have such
+/// titles, too. None if it is no title of times.
+pub(super) fn time_title(title: &str) -> Option<(Option<f64>, bool)> {
+    let title = title.to_lowercase();
+    let (words, stated) = (words_of(title.split(['(', '[']).next()?), stated_unit(&title));
+    let first = *words.first()?;
+    let (is_name, is_short) = (NAMES.contains(&first), SHORT_NAMES.contains(&first));
+    let is_whole = words.iter().all(|word| NAMES.contains(word) || *word == "t" || unit_of(word).is_some());
+    let is_time = is_name && (is_whole || stated.is_ok()) || is_short && stated.is_ok();
+    let is_ambiguous = !is_whole || stated.is_err() || is_short && words_of(&title).len() == 1;
+    let default = (!first.starts_with("timestamp")).then_some(1.0);
+    is_time.then_some((stated.map_or(None, |unit| unit.or(default)), is_ambiguous))
 }
 
-impl TimeTitle {
-    /// What a title says; none if it is not one of times.
-    pub(super) fn of(title: &str) -> Option<Self> {
-        let title = title.to_lowercase().replace(['µ', 'μ'], "u");
-        let words: Vec<&str> =
-            title.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-        let (first, last) = (*words.first()?, *words.last()?);
-        let is_ambiguous = SHORT_NAMES.contains(&first) && words.len() == 1;
-        if !NAMES.contains(&first) && !SHORT_NAMES.contains(&first) {
-            return None;
-        }
-        let stated = unit_of(last);
-        let unit = stated.or_else(|| (!first.starts_with("timestamp")).then_some(1.0));
-        Some(Self { unit, stated, is_ambiguous })
-    }
+fn words_of(title: &str) -> Vec<&str> {
+    title.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()).collect()
+}
+
+/// Seconds of the unit of times that a title states in brackets or words; an error if it is not known.
+pub(super) fn stated_unit(title: &str) -> Result<Option<f64>, ()> {
+    let parts: Vec<&str> = title.split(['(', ')', '[', ']']).collect();
+    let in_brackets = parts.iter().skip(1).step_by(2).filter(|text| !words_of(text).is_empty());
+    let is_bracketed = in_brackets.clone().next().is_some();
+    // The first word may be a name, as that of a second sensor.
+    let words = parts.iter().step_by(2).flat_map(|part| words_of(part)).skip(usize::from(is_bracketed));
+    let found = in_brackets.copied().chain(words).find_map(unit_of);
+    if found.is_none() && is_bracketed { Err(()) } else { Ok(found) }
 }
 
 /// Seconds of a unit of times by its name, with or without brackets, as in `ms`.
@@ -144,14 +148,14 @@ impl Times {
         } else {
             let whole = (step / self.mean).round();
             let error = (step - whole * self.mean).abs();
-            if !((2.0..=MOST_MISSING).contains(&whole) && error <= GAP_JITTER * self.step + MOST_DRIFT * step) {
+            if !((2.0..=MOST_GAP).contains(&whole) && error <= GAP_JITTER * self.step + MOST_DRIFT * step) {
                 let (last, next, usual) = (self.last, row + 1, without_rounding(self.step));
                 let reason = format!("from row {row} to {next} they go from {last} to {value}, elsewhere by {usual}");
                 return Err(self.uneven(&reason));
             }
             // The row keeps its time, whatever the steps before the gap have added up to.
             let missing = ((value - self.first) / self.mean).round() - self.rows as f64;
-            let missing = missing.clamp(1.0, MOST_MISSING) as u64;
+            let missing = missing.clamp(1.0, MOST_GAP) as u64;
             self.gaps.push((row, missing));
             (self.missing, self.rows) = (self.missing + missing, self.rows + missing);
             self.since = (value, self.rows);
@@ -189,7 +193,7 @@ mod tests {
 
     #[test]
     fn titles_of_times_have_units() {
-        let unit = |title| TimeTitle::of(title).map(|title| title.unit);
+        let unit = |title| time_title(title).map(|(unit, _)| unit);
         for title in
             ["time", "Time (s)", "Time(s)", "t [s]", "time_sec", "Elapsed (s)", "# time", "seconds", "TIME", "s"]
         {
@@ -199,10 +203,31 @@ mod tests {
         assert_eq!(unit("Time (µs)"), Some(Some(1e-6)));
         assert_eq!(unit("timestamp"), Some(None));
         assert_eq!(unit("timestamp_ns"), Some(Some(1e-9)));
-        for title in ["x", "temperature", "speed", "t1", "sensor", ""] {
+        for (title, seconds) in [
+            ("Time (ms) since start", 1e-3),
+            ("Elapsed time, ms (relative)", 1e-3),
+            ("Time (hours)", 3600.0),
+            ("Time (hr)", 3600.0),
+            ("Time/h", 3600.0),
+            ("Time [days]", 86_400.0),
+            ("Time (mins)", 60.0),
+            ("time_µs", 1e-6),
+            ("seconds_elapsed", 1.0),
+        ] {
+            assert_eq!(unit(title), Some(Some(seconds)), "{title}");
+        }
+        // Units that are not those of times.
+        for title in ["Time (weeks)", "Time (UTC)", "Second (g)"] {
+            assert_eq!(time_title(title), Some((None, true)), "{title}");
+        }
+        for title in ["x", "temperature", "speed", "t1", "sensor", "", "T (°C)", "s (m)"] {
             assert_eq!(unit(title), None, "{title}");
         }
-        assert!(TimeTitle::of("t").unwrap().is_ambiguous && !TimeTitle::of("t (s)").unwrap().is_ambiguous);
+        for title in ["Second sensor (g)", "Sec. voltage (V)", "Time-averaged velocity (m/s)"] {
+            assert_eq!(unit(title), None, "{title}");
+        }
+        assert!(time_title("Second sensor").unwrap().1 && time_title("s").unwrap().1);
+        assert!(time_title("t").unwrap().1 && !time_title("t (s)").unwrap().1);
     }
 
     /// Gaps of times, the first of which decide what is a step.
