@@ -241,13 +241,14 @@ fn is_chunk_name(name: [u8; 4]) -> bool {
     name[0].is_ascii_alphanumeric() && name[1..].iter().all(|byte| byte.is_ascii_alphanumeric() || b" _".contains(byte))
 }
 
-/// Whether a chunk, or a tag of another format, stands behind the samples, with or without a byte of padding.
+/// Whether a chunk but one of samples, or a tag of another format, stands behind the samples, with or without padding.
 fn is_followed_by_chunk(file: &mut File, end: u64) -> Result<bool> {
     let mut bytes = [0; 5];
     file.seek(SeekFrom::Start(end))?;
     let read = read_full(file, &mut bytes)?;
     let [a, b, c, d, e] = bytes;
-    Ok(bytes[..read].iter().all(|byte| *byte == 0) || is_chunk_name([a, b, c, d]) || is_chunk_name([b, c, d, e]))
+    let is_other = |name| is_chunk_name(name) && !matches!(&name, b"RIFF" | b"RIFX" | b"data");
+    Ok(bytes[..read].iter().all(|byte| *byte == 0) || is_other([a, b, c, d]) || is_other([b, c, d, e]))
 }
 
 /// Whether integers with fewer valid bits than their containers have stand at the low end of them: some have a bit set
