@@ -61,8 +61,8 @@ pub enum RecordingProblem {
     OddChannels(usize),
     #[error("it has {found} samples per second, and others that are used with it have {expected}")]
     OtherRate { found: f64, expected: f64 },
-    #[error("its sample rate is {0:e} Hz, but must be from {min:e} to {max:e}", min = RATES[0], max = RATES[1])]
-    Rate(f64),
+    #[error("its sample rate is {:e} Hz, but must be from {:e} to {:e}{}", .0, RATES[0], RATES[1], in_brackets(.1))]
+    Rate(f64, Vec<Note>),
     #[error("its values take more than {}, what the available memory has for them: give a smaller table", bytes(*available))]
     Memory { available: u64 },
 }

@@ -178,7 +178,7 @@ impl Sources {
         let rate = layout.rate.ok_or_else(|| RecordingProblem::UnknownRate(layout.notes.clone()))?;
         let [least, most] = RATES;
         if !(least..=most).contains(&rate) {
-            return Err(RecordingProblem::Rate(rate));
+            return Err(RecordingProblem::Rate(rate, layout.notes.clone()));
         }
         Ok((reader, rate))
     }

@@ -93,6 +93,9 @@ impl ChosenReader {
 /// Number of the channel that is named by its label, or by its number from 0.
 pub(super) fn number_of(name: &str, titles: &[String], channels: usize) -> Result<usize> {
     let by_title = titles.iter().position(|title| title == name);
+    if by_title != titles.iter().rposition(|title| title == name) {
+        return Err(RecordingProblem::Incomplete(format!("it has several channels `{name}`: give a number")));
+    }
     let by_number = || name.parse().ok().filter(|number| *number < channels);
     by_title.or_else(by_number).ok_or_else(|| {
         let found = if titles.is_empty() { format!("0 to {}", channels - 1) } else { titles.join(", ") };
