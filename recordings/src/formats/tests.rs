@@ -469,6 +469,12 @@ fn lengths_that_a_header_can_not_say_are_those_of_the_file() {
     let tagged = [&samples[..400], b"LIST\x04\0\0\0INFO"].concat();
     fs::write(&path, wav_announcing(400, &tagged)).unwrap();
     assert_eq!(noted(&path, &ReadOptions::default()).2, "");
+    // Other samples are.
+    for name in [b"data", b"RIFF"] {
+        let behind = [&samples[..400], name, &[4, 0, 0, 0, 9, 9, 9, 9]].concat();
+        fs::write(&path, wav_announcing(400, &behind)).unwrap();
+        assert_eq!(assert_noted(&path, true, "12 bytes behind the 400").len(), 200);
+    }
     // 4 GiB that wrapped around, in a file without blocks on disk.
     fs::write(&path, wav_announcing(600, &samples)).unwrap();
     let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
@@ -575,7 +581,7 @@ fn gaps_of_discontinuous_recordings_are_no_samples() {
     for (number, time) in ["+7\x14\x14\0\0", "+7.5\x14\x14", "+9.0\x14\x14"].into_iter().enumerate() {
         edit(&mut file, &[(1280 + number * record + 80, time)]);
     }
-    fs::write(&path, file).unwrap();
+    fs::write(&path, &file).unwrap();
     let whole: Vec<f32> = values(240).chunks(2).flat_map(|pair| [2.0 * pair[0], pair[1]]).collect();
     let found = assert_noted(&path, false, "gaps between them (EDF+D), whose samples are NaN");
     assert_eq!((found.len(), &found[..160]), (2 * 200, &whole[..160]));
@@ -587,6 +593,11 @@ fn gaps_of_discontinuous_recordings_are_no_samples() {
         let are_same = block.iter().zip(&found[2 * start..]).all(|(a, b)| a == b || (a.is_nan() && b.is_nan()));
         assert!(are_same && block.len() == 2 * (200 - start), "from {start}");
     }
+    // A clock that is wrong.
+    edit(&mut file, &[(1280 + 2 * record + 80, "+1e9\x14\x14")]);
+    fs::write(&path, &file).unwrap();
+    let message = problem(&path);
+    assert!(message.contains("79999999360 samples are missing before its last 1 records"), "{message}");
 }
 
 /// Rows of two signals, in a table that begins with the text.
@@ -687,6 +698,66 @@ fn columns_of_times_are_no_channels_and_have_to_be_even() {
     let late = (0..3000).map(|row| format!("{},1\n", row - i32::from(row > 2000) * 50)).collect::<String>();
     fs::write(&path, format!("time,x\n{late}")).unwrap();
     assert!(problem(&path).contains("from row 2001 to 2002"), "{}", problem(&path));
+}
+
+#[test]
+fn units_of_times_stand_anywhere_in_titles_and_below_them() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.csv");
+    let read = |titles: &str, units: Option<f64>| {
+        let rows = table(&format!("{titles}\n"), |index, x, y| format!("{},{x},{y}", 5 * index));
+        fs::write(&path, rows).unwrap();
+        let (samples, layout, notes) = noted(&path, &ReadOptions { units, ..ReadOptions::default() });
+        assert_eq!(samples, values(80), "{titles}");
+        (layout.rate, notes)
+    };
+    for (titles, rate) in [
+        ("Time (ms) since start,x,y", 200.0),
+        ("\"Elapsed time, ms (relative)\",x,y", 200.0),
+        ("Time (hours),x,y", 1.0 / 18_000.0),
+        ("Time,Force,Force\nhours,kN,kN", 1.0 / 18_000.0),
+        ("Time,x,y\n(ms),V,V", 200.0),
+    ] {
+        let (found, notes) = read(titles, None);
+        assert!((found.unwrap() / rate - 1.0).abs() < 1e-9 && notes.is_empty(), "{titles}: {found:?} {notes}");
+    }
+    // Not taken for seconds.
+    for titles in ["Time (weeks),x,y", "Time,x,y\nweeks,V,V"] {
+        let (found, notes) = read(titles, None);
+        assert_eq!(found, None, "{titles}");
+        assert!(notes.contains("column `Time") && notes.contains("times of an unknown unit: give --units"), "{notes}");
+        assert_eq!(read(titles, Some(1e-3)).0, Some(200.0), "{titles}");
+    }
+}
+
+#[test]
+fn signals_whose_titles_begin_as_those_of_times_do_are_channels() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.csv");
+    let given = ReadOptions { rate: Some(100.0), ..ReadOptions::default() };
+    for titles in ["First sensor (g),Second sensor (g)", "Time-averaged velocity (m/s),Sec. voltage (V)"] {
+        fs::write(&path, table(&format!("{titles}\n"), |_, x, y| format!("{x},{y}"))).unwrap();
+        let (samples, layout, notes) = noted(&path, &given);
+        assert_eq!((samples, layout.titles.join(",").as_str(), notes.as_str()), (values(80), titles, ""));
+    }
+    fs::write(&path, table("Second,First\ng,g\n", |_, x, y| format!("{x},{y}"))).unwrap();
+    let (samples, _, notes) = noted(&path, &given);
+    assert!(samples == values(80) && notes.contains("`Second` does not rise as times do"), "{notes}");
+    // Its values do rise.
+    fs::write(&path, table("t,x\n", |index, x, _| format!("{index},{x} V"))).unwrap();
+    let notes = noted(&path, &given).2;
+    assert!(notes.contains("column `t` is the only one of numbers: it is a channel"), "{notes}");
+    fs::write(&path, "x,x,y\n1,2,3\n4,5,6\n").unwrap();
+    let named = |name: &str| open_with(&path, &ReadOptions { channels: vec![name.into()], ..ReadOptions::default() });
+    let message = named("x").err().unwrap().to_string();
+    assert_eq!(message, "it has several channels `x`: give a number");
+    assert!(named("1").is_ok() && named("y").is_ok());
+    // The column that is named is one of two.
+    let named = ReadOptions { time_column: Some("seconds_elapsed".into()), ..ReadOptions::default() };
+    fs::write(&path, table("time,seconds_elapsed,x\n", |index, x, _| format!("{index}000,{index},{x}"))).unwrap();
+    let (_, layout, notes) = noted(&path, &named);
+    assert_eq!((layout.rate, layout.titles), (Some(1.0), vec!["x".to_owned()]));
+    assert_eq!(notes, "column `time` holds times, too, and is left out");
 }
 
 /// Whether samples are those expected, NaN where those are.
@@ -932,6 +1003,11 @@ fn sigmf_recordings_of_every_type_are_read() {
     gap(&timed("2024-03-01T00:00:00.000007Z"), 0, "");
     gap(&timed("2024-02-29T23:59:58Z"), 0, "1 of its 2 captures do not say their distance");
     gap("{\"core:sample_start\": 0}, {\"core:sample_start\": 40}", 0, "1 of its 2 captures do not say their distance");
+    let index = "{\"core:sample_start\": 0, \"core:global_index\": 0}, \
+                 {\"core:sample_start\": 40, \"core:global_index\": 200000000}";
+    describe("\"core:datatype\": \"cf32_le\"", index);
+    let message = problem(&meta);
+    assert!(message.contains("199999960 samples are missing between its captures, before sample 40"), "{message}");
     // Captures at two frequencies are read one by one, or at one that is given.
     let captures = "{\"core:sample_start\": 1000, \"core:frequency\": 1e8}, {\"core:sample_start\": 1040, \"core:frequency\": 2e8}";
     describe("\"core:datatype\": \"cf32_le\", \"core:offset\": 1000", captures);
@@ -1090,6 +1166,36 @@ fn a_flac_file_without_a_length_that_ends_inside_a_frame_is_truncated() {
     assert_eq!(assert_noted(&path, true, "ends inside its last frame"), values(2000));
 }
 
+#[test]
+fn a_file_behind_another_is_not_read_without_a_word() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.flac");
+    let bytes = fs::read(fixture("frames.flac")).unwrap();
+    let whole = read_all(&fixture("frames.flac"), 64).1;
+    assert_eq!(whole.len(), 1000);
+    fs::write(&path, bytes.repeat(2)).unwrap();
+    let read = assert_noted(&path, true, "another file begins behind 960 samples, and is not read");
+    assert_eq!(read, whole[..960]);
+}
+
+#[test]
+fn mp4_and_caf_files_with_their_table_first_are_read_as_far_as_they_go() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.m4a");
+    let bytes = fs::read(fixture("constant.m4a")).unwrap();
+    let whole = read_all(&fixture("constant.m4a"), 64).1;
+    assert_eq!((whole.len(), noted(&fixture("constant.m4a"), &ReadOptions::default()).2.as_str()), (20_000, ""));
+    fs::write(&path, &bytes[..bytes.len() - 100]).unwrap();
+    let read = assert_noted(&path, true, "announces 20000 samples per channel, 12288 were decoded");
+    assert_eq!(read, whole[..12_288]);
+    // Without the table: the samples begin at byte 710.
+    fs::write(&path, [&bytes[..28], &bytes[710..1000]].concat()).unwrap();
+    assert!(problem(&path).contains("truncated, and nothing is read without its end"), "{}", problem(&path));
+    // Its table counts whole packets.
+    let (samples, _, notes) = noted(&fixture("constant.caf"), &ReadOptions::default());
+    assert_eq!((samples.len(), notes.as_str()), (10_400, ""));
+}
+
 /// An element of Matroska with its length.
 fn sized(name: &[u8], data: &[u8]) -> Vec<u8> {
     [name, &(data.len() as u64 | (1 << 56)).to_be_bytes(), data].concat()
@@ -1102,6 +1208,11 @@ fn without_length(name: &[u8], data: &[u8]) -> Vec<u8> {
 
 /// A Matroska file of two channels of 16 bits at 8 kHz, whose segment has no length.
 fn matroska(codec: &[u8], clusters: &[u8]) -> Vec<u8> {
+    matroska_of(codec, clusters, without_length, &[])
+}
+
+/// A Matroska file with a segment with or without its length, and more elements in its information.
+fn matroska_of(codec: &[u8], clusters: &[u8], segment: fn(&[u8], &[u8]) -> Vec<u8>, more: &[u8]) -> Vec<u8> {
     let audio = [sized(b"\xb5", &8000f64.to_be_bytes()), sized(b"\x9f", &[2]), sized(b"\x62\x64", &[16])].concat();
     let track = [
         sized(b"\xd7", &[1]),
@@ -1114,10 +1225,13 @@ fn matroska(codec: &[u8], clusters: &[u8]) -> Vec<u8> {
     // The length of a tick in nanoseconds, and the programs that wrote the file.
     let info =
         [sized(b"\x2a\xd7\xb1", &1_000_000u32.to_be_bytes()), sized(b"\x4d\x80", b"test"), sized(b"\x57\x41", b"test")];
-    let start =
-        [sized(b"\x15\x49\xa9\x66", &info.concat()), sized(b"\x16\x54\xae\x6b", &sized(b"\xae", &track))].concat();
+    let start = [
+        sized(b"\x15\x49\xa9\x66", &[&info.concat()[..], more].concat()),
+        sized(b"\x16\x54\xae\x6b", &sized(b"\xae", &track)),
+    ]
+    .concat();
     let head = sized(b"\x1a\x45\xdf\xa3", &sized(b"\x42\x82", b"matroska"));
-    [&head[..], &without_length(b"\x18\x53\x80\x67", &[&start[..], clusters].concat())].concat()
+    [&head[..], &segment(b"\x18\x53\x80\x67", &[&start[..], clusters].concat())].concat()
 }
 
 #[test]
@@ -1142,6 +1256,42 @@ fn matroska_files_without_lengths_are_whole_or_end_inside_an_element() {
         fs::write(&path, &file[..file.len() - 3]).unwrap();
         assert_eq!(assert_noted(&path, true, "it ends before its samples do"), all[..300]);
     }
+}
+
+#[test]
+fn matroska_files_with_lengths_are_read_as_far_as_they_go_and_keep_their_times() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("x.mka");
+    let all = values(1600);
+    // Blocks of 80 samples, 10 ms.
+    let block = |number: usize| {
+        let samples = all[160 * number..160 * (number + 1)].iter().map(|value| (value * 32_768.0) as i16);
+        let samples: Vec<u8> = samples.flat_map(i16::to_le_bytes).collect();
+        sized(b"\xa3", &[&[0x81, 0, 10 * number as u8, 0x80][..], &samples].concat())
+    };
+    let cluster = |numbers: &[usize]| {
+        let blocks: Vec<u8> = numbers.iter().flat_map(|number| block(*number)).collect();
+        sized(b"\x1f\x43\xb6\x75", &[sized(b"\xe7", &[0]), blocks].concat())
+    };
+    let duration = sized(b"\x44\x89", &100f64.to_be_bytes());
+    let file = |numbers: &[usize]| {
+        // An index in front of the samples leads to one behind them.
+        let place = [sized(b"\x53\xab", b"\x1c\x53\xbb\x6b"), sized(b"\x53\xac", &[0x0f, 0xff])].concat();
+        let index = sized(b"\x11\x4d\x9b\x74", &sized(b"\x4d\xbb", &place));
+        let clusters = [index, cluster(numbers)].concat();
+        matroska_of(b"A_PCM/INT/LIT", &clusters, sized, &duration)
+    };
+    let whole = file(&(0..10).collect::<Vec<_>>());
+    fs::write(&path, &whole[..whole.len() - 3]).unwrap();
+    assert_eq!(assert_noted(&path, true, "it ends before its samples do"), all[..1440]);
+    // Blocks that are lost inside, and up to the end.
+    let indexed = |numbers: &[usize]| matroska_of(b"A_PCM/INT/LIT", &cluster(numbers), sized, &duration);
+    fs::write(&path, indexed(&[0, 1, 4, 5, 6, 7, 8, 9])).unwrap();
+    let expected = [&all[..320], &[f32::NAN; 320], &all[640..]].concat();
+    assert!(are_same(&assert_noted(&path, true, "160 samples per channel are missing, and are NaN"), &expected));
+    let long = sized(b"\x44\x89", &5000f64.to_be_bytes());
+    fs::write(&path, matroska_of(b"A_PCM/INT/LIT", &cluster(&[0, 1, 2]), sized, &long)).unwrap();
+    assert_eq!(assert_noted(&path, true, "announces 40000 samples per channel, 240 were decoded"), all[..480]);
 }
 
 #[test]
@@ -1176,6 +1326,16 @@ fn an_mp3_file_with_fewer_frames_than_its_header_announces_is_truncated() {
     fs::write(&path, mp3(20)).unwrap();
     // The delay of the decoder, 529 samples, is left out.
     assert_noted(&path, true, &format!("announces {} samples", 40 * 1152 - 529));
+    // Two files, and one without a header.
+    fs::write(&path, mp3(40).repeat(2)).unwrap();
+    let read = assert_noted(&path, true, "another file begins behind");
+    // Two channels.
+    assert_eq!(read.len(), 2 * (40 * 1152 - 529));
+    // The first frames, of 192 kbit/s, are longer than others.
+    let mut long = vec![0; 626];
+    long[..4].copy_from_slice(&[0xff, 0xfb, 0xb0, 0]);
+    fs::write(&path, [long.repeat(20), frame.repeat(40)].concat()).unwrap();
+    assert_eq!(noted(&path, &ReadOptions::default()).0.len(), 2 * 60 * 1152);
 }
 
 #[test]
