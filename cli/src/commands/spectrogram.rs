@@ -118,7 +118,8 @@ pub fn run(arguments: &SpectrogramArgs) -> Result<ExitCode> {
             let is_beyond = |power: &f64| (f64::from(*power as f32) - power).abs() > 1e-6 * power.abs();
             ensure!(
                 !power.iter().any(is_beyond),
-                "its power leaves the range of the 32 bits of a spectrogram: multiply it by a number"
+                "{}: its power leaves the range of the 32 bits of a spectrogram: multiply it by a number",
+                source.name
             );
             Ok(PowerRows::Computed(power.into_iter().map(|power| power as f32).collect()))
         }

@@ -50,9 +50,9 @@ pub struct SpectrumArgs {
     pub(super) estimate: EstimateOptions,
     #[command(flatten)]
     device: DeviceOptions,
-    /// Mean over several tapers of each segment instead of a window: the first 2 NW − 1 discrete prolate spheroidal
-    /// sequences, whose band is NW bins wide on either side, from 1 to half of --n-fft; with --scaling density and
-    /// --detrend constant unless something else is said [default without =NW: 4]
+    /// Mean, weighted by eigenvalues, over several tapers of each segment instead of a window: the first 2 NW − 1 discrete
+    /// prolate spheroidal sequences, whose band is NW bins wide on either side, from 1 to half of --n-fft; with --scaling
+    /// density and --detrend constant unless something else is said [default without =NW: 4]
     #[arg(long, value_name = "NW", num_args = 0..=1, require_equals = true, default_missing_value = "4")]
     pub(super) multitaper: Option<f64>,
     #[command(flatten)]
@@ -103,9 +103,13 @@ pub fn run(mut arguments: SpectrumArgs, band: Option<FrequencyBand>, bearing: Op
         unit: "".into(),
         outcome: CommandOutcome::default(),
     };
+    let list = &sources.list;
     let computations = devices.iter().map(|device| {
         let mut model = DeviceModel::new(&request);
         move |recording: OpenRecording, samples| {
+            let name = &list[recording.source].name;
+            let takes_it = band.is_none() && arguments.multitaper.is_none() || recording.centre.is_none();
+            ensure!(takes_it, "{name}: --band and --multitaper take real samples, and these are complex");
             let power = device.run(|device| match (&band, arguments.multitaper) {
                 (None, None) => model.power(device, recording, samples),
                 _ => segment_power(device, recording, arguments, band.as_ref(), samples),
@@ -176,8 +180,6 @@ fn segment_power(
     samples: FrameSamples,
 ) -> Result<Vec<f64>> {
     let SpectrumArgs { estimate, multitaper, .. } = arguments;
-    let is_real = recording.centre.is_none();
-    ensure!(is_real, "envelopes and multitaper estimates are those of real samples, and these are complex");
     let (n_fft, rate) = (estimate.n_fft(), recording.rate);
     let frame = if band.is_some() { MARGINS * n_fft } else { n_fft };
     of_frames(device, [1, frame], samples, |frames, scales| {

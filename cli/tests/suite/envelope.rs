@@ -128,7 +128,11 @@ fn what_has_no_envelope_or_median_is_refused_by_name() {
     refused(&["envelope", "--band", "5000.."], 2, "--band is 5000.., but must be a band with bins");
     refused(&["envelope", "--band", "4000..", "--n-fft", "64"], 2, "no frequency between 0 and half the sample rate");
     refused(&["envelope", "--band", "..0", "--n-fft", "64"], 2, "no frequency between 0 and half the sample rate");
-    refused(&["envelope", "--band", "100..900", "--iq", "--n-fft", "64"], 2, "these are complex");
+    refused(
+        &["envelope", "--band", "100..900", "--iq", "--n-fft", "64"],
+        2,
+        "x.wav: --band and --multitaper take real samples",
+    );
     refused(&["envelope", "--band", "100..900", "--average", "median"], 2, "--average median");
     refused(&["envelope", "--band", "100..900", "--n-fft", "8192"], 2, "no recording has the 16384 samples");
     refused(&["spectrum", "--average", "median"], 2, "peaks and spectrogram take it");

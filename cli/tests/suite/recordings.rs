@@ -379,3 +379,18 @@ fn results_have_the_numbers_of_the_channels_in_the_recording() {
     let both = ["peaks", "--channel", "time", "--channel", "b"];
     assert_eq!(numbers(&table, &both, &["channel", "label"]), ["1", "b", "2", "time"]);
 }
+
+#[test]
+fn rates_and_power_out_of_range_name_what_makes_them_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = folder.path().join("x.csv");
+    let rows = (0..2000u64).map(|row| format!("{},{}\n", 1_700_000_000_000_000_000 + row * 5_000_000, row % 7));
+    fs::write(&table, format!("time,x\n{}", rows.collect::<String>())).unwrap();
+    let message = errors(&run(&["spectrum", text(&table)]));
+    assert!(message.contains("column `time` are taken for seconds; --units says otherwise"), "{message}");
+    success(&["spectrum", text(&table), "--units", "ns"]);
+    let large = npy(&folder.path().join("large.npy"), (0..4096).map(|index| 1e30 * tone(index)));
+    let out = folder.path().join("out.npy");
+    let message = errors(&run(&["spectrogram", text(&large), "--rate", "100", "--out", text(&out)]));
+    assert!(message.contains("large.npy: its power leaves the range"), "{message}");
+}

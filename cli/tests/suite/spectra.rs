@@ -208,7 +208,7 @@ fn impossible_drawings_are_refused_with_a_reason() {
         refused(&["spectrum", text(&input), multitaper, option, value], message);
     }
     let stereo = wav(&folder.path().join("iq/x.wav"), 2, &samples(1000));
-    refused(&["spectrum", text(&stereo), "--iq", "--multitaper"], "these are complex");
+    refused(&["spectrum", text(&stereo), "--iq", "--multitaper"], "x.wav: --band and --multitaper take real samples");
     refused(&["spectrum", text(&input), "--n-fft", "4096"], "no recording has the 4096 samples of a segment");
     assert!(!svg.exists() && !csv.exists());
 }
