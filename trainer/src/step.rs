@@ -143,9 +143,10 @@ impl<'a, T: Task> Stepper<'a, T> {
         &self.model
     }
 
-    /// The model to validate and keep, without autodiff: the average of the weights where there is one.
+    /// The model to validate and keep, without autodiff: the average of the weights where there is one. It is a copy:
+    /// clones of a module share the running statistics of batch normalisation, which later steps change.
     pub fn result(&self) -> T::Model {
-        self.average.clone().unwrap_or_else(|| self.model.valid())
+        self.average.as_ref().unwrap_or(&self.model).valid()
     }
 
     /// Loss and gradients of the step that follows `step` steps. An error if a batch does not fit the model.
@@ -194,7 +195,7 @@ impl<'a, T: Task> Stepper<'a, T> {
 
 /// Draws every parameter now, in the order of the module. Each would be drawn when it is first used, and the draws would
 /// depend on the number of devices.
-fn initialise(model: &impl Module) {
+pub(crate) fn initialise(model: &impl Module) {
     struct Initialiser;
     impl ModuleVisitor for Initialiser {
         fn visit_float<const D: usize>(&mut self, parameter: &Param<Tensor<D>>) {

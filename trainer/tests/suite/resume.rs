@@ -82,15 +82,20 @@ fn config<T: Task>(model: &str, settings: &[(&str, Value)], cache: &Path) -> Run
     config
 }
 
-/// The files of a run's model, and its metrics without times.
-fn outcome(folder: &RunFolder) -> (BTreeMap<String, Vec<u8>>, Vec<String>) {
-    let files = fs::read_dir(folder.model()).unwrap().map(|entry| {
+/// The files in a folder by their names; none if it is not there.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let file = |entry: std::io::Result<fs::DirEntry>| {
         let path = entry.unwrap().path();
         (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read(path).unwrap())
-    });
+    };
+    fs::read_dir(folder).into_iter().flatten().map(file).collect()
+}
+
+/// The files of a run's model, and its metrics without times.
+fn outcome(folder: &RunFolder) -> (BTreeMap<String, Vec<u8>>, Vec<String>) {
     let metrics = fs::read_to_string(folder.metrics()).unwrap();
     let timeless = |line: &str| line.split(",\"step_milliseconds\"").next().unwrap().to_string();
-    (files.collect(), metrics.lines().map(timeless).collect())
+    (files(&folder.model()), metrics.lines().map(timeless).collect())
 }
 
 fn run<T: Task>(folder: &RunFolder, config: &RunConfig<T>, resume: bool) {
@@ -113,8 +118,9 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Trains a model, and once more from each checkpoint; `what` says what is trained.
-fn prove<T: Task>(what: &str, model: &str, settings: &[(&str, Value)], cache: &Path) {
+/// Trains a model, and once more from each checkpoint; `what` says what is trained. Whether a model was kept that is not
+/// the last one.
+fn prove<T: Task>(what: &str, model: &str, settings: &[(&str, Value)], cache: &Path) -> bool {
     let parent = tempfile::tempdir().unwrap();
     let config = config::<T>(model, settings, cache);
     let whole = RunFolder::new(parent.path().join("whole"));
@@ -122,6 +128,8 @@ fn prove<T: Task>(what: &str, model: &str, settings: &[(&str, Value)], cache: &P
     let expected = outcome(&whole);
     assert_eq!(expected.1.len() as i64, STEPS, "{what}: a line of metrics for each step");
     assert!(!expected.0.is_empty(), "{what}: no model");
+    let best = files(&whole.best());
+    assert!(best.is_empty() || best == expected.0, "{what}: the model is not the one that was kept as the best");
     for step in 1..STEPS {
         let resumed = RunFolder::new(parent.path().join(step.to_string()));
         fs::create_dir_all(resumed.checkpoints()).unwrap();
@@ -134,6 +142,9 @@ fn prove<T: Task>(what: &str, model: &str, settings: &[(&str, Value)], cache: &P
         run(&resumed, &config, true);
         assert!(outcome(&resumed) == expected, "{what}: other bits from step {step}");
     }
+    let state = fs::read(whole.checkpoints().join(format!("step-{STEPS:08}/state.json"))).unwrap();
+    let state: serde_json::Value = serde_json::from_slice(&state).unwrap();
+    state["best_step"].as_i64().is_some_and(|best| best < STEPS)
 }
 
 /// Models of a task that are small enough for tests, or all if it has none of them.
@@ -156,6 +167,31 @@ fn every_model_of_every_task_resumes_to_the_same_bits_from_every_checkpoint() {
         });
     }
     assert!(proved >= 19, "{proved} models");
+}
+
+#[test]
+fn every_model_with_batch_statistics_keeps_those_of_its_best_step() {
+    let cache = tempfile::tempdir().unwrap();
+    let mut proved = 0;
+    for task in TaskName::ALL {
+        with_task!(task, T => {
+            for model in models::<T>() {
+                // Rates at which one of the models gets worse after its first validation; its average goes on.
+                let settings = |rate: f64| [
+                    ("optimizer.average_decay", 0.9f64.into()),
+                    ("optimizer.schedule", "constant".into()),
+                    ("training.learning_rate", rate.into()),
+                ];
+                if T::batch_statistics(&config::<T>(model, &settings(0.1), cache.path())).is_none() {
+                    continue;
+                }
+                let kept = [0.1, 0.3].map(|rate| prove::<T>(model, model, &settings(rate), cache.path()));
+                assert!(kept.contains(&true), "{model}: the last model is the best one");
+                proved += 1;
+            }
+        });
+    }
+    assert!(proved >= 4, "{proved} models");
 }
 
 #[test]

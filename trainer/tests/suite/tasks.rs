@@ -48,7 +48,7 @@ fn the_best_of_several_starts_recovers_the_cosine_transform_and_resumes_to_the_s
     let output = run(&["predict", text(&out), text(&rows), "--out", text(&table)]);
     assert!(output.status.success(), "{}", errors(&output));
     let table = fs::read_to_string(table).unwrap();
-    let first: Vec<f64> = table.lines().nth(1).unwrap().split(',').map(|cell| cell.parse().unwrap()).collect();
+    let first: Vec<f64> = table.lines().nth(1).unwrap().split(',').skip(1).map(|cell| cell.parse().unwrap()).collect();
     assert_eq!(first.len(), 8, "real parts alone");
     assert!((first[0] - 8f64.sqrt()).abs() < 1e-3 && first[1..].iter().all(|value| value.abs() < 1e-3), "{first:?}");
 }
@@ -73,8 +73,8 @@ fn transforms_are_learned_from_examples_and_predicted() {
     let output = run(&["predict", text(&out), text(&rows), "--out", text(&table)]);
     assert!(output.status.success(), "{}", errors(&output));
     let table = fs::read_to_string(table).unwrap();
-    assert!(table.starts_with("re_0,") && table.lines().count() == 3, "{table}");
-    assert_eq!(table.lines().nth(1).unwrap().split(',').count(), 16);
+    assert!(table.starts_with("file,re_0,") && table.lines().count() == 3, "{table}");
+    assert_eq!(table.lines().nth(1).unwrap().split(',').count(), 1 + 16);
 }
 
 #[test]
@@ -243,6 +243,8 @@ fn settings_that_the_data_determine_and_other_models_are_refused() {
     assert!(error_of("transform-dft-8", "data.size=12").contains("data.size is 12"));
     assert!(error_of("transform-dft-8", "model.settings.product=2").contains("has no setting `product`"));
     assert!(error_of("forecasting-tiny", "data.train_rows=20").contains("at least data.look_back + data.horizon"));
+    let twice = error_of("classification-synthetic", "data.synthetic.families=[\"tones\", \"tones\"]");
+    assert!(twice.contains("data.synthetic.families is ") && twice.contains("each is a class"), "{twice}");
     assert!(error_of("denoising-tiny", "data.noises=[]").contains("data.noises is empty"));
     assert!(error_of("denoising-tiny", "data.noises=[\"hum\"]").contains("hum"));
     assert!(error_of("denoising-tiny", "data.noises=[\"recorded\"]").contains("data.noise_folder is missing"));

@@ -77,6 +77,10 @@ impl Sections for Classification {
         ensure((2..=4_194_304).contains(&data.n_fft), "data.n_fft", data.n_fft, "from 2 to 4,194,304")?;
         data.synthetic.validate().map_err(|error| in_section("data.synthetic", error))?;
         validate_input(config)?;
+        let families = &data.synthetic.families;
+        let are_distinct = (1..families.len()).all(|place| !families[..place].contains(&families[place]));
+        let got = format!("{families:?}");
+        ensure(are_distinct, "data.synthetic.families", got, "families that are there once: each is a class")?;
         let range = &data.noise_snr_db;
         let is_range = matches!(range[..], [] | [_, _]) && range.is_sorted();
         let accepted = "empty, or the least and the greatest ratio";

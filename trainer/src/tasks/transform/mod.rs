@@ -5,6 +5,8 @@ mod config;
 mod starts;
 mod target;
 
+use std::iter::once;
+
 use firefly_recordings::read_table;
 
 pub use config::{DataSection, LearningData, OutputPart, TrainingSection};
@@ -14,6 +16,7 @@ pub use target::{ComplexMatrix, Transform, TransformData};
 use target::{MatrixErrors, apply};
 
 use crate::data::{Part, normal_rows};
+use crate::step::initialise;
 use crate::tasks::prelude::*;
 
 /// The task.
@@ -45,8 +48,9 @@ impl Task for TransformTask {
         let config = run.config;
         let derived = || Settings::new().with("n", config.data.size);
         let seeds = (0..config.training.starts as u64).map(|start| config.seed.wrapping_add(start));
-        let models = seeds.map(|seed| config.model.create(derived(), seed, device)).collect::<Result<_, _>>()?;
-        Ok(Starts::new(models, device))
+        // Each is drawn from its own seed, before the next one is set.
+        let model = |seed| config.model.create(derived(), seed, device).inspect(initialise);
+        Ok(Starts::new(seeds.map(model).collect::<Result<_, _>>()?, device))
     }
 
     fn freeze(starts: Starts, _config: &TransformConfig) -> Starts {
@@ -134,7 +138,7 @@ impl Task for TransformTask {
         name: &str,
         _models: &[(String, Starts)],
         _device: &Device,
-    ) -> Result<OtherEvaluation<Self>> {
+    ) -> Result<Vec<ScoreRow>> {
         Err(TaskError::UnknownData(name.into(), "can't be given: a transform has no other data"))
     }
 
@@ -155,8 +159,10 @@ impl Task for TransformTask {
             let parts: Vec<Vec<f32>> =
                 parts.into_iter().take(names.len()).map(|part| part.into_data().iter().collect()).collect();
             let cells = |row: usize| parts.iter().flat_map(move |part| &part[row * n..(row + 1) * n]);
-            let rows = (0..parts[0].len() / n).map(|row| cells(row).map(ToString::to_string).collect()).collect();
-            let columns = names.iter().flat_map(|name| (0..n).map(move |k| format!("{name}_{k}"))).collect();
+            let named = |row| once(path.display().to_string()).chain(cells(row).map(ToString::to_string)).collect();
+            let rows = (0..parts[0].len() / n).map(named).collect();
+            let columns = names.iter().flat_map(|name| (0..n).map(move |k| format!("{name}_{k}")));
+            let columns = once("file".to_string()).chain(columns).collect();
             Ok::<_, TaskError>(PredictionTable { columns, rows })
         };
         let mut table = PredictionTable::default();
