@@ -43,13 +43,44 @@ pub fn read_table(path: &Path) -> Result<Vec<Recording>, RecordingError> {
     recordings(path, read_into_memory(path, &rows_only(), &mut SampleMemory::of_table()))
 }
 
-/// Reads the rows of a table: the number of its columns, and its values, row-major. Values that would take more than a
-/// fourth of the available memory are kept in a temporary file.
+/// Reads the rows of a table, one after the other: the number of its columns, and its values, row-major, each as two
+/// numbers that it is the sum of: it in f32, and the rest, so that small changes of great values are kept. Values that
+/// would take more than a fourth of the available memory are kept in a temporary file. A warning says so where the rows
+/// do not follow each other by their times.
 ///
 /// # Errors
 /// As [`read_recording`].
 pub fn read_rows(path: &Path) -> Result<(usize, Samples), RecordingError> {
-    rows_within(path, SampleMemory::of_table())
+    let (columns, values) = rows_within(path, SampleMemory::of_table())?;
+    if let Some(reason) = uneven_times(path, columns) {
+        tracing::warn!("{}: its rows are taken for evenly spaced, in their order: {reason}", path.display());
+    }
+    Ok((columns, values))
+}
+
+/// Reason why the rows of a table do not follow each other by its column of times, if it has one, with the first place.
+fn uneven_times(path: &Path, columns: usize) -> Option<String> {
+    let open = |units| formats::open_with(path, &ReadOptions { units, ..ReadOptions::default() });
+    let find = || -> Result<Option<String>> {
+        let mut reader = match open(Some(1.0)) {
+            // Its times are no numbers.
+            Err(RecordingProblem::Option { .. }) => open(None)?,
+            opened => opened?,
+        };
+        // A first column without a title that rises is taken for times here alone.
+        let is_timed = reader.layout().rate.is_some() && reader.layout().channels == columns;
+        let (mut block, mut rows) = (Vec::new(), 1);
+        while is_timed && reader.read(&mut block, (BLOCK / columns).max(1))? > 0 {
+            if let Some(at) = block.iter().position(|value| value.is_nan()) {
+                return Ok(Some(format!("by their times some are missing before row {}", rows + at / columns)));
+            }
+            rows += block.len() / columns;
+            block.clear();
+        }
+        Ok(None)
+    };
+    // Without the options of other programs.
+    find().unwrap_or_else(|problem| problem.to_string().split("; --").next().map(str::to_owned))
 }
 
 fn rows_within(path: &Path, memory: SampleMemory) -> Result<(usize, Samples), RecordingError> {
@@ -57,16 +88,19 @@ fn rows_within(path: &Path, memory: SampleMemory) -> Result<(usize, Samples), Re
         let mut reader = formats::open_with(path, &rows_only())?;
         let channels = reader.layout().channels;
         let mut values = GrowingSamples::new(memory);
-        let mut finite = 0;
-        read_blocks(path, &mut *reader, |block| {
-            if let Some(at) = block.iter().position(|value| !value.is_finite()) {
+        let (mut block, mut finite) = (Vec::new(), 0);
+        while reader.read_wide(&mut block, (BLOCK / channels).max(1))? > 0 {
+            if let Some(at) = block.iter().position(|value| !(*value as f32).is_finite()) {
                 let place = finite + at;
                 let (channel, index) = (place % channels, place / channels);
-                return Err(RecordingProblem::NonFinite { channel, index, value: block[at] });
+                return Err(RecordingProblem::NonFinite { channel, index, value: block[at] as f32 });
             }
             finite += block.len();
-            values.push(block).map_err(RecordingProblem::TemporaryFile)
-        })?;
+            let parts = |value: f64| [value as f32, (value - f64::from(value as f32)) as f32];
+            let parts: Vec<f32> = block.drain(..).flat_map(parts).collect();
+            values.push(&parts).map_err(RecordingProblem::TemporaryFile)?;
+        }
+        check_notes(path, &reader.layout().notes)?;
         let values = values.finish().map_err(RecordingProblem::TemporaryFile)?;
         if values.is_empty() { Err(RecordingProblem::NoSamples) } else { Ok((channels, values)) }
     };
@@ -167,7 +201,15 @@ fn read_blocks(path: &Path, reader: &mut dyn SampleReader, mut take: impl FnMut(
         take(&block)?;
         block.clear();
     }
-    for note in &reader.layout().notes {
+    check_notes(path, &reader.layout().notes)
+}
+
+/// Warns about remarks on a recording that has been read.
+///
+/// # Errors
+/// If samples are missing.
+fn check_notes(path: &Path, notes: &[Note]) -> Result<()> {
+    for note in notes {
         match note {
             Note::Loss(text) => return Err(RecordingProblem::Incomplete(text.clone())),
             Note::Remark(text) => warn_once(path, text),
@@ -466,6 +508,46 @@ mod tests {
     }
 
     #[test]
+    fn small_changes_of_great_values_are_kept() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("meter.csv");
+        fs::write(&path, "1000000000.25,1\n1000000000.5,0.1\n").unwrap();
+        let (columns, parts) = read_rows(&path).unwrap();
+        let sum = |parts: &[f32]| f64::from(parts[0]) + f64::from(parts[1]);
+        let values: Vec<f64> = parts.chunks(2).map(sum).collect();
+        assert_eq!((columns, &values[..3]), (2, &[1_000_000_000.25, 1.0, 1_000_000_000.5][..]));
+        assert!((values[3] - 0.1).abs() < 1e-15, "{}", values[3]);
+    }
+
+    #[test]
+    fn times_that_rows_do_not_follow_are_named_with_their_first_place() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("x.csv");
+        let reason = |title: &str, times: &[i64]| {
+            let rows = times.iter().map(|time| format!("{time},{}\n", time % 7)).collect::<String>();
+            fs::write(&path, format!("{title}{rows}")).unwrap();
+            uneven_times(&path, rows_within(&path, SampleMemory { left: u64::MAX }).unwrap().0)
+        };
+        let even: Vec<i64> = (0..3000).collect();
+        let gap: Vec<i64> = even.iter().copied().filter(|time| !(2000..2003).contains(time)).collect();
+        let falling: Vec<i64> = even.iter().rev().copied().collect();
+        let [mut swapped, mut late] = [even.clone(), even.clone()];
+        swapped.swap(1500, 1501);
+        late[2500..].iter_mut().for_each(|time| *time = 10 * *time + 1);
+        for title in ["time,x\n", "timestamp,x\n"] {
+            assert_eq!(reason(title, &even), None);
+            assert_eq!(reason(title, &gap).unwrap(), "by their times some are missing before row 2001");
+            let message = reason(title, &falling).unwrap();
+            assert!(message.contains("not evenly spaced") && !message.contains("--"), "{message}");
+            let message = reason(title, &swapped).unwrap();
+            assert!(message.contains("row 1501") && !message.contains("--"), "{message}");
+            assert!(reason(title, &late).is_some());
+        }
+        // Two channels, of which the first one rises at first.
+        assert_eq!((reason("", &even), reason("", &gap), reason("a,b\n", &late)), (None, None, None));
+    }
+
+    #[test]
     fn rows_of_a_table_are_the_same_in_memory_and_in_a_file() {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("table.csv");
@@ -473,7 +555,7 @@ mod tests {
             |last: &str| (0..500).map(|row| format!("{},{}\n", 499 - row, row * row)).collect::<String>() + last;
         fs::write(&path, lines("")).unwrap();
         let [whole, in_file] = [u64::MAX, 1000].map(|left| rows_within(&path, SampleMemory { left }).unwrap());
-        assert_eq!((whole.0, whole.1.len(), &whole.1[998..]), (2, 1000, &[0.0, 249_001.0][..]));
+        assert_eq!((whole.0, whole.1.len(), &whole.1[1996..]), (2, 2000, &[0.0, 0.0, 249_001.0, 0.0][..]));
         assert!(in_file.1.is_in_file() && !whole.1.is_in_file() && in_file == whole);
         fs::write(&path, lines("7,nan\n")).unwrap();
         let error = rows_within(&path, SampleMemory { left: 1000 }).unwrap_err();

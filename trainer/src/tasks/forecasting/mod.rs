@@ -20,7 +20,7 @@ use crate::tasks::ridge::{MAX_VALUES, Moments};
 
 /// Windows per batch of an evaluation.
 const BATCH: usize = 256;
-/// Rows of the period that a naive forecast repeats: a day of hours.
+/// Rows of the period that a naive forecast repeats, a day of hours; the whole look-back where that is shorter.
 const PERIOD: usize = 24;
 
 /// The task.
@@ -195,19 +195,19 @@ impl Task for Forecasting {
                 Metric::whole("parameters", parameters),
             ],
         };
+        let look_back = config.data.look_back;
         let repeated = |period: usize| {
             move |past: Tensor<3>| {
-                let [_, rows, _] = past.dims();
-                let period = period.min(rows);
-                let last = past.narrow(1, rows - period, period);
+                let last = past.narrow(1, look_back - period, period);
                 Ok(last.repeat_dim(1, horizon.div_ceil(period)).narrow(1, 0, horizon))
             }
         };
+        let period = PERIOD.min(look_back);
         let mut rows = vec![
             row("last row", false, 0, data.errors(&starts, repeated(1))?),
-            row("last 24 rows", false, 0, data.errors(&starts, repeated(PERIOD))?),
+            row(&format!("last {period} rows"), false, 0, data.errors(&starts, repeated(period))?),
         ];
-        match Ridge::fit(&data.series, config.data.look_back, horizon, &data.series.device) {
+        match Ridge::fit(&data.series, look_back, horizon, &data.series.device) {
             Some(ridge) => {
                 let errors = data.errors(&starts, |past| Ok(ridge.forecast(past)))?;
                 rows.push(row(regression::NAME, false, ridge.parameters(), errors));
@@ -221,14 +221,14 @@ impl Task for Forecasting {
         Ok(rows)
     }
 
-    /// Another table, whose rows after as many as those to train and validate on are tested.
-    /// A table, standardised by the run's training rows.
+    /// Another table, standardised as the training rows were; its rows after as many as those to train and validate on
+    /// are tested.
     fn evaluate_on(
         config: &ForecastingConfig,
         name: &str,
         models: &[(String, Forecaster)],
         device: &Device,
-    ) -> Result<OtherEvaluation<Self>> {
+    ) -> Result<Vec<ScoreRow>> {
         if !Path::new(name).is_file() {
             return Err(TaskError::UnknownData(name.into(), "is no file with a table"));
         }
@@ -236,7 +236,7 @@ impl Task for Forecasting {
         config.data.file = Some(name.into());
         let trained = models.first().map(|(_, model)| &model.standardisation);
         let data = ForecastingData::open(&config, trained, device)?;
-        Ok(OtherEvaluation { rows: Self::evaluate(&OpenRun { config: &config, data: &data }, models)?, skipped: 0 })
+        Self::evaluate(&OpenRun { config: &config, data: &data }, models)
     }
 
     /// The rows that follow the last ones of each table, in its units; standardised by the run's training rows. Columns
@@ -253,7 +253,9 @@ impl Task for Forecasting {
         let channels = standardisation.channels();
         let of_first = inputs.first().map_or(Ok(Vec::new()), |first| channel_titles(first))?;
         let titles = if standardisation.titles.is_empty() { &of_first } else { &standardisation.titles };
-        let name = |channel| titles.get(channel).cloned().unwrap_or_else(|| format!("channel_{channel}"));
+        let is_free = |title: &&String| !["file", "row"].contains(&title.as_str());
+        let title = |channel| titles.get(channel).filter(is_free).cloned();
+        let name = |channel| title(channel).unwrap_or_else(|| format!("channel_{channel}"));
         let columns = ["file", "row"].map(String::from).into_iter().chain((0..channels).map(name)).collect();
         let of_file = |Placed { model, device }: &Placed<Forecaster>, path: &PathBuf| {
             let input = SeriesTable::read_as(path, &standardisation)?;
@@ -267,7 +269,7 @@ impl Task for Forecasting {
             let (forecast, _) = outputs(model, Tensor::from_data(standard, device))?;
             let forecast: Vec<f32> = forecast.into_data().iter().collect();
             let forecast = standardisation.revert(&forecast);
-            let row = |(index, values): (usize, &[f32])| -> Vec<String> {
+            let row = |(index, values): (usize, &[f64])| -> Vec<String> {
                 let place = [path.display().to_string(), (rows + index).to_string()];
                 place.into_iter().chain(values.iter().map(ToString::to_string)).collect()
             };

@@ -24,19 +24,20 @@ pub struct SeriesTable {
     pub titles: Vec<String>,
     /// The columns that are channels, in their order.
     channels: Vec<usize>,
-    values: Samples,
+    /// Each value as two numbers that it is the sum of; see [`read_rows`].
+    parts: Samples,
 }
 
 impl SeriesTable {
     /// The table in a file; if it takes too much memory, in a temporary file. An error if it can't be read, or a value
     /// is not finite.
     pub fn read(path: &Path) -> Result<Self, DataError> {
-        let (columns, values) = read_rows(path)?;
-        Ok(Self { titles: channel_titles(path)?, ..Self::new(columns, values) })
+        let (columns, parts) = read_rows(path)?;
+        Ok(Self { titles: channel_titles(path)?, ..Self::new(columns, parts) })
     }
 
-    fn new(columns: usize, values: Samples) -> Self {
-        Self { columns, titles: Vec::new(), channels: (0..columns).collect(), values }
+    fn new(columns: usize, parts: Samples) -> Self {
+        Self { columns, titles: Vec::new(), channels: (0..columns).collect(), parts }
     }
 
     /// The table in a file, with the channels that another one had: found by their titles where both have some. An error
@@ -69,18 +70,20 @@ impl SeriesTable {
             let sum: f64 = waves.map(|(index, period)| (TAU * row as f64 / period + phase(channel, index)).sin()).sum();
             (sum + NOISE * noise[place]) as f32
         };
-        Self::new(channels, (0..rows * channels).map(value).collect::<Vec<f32>>().into())
+        Self::new(channels, (0..rows * channels).flat_map(|place| [value(place), 0.0]).collect::<Vec<f32>>().into())
     }
 
     /// Rows of the table.
     pub fn rows(&self) -> usize {
-        self.values.len() / self.columns.max(1)
+        self.parts.len() / (2 * self.columns).max(1)
     }
 
     /// The channels of these rows, row-major.
-    pub fn channels_of(&self, rows: Range<usize>) -> Vec<f32> {
-        let rows = self.values[rows.start * self.columns..rows.end * self.columns].chunks(self.columns);
-        rows.flat_map(|row| self.channels.iter().map(|column| row[*column])).collect()
+    pub fn channels_of(&self, rows: Range<usize>) -> Vec<f64> {
+        let pairs = self.parts.as_chunks::<2>().0;
+        let rows = pairs[rows.start * self.columns..rows.end * self.columns].chunks(self.columns);
+        let value = |[value, rest]: [f32; 2]| f64::from(value) + f64::from(rest);
+        rows.flat_map(|row| self.channels.iter().map(|column| value(row[*column]))).collect()
     }
 }
 
@@ -112,18 +115,22 @@ pub struct Standardisation {
 impl Standardisation {
     /// Of the first `rows` of a table. A channel that is constant has deviation 1.
     pub fn of(table: &SeriesTable, rows: usize) -> Self {
+        // Differences from the first row, so that those of a constant channel are exactly 0.
+        let first = table.channels_of(0..1);
         // Row by row, as a file is read.
         let mean_of = |term: &dyn Fn(usize, f64) -> f64| {
-            let mut sums = vec![0.0; table.columns];
-            for row in table.values.chunks(table.columns).take(rows) {
-                sums.iter_mut().zip(row).enumerate().for_each(|(channel, (sum, value))| {
-                    *sum += term(channel, f64::from(*value));
+            let mut sums = vec![0.0; first.len()];
+            for row in 0..rows {
+                let values = table.channels_of(row..row + 1);
+                sums.iter_mut().zip(values).enumerate().for_each(|(channel, (sum, value))| {
+                    *sum += term(channel, value - first[channel]);
                 });
             }
             sums.into_iter().map(|sum| sum / rows as f64).collect::<Vec<f64>>()
         };
-        let means = mean_of(&|_, value| value);
-        let variances = mean_of(&|channel, value| (value - means[channel]).powi(2));
+        let offsets = mean_of(&|_, value| value);
+        let variances = mean_of(&|channel, value| (value - offsets[channel]).powi(2));
+        let means = first.iter().zip(&offsets).map(|(first, offset)| first + offset).collect();
         let deviation = |variance: f64| if variance > 0.0 { variance.sqrt() } else { 1.0 };
         let deviations = variances.into_iter().map(deviation).collect();
         Self { titles: table.titles.clone(), deviations, means }
@@ -135,21 +142,15 @@ impl Standardisation {
     }
 
     /// Values of whole rows in units of the deviation from the mean.
-    pub fn apply(&self, values: &[f32]) -> Vec<f32> {
-        self.map(values, |value, mean, deviation| (value - mean) / deviation)
+    pub fn apply(&self, values: &[f64]) -> Vec<f32> {
+        let units = self.means.iter().zip(&self.deviations).cycle();
+        values.iter().zip(units).map(|(value, (mean, deviation))| ((value - mean) / deviation) as f32).collect()
     }
 
     /// Values of whole rows in the table's own units again.
-    pub fn revert(&self, values: &[f32]) -> Vec<f32> {
-        self.map(values, |value, mean, deviation| value * deviation + mean)
-    }
-
-    fn map(&self, values: &[f32], change: impl Fn(f64, f64, f64) -> f64) -> Vec<f32> {
-        let value = |(place, value): (usize, &f32)| {
-            let channel = place % self.means.len();
-            change(f64::from(*value), self.means[channel], self.deviations[channel]) as f32
-        };
-        values.iter().enumerate().map(value).collect()
+    pub fn revert(&self, values: &[f32]) -> Vec<f64> {
+        let units = self.means.iter().zip(&self.deviations).cycle();
+        values.iter().zip(units).map(|(value, (mean, deviation))| f64::from(*value) * deviation + mean).collect()
     }
 }
 
@@ -228,7 +229,7 @@ impl Series {
                     return Err(TaskError::Input(path.clone(), reason));
                 }
                 let mut fingerprint = Fingerprint::default();
-                fingerprint.values(&table.values[..]);
+                fingerprint.values(&table.parts[..]);
                 (table, fingerprint.finish())
             }
             None => (SeriesTable::generated(needed, section.synthetic_channels, seed), 0),
@@ -246,7 +247,7 @@ impl Series {
         device: &Device,
     ) -> Self {
         let DataSection { train_rows, validation_rows, test_rows, look_back, horizon, .. } = *section;
-        let rows = if table.values.is_in_file() {
+        let rows = if table.parts.is_in_file() {
             SeriesRows::InFile(table)
         } else {
             let shape = [train_rows + validation_rows + test_rows, standardisation.channels()];
@@ -288,7 +289,7 @@ impl Series {
                 values.as_ref().clone().select(0, (starts + within).reshape([shape[0] * length])).reshape(shape)
             }
             SeriesRows::InFile(table) => {
-                let windows: Vec<f32> =
+                let windows: Vec<f64> =
                     starts.iter().flat_map(|start| table.channels_of(*start..start + length)).collect();
                 Tensor::from_data(TensorData::new(self.standardisation.apply(&windows), shape), device)
             }
@@ -319,12 +320,14 @@ mod tests {
     fn training_rows_have_mean_0_and_variance_1_and_can_be_reverted() {
         let table = SeriesTable::generated(500, 2, 1);
         let standardisation = Standardisation::of(&table, 300);
-        let standard = standardisation.apply(&table.values);
-        let again = Standardisation::of(&SeriesTable::new(2, standard.clone().into()), 300);
+        let values = table.channels_of(0..500);
+        let standard = standardisation.apply(&values);
+        let parts: Vec<f32> = standard.iter().flat_map(|value| [*value, 0.0]).collect();
+        let again = Standardisation::of(&SeriesTable::new(2, parts.into()), 300);
         assert!(again.means.iter().all(|mean| mean.abs() < 1e-6), "{again:?}");
         assert!(again.deviations.iter().all(|deviation| (deviation - 1.0).abs() < 1e-6), "{again:?}");
         let reverted = standardisation.revert(&standard);
-        assert!(reverted.iter().zip(table.values.iter()).all(|(a, b)| (a - b).abs() < 1e-5));
+        assert!(reverted.iter().zip(values).all(|(a, b)| (a - b).abs() < 1e-5));
     }
 
     #[test]
@@ -359,7 +362,7 @@ mod tests {
         assert_eq!(rows(future)[4..8], all[14..18]);
         // The same of a table that is in a file.
         let table = SeriesTable::generated(18, 2, 1);
-        let in_file = SeriesTable::new(2, table.values.to_file().unwrap());
+        let in_file = SeriesTable::new(2, table.parts.to_file().unwrap());
         let standardisation = series.standardisation.clone();
         let in_file = Series::of(in_file, standardisation, &section, 0, &Device::flex()).on_device(&Device::flex());
         assert!(matches!(in_file.rows, SeriesRows::InFile(_)));
