@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
-use firefly_app::files::{ensure_writable, write_atomically};
+use firefly_app::files::{ensure_no_input, ensure_writable, write_atomically};
 use firefly_app::streams::printable;
 use firefly_app::table::TableLayout;
 
@@ -86,13 +86,9 @@ pub struct ReportArgs {
 pub fn report(arguments: &ReportArgs, out: &mut dyn Write) -> Result<ExitStatus> {
     let ReportArgs { files, markdown, out: out_path, title, notes } = arguments;
     let (option, path) = markdown.as_ref().map_or(("--out", out_path), |path| ("--markdown", path));
-    ensure_writable(path).with_context(|| format!("{option} {}", path.display()))?;
-    let same = |file: &&PathBuf| {
-        fs::canonicalize(file).is_ok_and(|file| fs::canonicalize(path).is_ok_and(|path| path == file))
-    };
-    if let Some(input) = files.iter().chain(notes).find(same) {
-        bail!("{option} {}: it is the input {}", path.display(), input.display());
-    }
+    let inputs = files.iter().chain(notes).map(PathBuf::as_path);
+    let checked = ensure_writable(path).and_then(|()| ensure_no_input(path, inputs));
+    checked.with_context(|| format!("{option} {}", path.display()))?;
     let notes = match notes {
         Some(path) => fs::read_to_string(path).with_context(|| format!("--notes {}", path.display()))?,
         None => String::new(),

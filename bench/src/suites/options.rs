@@ -13,6 +13,7 @@ use firefly_models::segments::segments_named;
 use firefly_trainer::run_folder::RunFolder;
 use firefly_trainer::tasks::peaks::PeaksTask;
 
+use super::comparison::MeasureOptions;
 use super::peaks::PeaksProblem;
 use crate::harness::{NumberRange, ParameterMap, numbers};
 
@@ -129,12 +130,15 @@ impl TrainOptions {
         self.run.is_some() || self.train_steps.is_some_and(|steps| steps > 0)
     }
 
-    /// Checks that a learned model that is named is trained, and that a run is there.
-    pub fn check(&self, strategies: Option<&[String]>) -> anyhow::Result<()> {
-        if let Some(folder) = &self.run {
-            RunFolder::new(folder).resolved::<PeaksTask>().context("--run")?;
+    /// Checks that a learned model that is named is trained, and that a run is there, which the report does not replace.
+    pub fn check(&self, measure: &MeasureOptions) -> anyhow::Result<()> {
+        if let Some(folder) = self.run.as_ref().map(RunFolder::new) {
+            folder.resolved::<PeaksTask>().context("--run")?;
+            if let Some(path) = &measure.json {
+                folder.ensure_no_input(path, []).with_context(|| format!("--json {}", path.display()))?;
+            }
         }
-        let is_named = strategies.unwrap_or_default().iter().any(|name| LEARNED.contains(&name.trim()));
+        let is_named = measure.strategy.iter().flatten().any(|name| LEARNED.contains(&name.trim()));
         ensure!(
             !is_named || self.steps() > 0,
             "--strategy learned: the model is trained first, and --train-steps is 0; give a number of steps, \

@@ -43,7 +43,7 @@ pub struct E2eArgs {
 
 pub fn run(arguments: &E2eArgs, out: &mut dyn Write) -> Result<Vec<CaseRecord>> {
     let E2eArgs { pipeline, grid: sizes, mels, sample_rate, train, measure } = arguments;
-    train.check(measure.strategy.as_deref())?;
+    train.check(measure)?;
     let pipelines = distinct(pipeline.iter().copied());
     ensure!((1..=MAX_MELS).contains(mels), "--mels is {mels}, but must be from 1 to {MAX_MELS}");
     ensure!(

@@ -162,7 +162,7 @@ fn reports_of_every_command_become_a_page_and_only_times_are_compared() {
     let error = text(&output.stderr);
     assert!(error.contains(&format!("{profile} is a report of profile, which has no times to compare")), "{error}");
     let output = output_of(&["report", &profile, "--out", &profile]);
-    assert!(output.status.code() == Some(2) && text(&output.stderr).contains("it is the input"));
+    assert!(output.status.code() == Some(2) && text(&output.stderr).contains("it is an input"));
 }
 
 #[test]

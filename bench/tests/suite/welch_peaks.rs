@@ -10,6 +10,9 @@ use firefly_bench::report::schema::BenchReport;
 use firefly_bench::suites::peaks::{self, PeaksProblem, check_peaks, expected};
 use firefly_ops::instruction_sets::InstructionSet;
 use firefly_reference::peaks::top_k;
+use firefly_trainer::config::Resolved;
+use firefly_trainer::run_folder::RunFolder;
+use firefly_trainer::tasks::peaks::PeaksConfig;
 
 use crate::common::{firefly_bench, run, text};
 
@@ -147,6 +150,21 @@ fn a_learned_model_is_trained_verified_and_shown_with_its_recall() {
     let refused = run("welch-peaks", &["--strategy", "learned", "--train-steps", "0"]);
     assert_eq!(refused.status.code(), Some(2));
     assert!(text(&refused.stderr).contains("--train-steps is 0; give a number of steps"), "{}", text(&refused.stderr));
+}
+
+#[test]
+fn a_report_does_not_replace_a_file_of_the_run_that_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let run_folder = RunFolder::new(folder.path().join("run"));
+    drop(run_folder.start(&Resolved::new(PeaksConfig::default(), &["cpu"])).unwrap());
+    let (config, before) = (run_folder.config(), std::fs::read(run_folder.config()).unwrap());
+    let options = ["--run", run_folder.path().to_str().unwrap(), "--json", config.to_str().unwrap()];
+    for command in ["welch-peaks", "e2e"] {
+        let refused = run(command, &options);
+        assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
+        assert!(text(&refused.stderr).contains("an input or a part of the run"), "{}", text(&refused.stderr));
+        assert!(std::fs::read(&config).unwrap() == before);
+    }
 }
 
 #[test]

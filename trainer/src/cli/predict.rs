@@ -7,10 +7,11 @@ use anyhow::{Context, Result, anyhow, bail};
 use burn::tensor::Device;
 use clap::Args;
 use firefly_app::device_list::DeviceList;
-use firefly_app::files::{csv_cell, ensure_no_input, ensure_writable, write_atomically};
+use firefly_app::files::{csv_cell, ensure_writable, write_atomically};
 use firefly_app::guard::guarded;
 use firefly_app::remote::explained_failure;
 use firefly_app::streams::note;
+use firefly_recordings::Format;
 
 use super::options::open_devices;
 use crate::run_folder::{FolderError, RunFolder};
@@ -37,6 +38,9 @@ pub struct PredictArgs {
 
 pub fn run(args: &PredictArgs) -> Result<ExitCode> {
     let folder = RunFolder::new(&args.run);
+    if let Some(input) = args.inputs.iter().find(|input| input.is_dir()) {
+        bail!("{}: it is a folder: name the files in it", input.display());
+    }
     with_task!(folder.task()?, T => predict::<T>(args, &folder))
 }
 
@@ -45,6 +49,9 @@ fn ensure_place(form: PredictionForm, out: &Path) -> Result<()> {
     let file = match form {
         PredictionForm::Table if out.is_dir() => {
             bail!("--out {}: it is a folder, but the outputs are one table: name a CSV file", out.display());
+        }
+        PredictionForm::Table if Format::of(out).is_some_and(|format| format != Format::Csv) => {
+            bail!("--out {}: the outputs are one table as CSV: name a CSV file", out.display());
         }
         PredictionForm::Files if out.exists() && !out.is_dir() => {
             bail!("--out {}: it is a file, but the outputs are a file for each input: name a folder", out.display());
@@ -68,7 +75,8 @@ fn predict<T: Task>(args: &PredictArgs, folder: &RunFolder) -> Result<ExitCode> 
     let predictions = predictions.map_err(failed)??;
     let (outputs, written) = files(predictions, &args.out);
     for (output, _) in &outputs {
-        ensure_no_input(output, args.inputs.iter().map(PathBuf::as_path))
+        folder
+            .ensure_no_input(output, args.inputs.iter().map(PathBuf::as_path))
             .with_context(|| format!("--out {}", output.display()))?;
     }
     let write = |(output, bytes): &(PathBuf, Vec<u8>)| write_atomically(output, bytes);
@@ -111,8 +119,8 @@ pub struct ExportArgs {
 
 pub fn export(args: &ExportArgs) -> Result<ExitCode> {
     let named = || format!("--onnx {}", args.onnx.display());
-    ensure_writable(&args.onnx).with_context(named)?;
     let (folder, device) = (RunFolder::new(&args.run), Device::flex());
+    ensure_writable(&args.onnx).and_then(|()| folder.ensure_no_input(&args.onnx, [])).with_context(named)?;
     let model = match folder.task()? {
         TaskName::Classification => {
             let config = folder.resolved::<Classification>()?.config;

@@ -39,7 +39,7 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     let config = args.config.as_deref().context("a configuration is needed")?;
     if let (Some(name), false) = (config.to_str(), config.exists()) {
         let hint = hint(name, ["eval", "list", "new", "predict", "sweep", "help"]);
-        ensure!(hint.is_empty(), "{name}: there is no such file{hint}");
+        ensure!(hint.is_empty() && args.others.is_empty(), "{name}: there is no such file{hint}");
     }
     if let Some(other) = args.others.first() {
         bail!(

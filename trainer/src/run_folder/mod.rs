@@ -19,6 +19,7 @@ use toml::{Table, Value};
 use crate::config::{ConfigError, Resolved, difference};
 use crate::task::{LoadedModel, ModelError, Task};
 use crate::tasks::TaskName;
+use crate::tasks::operator::FieldFiles;
 
 /// Folder of the folders of runs that are given none.
 pub const RUNS: &str = "runs";
@@ -181,6 +182,23 @@ impl RunFolder {
         if differences.is_empty() { Ok(model) } else { Err(FolderError::OtherModel(folder, differences.join(", "))) }
     }
 
+    /// Checks that writing `output` would replace no file of the run, of its data or of `inputs`; folders stand for all
+    /// files in them, and inputs of fields for the outputs beside them.
+    pub fn ensure_no_input<'a>(&self, output: &Path, inputs: impl IntoIterator<Item = &'a Path>) -> io::Result<()> {
+        // What is not there yet replaces nothing.
+        let Ok(output) = output.canonicalize() else { return Ok(()) };
+        let own = [self.config(), self.metrics(), self.checkpoints(), self.best(), self.model()];
+        let text = fs::read_to_string(self.config()).unwrap_or_default();
+        let data = absolute_paths(&Value::Table(toml::from_str(&text).unwrap_or_default()));
+        let data = data.into_iter().chain(inputs.into_iter().map(Path::to_path_buf));
+        let data = data.flat_map(|path| [FieldFiles::new(&path).outputs(), path]);
+        let mut all = own.into_iter().chain([self.evaluation(), self.report()]).chain(data);
+        match all.any(|input| input.canonicalize().is_ok_and(|input| output.starts_with(input))) {
+            true => Err(io::Error::other("it is an input or a part of the run, and would be replaced")),
+            false => Ok(()),
+        }
+    }
+
     /// Whether the run has been evaluated to its end: the report is written last.
     pub fn is_complete(&self) -> bool {
         self.report().exists()
@@ -271,6 +289,16 @@ impl RunFolder {
             }
         }
         Ok(FolderLock { file, taken_over: false })
+    }
+}
+
+/// The absolute paths in a configuration: those of its data, which [`locate`](crate::config) makes absolute.
+fn absolute_paths(value: &Value) -> Vec<PathBuf> {
+    match value {
+        Value::String(text) => Some(PathBuf::from(text)).filter(|path| path.is_absolute()).into_iter().collect(),
+        Value::Array(values) => values.iter().flat_map(absolute_paths).collect(),
+        Value::Table(table) => table.values().flat_map(absolute_paths).collect(),
+        _ => Vec::new(),
     }
 }
 

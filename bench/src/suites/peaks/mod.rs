@@ -54,7 +54,7 @@ pub fn run(
     out: &mut dyn Write,
 ) -> Result<Vec<CaseRecord>> {
     let WelchPeaksArgs { grid, spread, train, measure } = arguments;
-    train.check(measure.strategy.as_deref())?;
+    train.check(measure)?;
     let (mut problems, mut facts, mut options) = (grid.problems(), facts(), grid.parameters());
     if let Some(frame) = *spread {
         for problem in &mut problems {
