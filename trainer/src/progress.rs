@@ -18,8 +18,6 @@ pub enum Event<'a> {
     RunStarted(&'a str),
     /// Samples of an equation were solved: `done` of all `samples`.
     SamplesSolved { equation: &'static str, done: usize, samples: usize },
-    /// Recordings are shorter than a frame and not used: their number, per channel.
-    RecordingsSkipped(usize),
     /// The model is large, so that steps may take long: its parameters.
     LargeModel(usize),
     /// There is one class, so that every model is always right: its name.
@@ -50,7 +48,6 @@ impl Event<'_> {
     pub fn message(&self) -> Option<String> {
         Some(match self {
             Self::RunStarted(name) => (*name).to_string(),
-            Self::RecordingsSkipped(count) => format!("{count} recordings are shorter than a frame and left out"),
             Self::LargeModel(parameters) => format!("the model has {} parameters", whole(*parameters as u64)),
             Self::OneClass(class) => {
                 format!("{class} is the only class, so that every model is right: see data.separator and data.label")

@@ -106,9 +106,6 @@ pub fn train<T: Task>(
     if lock.taken_over() {
         progress.on(Event::TakenOver(folder.path()));
     }
-    if data.skipped() > 0 {
-        progress.on(Event::RecordingsSkipped(data.skipped()));
-    }
 
     let parameters = trainer.model().num_params();
     if parameters >= MANY_PARAMETERS {

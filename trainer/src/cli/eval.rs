@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::progress::{Event, Interrupter, Monitor, Progress};
+use crate::progress::{Interrupter, Monitor};
 use crate::run_folder::{self, RunFolder};
-use crate::task::{EvaluationRow, OpenRun, Task, TaskData};
+use crate::task::{EvaluationRow, OpenRun, Task};
 use crate::with_task;
 use anyhow::{Context, Result};
 use clap::Args;
@@ -37,10 +37,12 @@ pub struct EvalArgs {
 }
 
 pub fn run(args: &EvalArgs) -> Result<ExitCode> {
-    if let Some(path) = &args.json {
-        ensure_writable(path).with_context(|| format!("--json {}", path.display()))?;
-    }
     let folder = RunFolder::new(&args.run);
+    if let Some(path) = &args.json {
+        let data = args.data.iter().flat_map(|names| items(names)).map(Path::new);
+        let checked = ensure_writable(path).and_then(|()| folder.ensure_no_input(path, data));
+        checked.with_context(|| format!("--json {}", path.display()))?;
+    }
     with_task!(folder.task()?, T => evaluate::<T>(args, &folder))
 }
 
@@ -53,13 +55,10 @@ fn evaluate<T: Task>(args: &EvalArgs, folder: &RunFolder) -> Result<ExitCode> {
     if args.data.is_empty() {
         let mut progress = StderrProgress::default();
         let data = T::open(&config, &device, &Monitor::new(&Interrupter::new(), &mut progress))?;
-        note_skipped(data.skipped());
         rows = T::evaluate(&OpenRun { config: &config, data: &data }, &learned)?;
     }
     for name in args.data.iter().flat_map(|names| items(names)) {
-        let evaluated = T::evaluate_on(&config, name, &learned, &device)?;
-        note_skipped(evaluated.skipped);
-        rows.extend(evaluated.rows);
+        rows.extend(T::evaluate_on(&config, name, &learned, &device)?);
     }
     if let Some(path) = &args.json {
         run_folder::write_rows(path, &rows)?;
@@ -71,11 +70,4 @@ fn evaluate<T: Task>(args: &EvalArgs, folder: &RunFolder) -> Result<ExitCode> {
 /// The items of a list. The path of a folder is one item, though it may contain commas.
 fn items(names: &str) -> Vec<&str> {
     if Path::new(names).exists() { vec![names] } else { names.split(',').collect() }
-}
-
-/// Says how many recordings are left out.
-fn note_skipped(count: usize) {
-    if count > 0 {
-        StderrProgress::default().on(Event::RecordingsSkipped(count));
-    }
 }

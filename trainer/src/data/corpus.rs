@@ -24,7 +24,6 @@ pub(crate) fn is_same_rate(a: f64, b: f64) -> bool {
 pub struct Corpus {
     folder: PathBuf,
     recordings: Arc<[Recording]>,
-    skipped: usize,
 }
 
 impl Corpus {
@@ -33,9 +32,9 @@ impl Corpus {
     ///
     /// Half of the available memory is for recordings; those that it does not hold are kept in temporary files.
     ///
-    /// Recordings shorter than `frame` samples, and files without samples, are not kept but counted in
-    /// [`skipped`](Self::skipped). An error if the folder is missing, holds no recording, or all of them are too short,
-    /// and at the first file, in that order, that can't be read.
+    /// Recordings shorter than `frame` samples, and files without samples, are left out with a warning. An error if the
+    /// folder is missing, holds no recording, or all of them are too short, and at the first file, in that order, that
+    /// can't be read.
     pub fn load(folder: &Path, frame: usize) -> Result<Self, DataError> {
         check_frame(frame)?;
         let files = find_recordings(folder)?;
@@ -43,16 +42,16 @@ impl Corpus {
             return Err(RecordingError::NoRecordings(folder.to_owned()).into());
         }
         let mut recordings = Vec::new();
-        let mut empty_files = 0;
+        let mut empty = Vec::new();
         let mut memory = SampleMemory::default();
         for file in files {
             match read_recording_within(&folder.join(file), &mut memory) {
                 Ok(channels) => recordings.extend(channels),
-                Err(RecordingError::Recording { problem: RecordingProblem::NoSamples, .. }) => empty_files += 1,
+                Err(RecordingError::Recording { problem: RecordingProblem::NoSamples, path }) => empty.push(path),
                 Err(error) => return Err(error.into()),
             }
         }
-        Self::with_min_length(folder.to_owned(), recordings, empty_files, frame)
+        Self::with_min_length(folder.to_owned(), recordings, empty, frame)
     }
 
     /// A corpus of recordings in memory, sorted by path and channel. Recordings of one path count as one file. An error
@@ -66,23 +65,29 @@ impl Corpus {
         // Those of one file have its name in errors.
         let (first, last) = (&recordings[0].path, &recordings[recordings.len() - 1].path);
         let folder = if first == last { first.to_path_buf() } else { PathBuf::new() };
-        Self::with_min_length(folder, recordings, 0, frame)
+        Self::with_min_length(folder, recordings, Vec::new(), frame)
     }
 
     fn with_min_length(
         folder: PathBuf,
         recordings: Vec<Recording>,
-        empty_files: usize,
+        mut left_out: Vec<PathBuf>,
         frame: usize,
     ) -> Result<Self, DataError> {
-        let seen = recordings.len() + empty_files;
+        let seen = recordings.len() + left_out.len();
         let longest = recordings.iter().map(|r| r.samples.len()).max().unwrap_or(0);
-        let kept: Arc<[Recording]> =
-            recordings.into_iter().filter(|recording| recording.samples.len() >= frame).collect();
+        let (kept, short): (Vec<_>, Vec<_>) = recordings.into_iter().partition(|r| r.samples.len() >= frame);
         if kept.is_empty() {
             return Err(DataError::AllTooShort { folder, recordings: seen, frame, longest });
         }
-        Ok(Self { folder, skipped: seen - kept.len(), recordings: kept })
+        left_out.extend(short.iter().map(|recording| recording.path.to_path_buf()));
+        if let Some(first) = left_out.first() {
+            let (folder, first, count) = (folder.display(), first.display(), left_out.len());
+            tracing::warn!(
+                "{folder}: {count} of {seen} recordings are left out: {first} has less than {frame} samples"
+            );
+        }
+        Ok(Self { folder, recordings: kept.into() })
     }
 
     /// The folder it was read from.
@@ -93,11 +98,6 @@ impl Corpus {
     /// The recordings, in the order of their paths and channels.
     pub fn recordings(&self) -> &[Recording] {
         &self.recordings
-    }
-
-    /// Recordings not kept because they are shorter than a frame. A part of a split has the count of the whole.
-    pub fn skipped(&self) -> usize {
-        self.skipped
     }
 
     /// Number of files with at least one recording kept.
@@ -183,7 +183,6 @@ impl Corpus {
         Self {
             folder: self.folder.clone(),
             recordings: files.iter().flat_map(|file| self.recordings[file.clone()].iter().cloned()).collect(),
-            skipped: self.skipped,
         }
     }
 }

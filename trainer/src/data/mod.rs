@@ -54,8 +54,6 @@ pub struct DataSets {
     pub validation: Frames,
     /// Frames to report on, of each source.
     pub evaluation: Vec<EvaluationSet>,
-    /// Recordings not used because they are shorter than a frame.
-    pub skipped: usize,
 }
 
 /// Frames to report on: test frames, or else validation frames.
@@ -140,7 +138,6 @@ impl DataConfig {
             validation: held_out(Part::Validation),
             evaluation: vec![EvaluationSet { name: self.synthetic.name(), frames: held_out(Part::Test) }],
             train: FrameSource::Synthetic(train),
-            skipped: 0,
         })
     }
 
@@ -158,7 +155,6 @@ impl DataConfig {
             (_, None) => (format!("{train} (validation files)"), validation.clone()),
         };
         Ok(DataSets {
-            skipped: corpora.skipped,
             validation,
             evaluation: vec![EvaluationSet { name, frames }],
             train: FrameSource::Recordings(FrameSampler::new(corpora.train, frame, self.sampling.clone(), seed)?),

@@ -109,7 +109,7 @@ pub(super) fn open_mixture(config: &DataConfig, frame: usize, seed: u64) -> Resu
         ensure(*weight > 0.0 && *weight <= 1e6, "sources.weight", weight, "above 0 and at most 1e6")?;
     }
     let total: f64 = config.sources.iter().map(|source| source.weight).sum();
-    let (mut end, mut sources, mut validation, mut evaluation, mut skipped) = (0.0, vec![], vec![], vec![], 0);
+    let (mut end, mut sources, mut validation, mut evaluation) = (0.0, vec![], vec![], vec![]);
     for MixtureSource { weight, recordings, sampling, synthetic } in config.sources.clone() {
         let count = (config.synthetic_frames as f64 * weight / total).ceil() as usize;
         let alone = DataConfig { recordings, sampling, synthetic, synthetic_frames: count, sources: Vec::new() };
@@ -118,10 +118,9 @@ pub(super) fn open_mixture(config: &DataConfig, frame: usize, seed: u64) -> Resu
         sources.push((end, sets.train));
         validation.push(sets.validation.evenly_spaced(count));
         evaluation.extend(sets.evaluation);
-        skipped += sets.skipped;
     }
     let train = FrameSource::Mixture(Mixture { sources: sources.into(), seed });
-    Ok(DataSets { train, validation: Frames::joined(frame, &validation), evaluation, skipped })
+    Ok(DataSets { train, validation: Frames::joined(frame, &validation), evaluation })
 }
 
 /// Upper limit of a corpus in samples: 128 MiB, which fits a buffer of every device.

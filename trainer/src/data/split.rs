@@ -115,8 +115,6 @@ pub struct Corpora {
     pub validation: Corpus,
     /// Recordings to test on, if the configuration has some.
     pub test: Option<Corpus>,
-    /// Recordings not used because they are shorter than a frame.
-    pub skipped: usize,
 }
 
 impl RecordingsConfig {
@@ -152,14 +150,9 @@ impl RecordingsConfig {
             ensure_no_overlap(&self.train, test)?;
         }
         let all = Corpus::load(&self.train, frame)?;
-        let mut skipped = all.skipped();
         let with_test = |(rest, test)| (rest, Some(test));
         let (rest, test) = match &self.test {
-            Some(folder) => {
-                let test = Corpus::load(folder, frame)?;
-                skipped += test.skipped();
-                (all, Some(test))
-            }
+            Some(folder) => (all, Some(Corpus::load(folder, frame)?)),
             None if !self.test_suffixes.is_empty() => split_by_suffix(&all, &self.test_suffixes).map(with_test)?,
             None if !self.test_contains.is_empty() => {
                 split_by_name(&all, "test_contains", &self.test_contains, |stem, part| stem.contains(part))
@@ -168,7 +161,7 @@ impl RecordingsConfig {
             None => (all, None),
         };
         let (train, validation) = split(&rest, self.validation_share, seed)?;
-        Ok(Corpora { train, validation, test, skipped })
+        Ok(Corpora { train, validation, test })
     }
 }
 

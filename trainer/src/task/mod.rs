@@ -128,11 +128,6 @@ pub trait TaskData: Send + Sync {
 
     /// Order of the examples to train on; none where training data have no end.
     fn order(&self) -> Option<&EpochOrder>;
-
-    /// Number of recordings that are left out because they are too short.
-    fn skipped(&self) -> usize {
-        0
-    }
 }
 
 /// Examples to train, validate and test on, in host memory.
@@ -142,11 +137,6 @@ pub trait HostSets: Send + Sync {
 
     /// Number that changes with the samples; 0 where seed and configuration determine them.
     fn fingerprint(&self) -> u64;
-
-    /// Number of recordings that are left out because they have no samples.
-    fn skipped(&self) -> usize {
-        0
-    }
 }
 
 /// Examples in host memory, and the order of those to train on.
@@ -178,10 +168,6 @@ impl<S: HostSets> TaskData for ExampleData<S> {
 
     fn order(&self) -> Option<&EpochOrder> {
         Some(&self.order)
-    }
-
-    fn skipped(&self) -> usize {
-        self.sets.skipped()
     }
 }
 
@@ -290,7 +276,7 @@ pub trait Task: Sections {
         name: &str,
         models: &[(String, Self::Model)],
         device: &Device,
-    ) -> Result<OtherEvaluation<Self>>;
+    ) -> Result<Vec<Self::Row>>;
 
     /// Outputs of a model for the files `inputs`, whose batches are shared among the devices it is placed on, at least
     /// one. An error if a file can't be read or does not fit the model.
@@ -307,14 +293,6 @@ pub struct LoadedModel<T: Task> {
     pub model: T::Model,
     /// Differences of its configuration from that of the run, as parts of a sentence.
     pub differences: Vec<String>,
-}
-
-/// Evaluation on other data than the run's own.
-pub struct OtherEvaluation<T: Task> {
-    /// The rows.
-    pub rows: Vec<T::Row>,
-    /// Recordings that are left out because they are too short.
-    pub skipped: usize,
 }
 
 /// Failure of a task: its data, its model or its evaluation.

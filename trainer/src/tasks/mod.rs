@@ -71,8 +71,7 @@ mod prelude {
     pub(super) use crate::metrics::{Metric, StepLoss, Validation};
     pub(super) use crate::progress::{Event, Monitor};
     pub(super) use crate::task::{
-        BatchShare, ExampleData, HostSets, LoadedModel, MetricCurve, ModelError, OpenRun, OtherEvaluation, Placed,
-        PredictionFile, PredictionForm, PredictionTable, Predictions, ReportParts, Result, Task, TaskData, TaskError,
-        over_devices,
+        BatchShare, ExampleData, HostSets, LoadedModel, MetricCurve, ModelError, OpenRun, Placed, PredictionFile,
+        PredictionForm, PredictionTable, Predictions, ReportParts, Result, Task, TaskData, TaskError, over_devices,
     };
 }

@@ -76,6 +76,7 @@ fn wrong_arguments_are_explained() {
     assert!(error_of(&["--set", "training.bacth=4"]).contains("did you mean `batch`?"));
     assert!(error_of(&["--set", "training.batch=0"]).contains("training.batch is 0"));
     assert!(error_of(&["--set", "model.k=18"]).contains("from 1 to the number of bins, 17"));
+    assert!(error_of(&["--set", "model.window=kaiser"]).contains("it needs parameters, as in { kaiser = "));
     assert!(error_of(&["--set", "nonsense"]).contains("expected section.key=value"));
     assert!(error_of(&["--device", "gpu"]).contains("devices are auto, cpu"));
     #[cfg(not(feature = "cuda"))]
@@ -86,6 +87,8 @@ fn wrong_arguments_are_explained() {
     assert!(!out.exists(), "a run that can't start leaves no folder behind");
     let missing = run(&["no-such.toml"]);
     assert!(errors(&missing).contains("no-such.toml"), "{}", errors(&missing));
+    let command = run(&["run", text(&config)]);
+    assert!(errors(&command).contains("run: there is no such file"), "{}", errors(&command));
     let nothing = run(&["eval", text(folder.path())]);
     assert!(errors(&nothing).contains("holds no run"), "{}", errors(&nothing));
 }
@@ -188,7 +191,7 @@ fn an_evaluation_takes_folders_with_commas_and_says_what_it_leaves_out() {
     let table = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{}", errors(&output));
     assert!(["com,ma\n", "tones\n", "noise\n"].iter().all(|set| table.contains(set)), "{table}");
-    assert!(errors(&output).contains("1 recordings are shorter than a frame and left out"), "{}", errors(&output));
+    assert!(errors(&output).contains("com,ma: 1 of 2 recordings are left out: "), "{}", errors(&output));
 }
 
 /// Evaluates a run on a recording of `bytes` of samples, a sparse file that no disk has to hold, under a limit of

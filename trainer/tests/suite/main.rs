@@ -16,6 +16,7 @@ mod messages;
 mod mixtures;
 mod operator;
 mod optimizers;
+mod other_data;
 mod parallel;
 mod resume;
 mod segment_times;

@@ -42,8 +42,6 @@ pub struct ExampleSets {
     pub test: Examples,
     /// Name of the examples that are reported on.
     pub test_name: String,
-    /// Recordings without samples, which are left out.
-    pub skipped: usize,
 }
 
 impl ExampleSets {
@@ -56,12 +54,16 @@ impl ExampleSets {
             corpora.train.recordings().iter().map(|recording| label(&config.data, &recording.path)).collect();
         classes.sort_unstable();
         classes.dedup();
+        let (folder, separator) = (recordings.train.display(), &config.data.separator);
+        if !corpora.train.recordings().iter().any(|recording| stem(&recording.path).contains(separator)) {
+            tracing::warn!("{folder}: no file's name has data.separator, `{separator}`: whole names are the labels");
+        }
         let examples = |corpus: &Corpus| Examples::of(corpus, &config.data, &classes);
         let train = examples(&corpora.train)?.for_training(config);
         let validation = examples(&corpora.validation)?;
         let test = corpora.test.as_ref().map_or_else(|| Ok(validation.clone()), examples)?;
         let test_name = recordings.test_name(&corpora);
-        Ok(Self { train, validation, test, test_name, classes, skipped: corpora.skipped })
+        Ok(Self { train, validation, test, test_name, classes })
     }
 
     /// The class of most training examples.
@@ -78,10 +80,6 @@ impl HostSets for ExampleSets {
 
     fn fingerprint(&self) -> u64 {
         self.train.excerpts.fingerprint() ^ self.validation.excerpts.fingerprint().rotate_left(1)
-    }
-
-    fn skipped(&self) -> usize {
-        self.skipped
     }
 }
 
@@ -106,7 +104,6 @@ fn generated(config: &ClassificationConfig) -> Result<ExampleSets> {
         validation: set(Part::Validation, quarter)?,
         test: set(Part::Test, quarter)?,
         test_name: "synthetic".into(),
-        skipped: 0,
     })
 }
 

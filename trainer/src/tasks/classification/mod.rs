@@ -67,8 +67,8 @@ impl ClassProbabilities {
     }
 
     /// Mean of the classes' shares of examples that are found.
-    fn balanced_accuracy(&self, classes: usize) -> f64 {
-        let mut counts = vec![[0f32; 2]; classes];
+    fn balanced_accuracy(&self) -> f64 {
+        let mut counts = vec![[0f32; 2]; self.probabilities.first().map_or(0, Vec::len)];
         for (class, row) in self.classes.iter().zip(&self.probabilities) {
             let [found, all] = &mut counts[*class];
             *found += f32::from(most_probable(row) == *class);
@@ -154,28 +154,29 @@ impl Task for Classification {
 
     fn evaluate(run: &OpenRun<'_, Self>, models: &[(String, Classifier)]) -> Result<Vec<ScoreRow>> {
         let OpenRun { config, data } = *run;
-        let sets = &data.sets;
-        let ridge = LogMelRidge::fit(sets, config.data.sample_rate, &data.device)?;
-        if ridge.is_none() {
-            ridge::warn_too_large();
-        }
-        let baselines = (sets.most_frequent(), ridge.as_ref());
-        compare(config, &sets.test_name, &sets.test, baselines, models, &data.device)
+        let (sets, device) = (&data.sets, &data.device);
+        compare(config, &sets.test_name, &sets.test, baselines(config, sets, models, device)?, models, device)
     }
 
-    /// A folder of labelled recordings.
+    /// A folder of labelled recordings. Baselines are those of the run's training data, and left out without these.
     fn evaluate_on(
         config: &ClassificationConfig,
         name: &str,
         models: &[(String, Classifier)],
         device: &Device,
-    ) -> Result<OtherEvaluation<Self>> {
+    ) -> Result<Vec<ScoreRow>> {
         if !Path::new(name).is_dir() {
             return Err(TaskError::UnknownData(name.into(), "is no folder of recordings"));
         }
         let classes = models.first().map(|(_, model)| model.classes.clone()).unwrap_or_default();
         let examples = Examples::of(&Corpus::load(Path::new(name), 1)?, &config.data, &classes)?;
-        Ok(OtherEvaluation { rows: compare(config, name, &examples, (0, None), models, device)?, skipped: 0 })
+        let baselines = ExampleSets::open(config).and_then(|sets| baselines(config, &sets, models, device));
+        let baselines = baselines.unwrap_or_else(|error| {
+            let error = anyhow::Error::from(error);
+            tracing::warn!("{name}: no most frequent class and linear classifier beside the models: {error:#}");
+            Vec::new()
+        });
+        compare(config, name, &examples, baselines, models, device)
     }
 
     /// The most probable class of each recording, or of each of its parts.
@@ -219,16 +220,49 @@ impl Task for Classification {
     }
 }
 
-/// Scores of models, and of the most frequent class of the training examples and a linear classifier, on examples without
-/// and with noise.
-fn compare(
+/// Row of an evaluation: its name, whether it is of a trained model, and scores `[batch, classes]` of signals
+/// `[batch, samples]`.
+type Scorer<'a> = (&'a str, bool, Box<dyn Fn(Tensor<2>) -> Result<Tensor<2>> + 'a>);
+
+/// The most frequent class of the training examples, and a linear classifier unless there are too many classes. An error
+/// if the classes are not those of the models.
+fn baselines<'a>(
+    config: &ClassificationConfig,
+    sets: &ExampleSets,
+    models: &[(String, Classifier)],
+    device: &Device,
+) -> Result<Vec<Scorer<'a>>> {
+    if let Some((_, model)) = models.iter().find(|(_, model)| model.classes != sets.classes) {
+        let [now, then] = [&sets.classes, &model.classes].map(|classes| classes.join(", "));
+        let reason =
+            format!("training files have the labels {now}, and had {then}: put them back, or give other --data");
+        return Err(TaskError::TestSet(sets.test_name.clone(), reason));
+    }
+    let (classes, most_frequent) = (sets.classes.len(), sets.most_frequent());
+    let row: Vec<f32> = (0..classes).map(|class| f32::from(class == most_frequent)).collect();
+    let row = Tensor::<1>::from_data(TensorData::new(row, [classes]), device);
+    let always = move |signal: Tensor<2>| Ok(row.clone().expand([signal.dims()[0], classes]));
+    let mut baselines: Vec<Scorer<'a>> = vec![("most frequent class", false, Box::new(always))];
+    match LogMelRidge::fit(sets, config.data.sample_rate, device)? {
+        Some(ridge) => baselines.push(("linear, log-mel bands", false, Box::new(move |signal| ridge.scores(signal)))),
+        None => ridge::warn_too_large(),
+    }
+    Ok(baselines)
+}
+
+/// Scores of models and baselines on examples without and with noise.
+fn compare<'a>(
     config: &ClassificationConfig,
     name: &str,
     examples: &Examples,
-    (most_frequent, ridge): (usize, Option<&LogMelRidge>),
-    models: &[(String, Classifier)],
+    baselines: Vec<Scorer<'a>>,
+    models: &'a [(String, Classifier)],
     device: &Device,
 ) -> Result<Vec<ScoreRow>> {
+    let learned = |(name, model): &'a (String, Classifier)| -> Scorer<'a> {
+        (name, true, Box::new(|signal| model.probabilities(signal)))
+    };
+    let scorers: Vec<_> = baselines.into_iter().chain(models.iter().map(learned)).collect();
     let ratios = std::iter::once(None).chain(config.data.test_snr_db.iter().copied().map(Some));
     let mut rows = Vec::new();
     for ratio in ratios {
@@ -236,29 +270,18 @@ fn compare(
             Some(ratio) => format!("{name}, white noise at {ratio} dB SNR"),
             None => name.to_string(),
         };
-        let row = |name: &str, is_learned: bool, accuracy: f64, balanced: f64| ScoreRow {
-            name: name.into(),
-            is_learned,
-            data_set: data_set.clone(),
-            scores: vec![
-                Metric::real("accuracy", accuracy),
-                Metric::real("balanced_accuracy", balanced),
-                Metric::whole("examples", examples.len()),
-            ],
-        };
-        let classes = models.first().map_or(1, |(_, model)| model.classes.len());
-        let always = ClassProbabilities {
-            classes: (0..examples.len()).map(|index| examples.class(index)).collect(),
-            probabilities: vec![(0..classes).map(|class| f32::from(class == most_frequent)).collect(); examples.len()],
-        };
-        rows.push(row("most frequent class", false, always.accuracy(), always.balanced_accuracy(classes)));
-        if let Some(ridge) = ridge {
-            let found = ClassProbabilities::of(examples, ratio, device, |signal| ridge.scores(signal))?;
-            rows.push(row("linear, log-mel bands", false, found.accuracy(), found.balanced_accuracy(classes)));
-        }
-        for (name, model) in models {
-            let found = ClassProbabilities::of(examples, ratio, device, |signal| model.probabilities(signal))?;
-            rows.push(row(name, true, found.accuracy(), found.balanced_accuracy(classes)));
+        for (name, is_learned, scores) in &scorers {
+            let found = ClassProbabilities::of(examples, ratio, device, scores)?;
+            rows.push(ScoreRow {
+                name: (*name).into(),
+                is_learned: *is_learned,
+                data_set: data_set.clone(),
+                scores: vec![
+                    Metric::real("accuracy", found.accuracy()),
+                    Metric::real("balanced_accuracy", found.balanced_accuracy()),
+                    Metric::whole("examples", examples.len()),
+                ],
+            });
         }
     }
     Ok(rows)
@@ -316,4 +339,21 @@ fn features(spectrum: &LogMel, signal: Tensor<2>) -> Result<Vec<Vec<f64>>> {
     let [_, count, _] = features.dims();
     let values: Vec<f32> = features.into_data().iter().collect();
     Ok(values.chunks(count).map(|row| row.iter().copied().map(f64::from).collect()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_without_examples_does_not_count_in_the_balanced_accuracy() {
+        let found = |rows: &[[f32; 3]]| ClassProbabilities {
+            classes: vec![0, 0, 0, 1],
+            probabilities: rows.iter().map(|row| row.to_vec()).collect(),
+        };
+        let always = found(&[[1.0, 0.0, 0.0]; 4]);
+        assert_eq!((always.accuracy(), always.balanced_accuracy()), (0.75, 0.5));
+        let never = found(&[[0.0, 0.0, 1.0]; 4]);
+        assert_eq!(never.balanced_accuracy(), 0.0);
+    }
 }

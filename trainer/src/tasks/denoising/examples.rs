@@ -45,8 +45,6 @@ pub struct ExampleSets {
     pub test: Examples,
     /// Name of the examples that are reported on.
     pub test_name: String,
-    /// Recordings without samples, which are left out.
-    pub skipped: usize,
 }
 
 impl ExampleSets {
@@ -62,7 +60,7 @@ impl ExampleSets {
         let of_test = |test: &Corpus| examples(test, Part::Test);
         let test = corpora.test.as_ref().map_or_else(|| Ok(validation.clone()), of_test)?;
         let train = examples(&corpora.train, Part::Train)?;
-        Ok(Self { train, validation, test, test_name: recordings.test_name(&corpora), skipped: corpora.skipped })
+        Ok(Self { train, validation, test, test_name: recordings.test_name(&corpora) })
     }
 }
 
@@ -75,10 +73,6 @@ impl HostSets for ExampleSets {
     fn fingerprint(&self) -> u64 {
         let [train, validation] = [&self.train, &self.validation].map(|examples| examples.excerpts.fingerprint());
         train ^ validation.rotate_left(1) ^ self.train.noise.fingerprint().rotate_left(2)
-    }
-
-    fn skipped(&self) -> usize {
-        self.skipped
     }
 }
 
@@ -114,7 +108,6 @@ fn generated(config: &DenoisingConfig, noise: Option<&Corpus>) -> Result<Example
         validation: set(Part::Validation, quarter)?,
         test: set(Part::Test, quarter)?,
         test_name: "synthetic".into(),
-        skipped: 0,
     })
 }
 

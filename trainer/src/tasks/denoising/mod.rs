@@ -139,14 +139,14 @@ impl Task for Denoising {
         name: &str,
         models: &[(String, ZooModel)],
         device: &Device,
-    ) -> Result<OtherEvaluation<Self>> {
+    ) -> Result<Vec<ScoreRow>> {
         if !Path::new(name).is_dir() {
             return Err(TaskError::UnknownData(name.into(), "is no folder of recordings"));
         }
         // Spectral subtraction is tuned on the run's training examples.
         let train = &ExampleSets::open(config)?.train;
         let test = &Examples::of_folder(Path::new(name), config)?;
-        Ok(OtherEvaluation { rows: Comparison { config, train, test, models, device }.rows(name)?, skipped: 0 })
+        Comparison { config, train, test, models, device }.rows(name)
     }
 
     /// A WAV file without noise for each file of recordings.

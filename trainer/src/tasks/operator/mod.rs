@@ -129,7 +129,7 @@ impl Task for OperatorTask {
         name: &str,
         models: &[(String, FieldOperator)],
         device: &Device,
-    ) -> Result<OtherEvaluation<Self>> {
+    ) -> Result<Vec<ScoreRow>> {
         if !Path::new(name).is_file() {
             return Err(TaskError::UnknownData(name.into(), "is no file of inputs"));
         }
@@ -137,8 +137,7 @@ impl Task for OperatorTask {
         let test = TestSet::read(&[FieldFiles::new(name)], dims(config))?.remove(0);
         let refused = |reason| TaskError::Input(name.into(), reason);
         sets.check(&test.name, &test.pairs).map_err(refused)?;
-        let rows = evaluate::compare(&sets, &[test], models, device)?;
-        Ok(OtherEvaluation { rows, skipped: 0 })
+        evaluate::compare(&sets, &[test], models, device)
     }
 
     /// The output of each file of inputs, averaged over the symmetries of the run, as an NPY file

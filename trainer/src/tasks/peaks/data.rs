@@ -82,10 +82,6 @@ impl TaskData for PeaksData {
     fn order(&self) -> Option<&EpochOrder> {
         None
     }
-
-    fn skipped(&self) -> usize {
-        self.sets.skipped
-    }
 }
 
 /// A batch of frames and the peaks of their reference.
@@ -149,21 +145,20 @@ impl ValidationSet {
     }
 }
 
-/// Frames of a folder of recordings, of all synthetic signals, or of one family of them, and the number of recordings
-/// that are too short. An error if there are no data of this name, or they can't be read.
-pub(super) fn named_frames(config: &PeaksConfig, name: &str) -> Result<(Frames, usize)> {
+/// Frames of a folder of recordings, of all synthetic signals, or of one family of them. An error if there are no data of
+/// this name, or they can't be read.
+pub(super) fn named_frames(config: &PeaksConfig, name: &str) -> Result<Frames> {
     let (data, frame) = (&config.data, config.model.frame());
-    let synthetic = |signals: SyntheticConfig| -> Result<(Frames, usize)> {
+    let synthetic = |signals: SyntheticConfig| -> Result<Frames> {
         let source = Synthetic::new(signals, frame, config.seed)?;
-        Ok((source.for_part(Part::Test).frames(data.synthetic_frames), 0))
+        Ok(source.for_part(Part::Test).frames(data.synthetic_frames))
     };
     if name == "synthetic" {
         synthetic(data.synthetic.clone())
     } else if let Ok(family) = name.parse() {
         synthetic(SyntheticConfig { families: vec![family], ..data.synthetic.clone() })
     } else if Path::new(name).exists() {
-        let corpus = Corpus::load(Path::new(name), frame)?;
-        Ok((frames_without_overlap(&corpus, frame)?, corpus.skipped()))
+        Ok(frames_without_overlap(&Corpus::load(Path::new(name), frame)?, frame)?)
     } else {
         Err(TaskError::UnknownData(
             name.into(),

@@ -156,9 +156,8 @@ impl Task for PeaksTask {
         name: &str,
         models: &[(String, LearnedWelchPeaks)],
         device: &Device,
-    ) -> Result<OtherEvaluation<Self>> {
-        let (frames, skipped) = named_frames(config, name)?;
-        Ok(OtherEvaluation { rows: evaluate::compare(name, &frames, &config.model, models, device)?, skipped })
+    ) -> Result<Vec<PeaksRow>> {
+        evaluate::compare(name, &named_frames(config, name)?, &config.model, models, device)
     }
 
     /// Peaks of the frames of recordings, a row each.
