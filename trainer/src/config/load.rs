@@ -17,14 +17,15 @@ const MAX_LENGTH: u64 = 1 << 20;
 /// Messages of the parser that name its own types, and what they mean.
 const EXPLANATIONS: [(&str, &str); 7] = [
     ("invalid type: unit variant, expected string only", "one name is expected, in quotes and not in a list"),
-    ("invalid type: unit variant, expected struct variant", DENSITY),
-    ("expected struct variant Scaling::Density", DENSITY),
+    ("invalid type: unit variant, expected struct variant", PARAMETERS),
+    ("expected struct variant Scaling::Density", PARAMETERS),
     ("u64 value was too large", TOO_LARGE),
     ("integer number overflowed", TOO_LARGE),
     ("recursion limit", "its keys are nested too deeply"),
     ("cannot recurse further; max recursion depth met", "values are nested too deeply"),
 ];
-const DENSITY: &str = "a density needs its sample rate, as in scaling = { density = { sample_rate = 12000.0 } }";
+const PARAMETERS: &str =
+    "it needs parameters, as in { kaiser = { beta = 8.0 } } or { density = { sample_rate = 12000.0 } }";
 const TOO_LARGE: &str = "whole numbers are at most 9,223,372,036,854,775,807";
 
 /// Error in a configuration.

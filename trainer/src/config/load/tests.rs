@@ -152,7 +152,7 @@ proptest! {
 fn messages_of_the_parser_are_explained() {
     for text in ["[model]\nscaling = \"density\"\n", "[model]\nscaling = { density = 1.0 }\n"] {
         let error = message(text, &[]);
-        assert!(error.contains("a density needs its sample rate") && error.contains("line 2"), "{error}");
+        assert!(error.contains("it needs parameters, as in { kaiser = ") && error.contains("line 2"), "{error}");
     }
     let one_name = "one name is expected, in quotes and not in a list";
     assert!(message("", &["training.learn=[[\"gain\"]]"]).contains(one_name));
