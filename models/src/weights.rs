@@ -51,20 +51,6 @@ pub fn serialize<M: Module>(module: &M, (key, value): (&str, &str)) -> Result<Ve
 
 /// Reads the parameters of `module` from a safetensors file, as [`serialize`] wrote it.
 ///
-/// ```
-/// use burn::nn::LinearConfig;
-/// use burn::tensor::Device;
-/// use firefly_models::weights::ParameterMismatch;
-/// use firefly_models::weights;
-///
-/// let device = Device::flex();
-/// let bytes = weights::serialize(&LinearConfig::new(3, 2).init(&device), ("layer", "output"))?;
-/// weights::apply(&mut LinearConfig::new(3, 2).init(&device), bytes.clone())?;
-/// let other = weights::apply(&mut LinearConfig::new(4, 2).init(&device), bytes);
-/// assert!(matches!(other, Err(ParameterMismatch::OtherModel(_))));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
 /// # Errors
 /// [`ParameterMismatch`] for a damaged file, parameters that are missing, unknown or of another shape or type, and
 /// values that are not finite.
