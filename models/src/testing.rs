@@ -10,14 +10,6 @@ use crate::prelude::*;
 use crate::welch_peaks::WelchPeaksConfig;
 
 /// Factors of one-sided power, `[n_fft/2 + 1]`: 2 at interior bins, 1 at DC and Nyquist.
-///
-/// ```
-/// use burn::tensor::Device;
-/// use firefly_models::testing::one_sided;
-///
-/// let factors = one_sided(8, &Device::flex());
-/// assert_eq!(factors.into_data().iter::<f32>().collect::<Vec<_>>(), [1.0, 2.0, 2.0, 2.0, 1.0]);
-/// ```
 pub fn one_sided(n_fft: usize, device: &Device) -> Tensor<1> {
     let half = n_fft / 2;
     let factors: Vec<f32> = (0..=half).map(|bin| if bin % half == 0 { 1.0 } else { 2.0 }).collect();
@@ -29,19 +21,6 @@ pub fn one_sided(n_fft: usize, device: &Device) -> Tensor<1> {
 ///
 /// Power is not scaled and segments are not detrended, whatever the configuration says. The order of peaks of equal
 /// power is unspecified.
-///
-/// ```
-/// use burn::tensor::{Device, Tensor};
-/// use firefly_models::WelchPeaksConfig;
-/// use firefly_models::testing::ButterflyWelchPeaks;
-///
-/// let device = Device::flex();
-/// let model = ButterflyWelchPeaks::new(&WelchPeaksConfig::new().with_n_fft(64).with_k(3), &device)?;
-/// let spectra = model.spectra(Tensor::ones([5, 96], &device))?; // two segments per frame
-/// assert_eq!(spectra.dims(), [10, 64]);
-/// assert_eq!(model.peaks(spectra).bins.dims(), [5, 3]);
-/// # Ok::<(), firefly_models::ArgumentError>(())
-/// ```
 #[derive(Debug, Clone)]
 pub struct ButterflyWelchPeaks {
     options: WelchOptions,
@@ -119,23 +98,6 @@ impl Formulation {
 ///
 /// The model that [`WelchPeaks`](crate::WelchPeaks) replaces. The order of peaks of equal power is unspecified, as are
 /// rows with samples that are not finite.
-///
-/// ```
-/// use burn::tensor::{Device, Distribution, Tensor};
-/// use firefly_models::WelchPeaksConfig;
-/// use firefly_models::testing::{Formulation, StockWelchPeaks};
-///
-/// let device = Device::flex();
-/// let config = WelchPeaksConfig::new().with_n_fft(64).with_k(3);
-/// let frames = Tensor::<2>::random([5, 96], Distribution::Default, &device);
-/// let exact = config.init(&device).forward(frames.clone()).power;
-/// for formulation in Formulation::ALL {
-///     let stock = StockWelchPeaks::new(&config, formulation, &device)?;
-///     let error = (stock.forward(frames.clone()).power - exact.clone()).abs().max().into_scalar::<f32>();
-///     assert!(error < 1e-5 * exact.clone().max().into_scalar::<f32>(), "{formulation:?}: {error}");
-/// }
-/// # Ok::<(), firefly_models::ArgumentError>(())
-/// ```
 #[derive(Debug, Clone)]
 pub struct StockWelchPeaks {
     formulation: Formulation,
