@@ -160,7 +160,8 @@ def _empty(n_fft: int, bands: Tuple[Tuple[str, Any], ...]) -> int:
 def _window(window: Any, win_length: int | None, n_fft: int) -> Array:
     if not is_named(window):
         return coefficients(window, 0)
-    return np.asarray(coefficients(window, count(n_fft if win_length is None else win_length, "win_length")))
+    samples = count(n_fft, "n_fft") if win_length is None else count(win_length, "win_length")
+    return np.asarray(coefficients(window, samples))
 
 
 def _frames(n_fft: int, hop_length: int | None, center: bool, pad_mode: str, power: float) -> dict[str, Any]:
