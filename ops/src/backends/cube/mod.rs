@@ -17,7 +17,7 @@ use crate::gpu::long_conv::{ConvolutionGradients, ConvolutionInputs, Convolution
 use crate::gpu::mel::{self, MelCall};
 use crate::gpu::spectral_conv::{BatchPlan, SpectralConv, SpectralConvGradients};
 use crate::gpu::transform::{
-    StridedRows, TransformCall, TransformKind, TransformProblem, is_padded, planned, transform,
+    ALIGNED_VALUES, StridedRows, TransformCall, TransformKind, TransformProblem, is_padded, planned, transform,
 };
 use crate::gpu::{
     self, ComplexRows, CrossShape, DeviceFrames, GpuDevice, MAX_ELEMENTS, MaximaBuffers, PeakBuffers, PeakLossBuffers,
@@ -231,7 +231,7 @@ impl Kernels for CubeBackend {
     fn complex_fft_columns(inputs: inputs::ComplexFftColumns<CubeTensor>, options: FftOptions) -> [CubeTensor; 2] {
         let [matrices, points, width] = inputs.re.shape().dims();
         let (kind, row) = (TransformKind::Columns(width as u32), points * width);
-        if !has_plan(&inputs.re, problem(kind, &options, row)) {
+        if !has_plan(&inputs.re, problem(kind, &options, row), row) {
             return columns_as_rows::<Self>(inputs, options);
         }
         let inputs = [inputs.re, inputs.im].map(contiguous);
@@ -248,15 +248,16 @@ impl Kernels for CubeBackend {
         form: FftForm,
         options: FftOptions,
     ) -> [CubeTensor; 1] {
-        let (values, shape) = (inputs.values.clone(), inputs.values.shape());
-        let (kind, row, transformed) = match form {
-            FftForm::Complex => (TransformKind::Complex, shape[1], options.length),
-            FftForm::Columns => (TransformKind::Columns(shape[2] as u32), shape[1] * shape[2], shape[1] * shape[2]),
-            FftForm::Real => (TransformKind::RealForward, shape[1], options.bins()),
-            FftForm::InverseReal => (TransformKind::RealInverse, shape[1], options.length),
+        let inputs::InterleavedFft { values } = inputs;
+        let shape = values.shape();
+        let (kind, row) = match form {
+            FftForm::Complex => (TransformKind::Complex, shape[1]),
+            FftForm::Columns => (TransformKind::Columns(shape[2] as u32), shape[1] * shape[2]),
+            FftForm::Real => (TransformKind::RealForward, shape[1]),
+            FftForm::InverseReal => (TransformKind::RealInverse, shape[1]),
         };
         let problem = problem(kind, &options, row);
-        if form == FftForm::Columns && !has_plan(&values, problem) {
+        if form == FftForm::Columns && !has_plan(&values, problem, row) {
             // The columns are rows of the transposed matrices.
             let columns = Self::float_swap_dims(values, 1, 2);
             let shape = columns.shape();
@@ -269,6 +270,7 @@ impl Kernels for CubeBackend {
         let rows = if values.meta.num_elements() == 0 { 0 } else { shape[0] };
         let found = output(&values, form.output(&shape, &options), DType::F32, rows);
         if rows > 0 {
+            let transformed = if form == FftForm::Columns { row } else { found.shape()[1] };
             let into = match form {
                 FftForm::InverseReal => StridedRows::contiguous(ComplexRows::real(found.handle.clone()), transformed),
                 _ => StridedRows::interleaved(found.handle.clone(), transformed),
@@ -524,9 +526,10 @@ fn problem(kind: TransformKind, options: &FftOptions, len: usize) -> TransformPr
     }
 }
 
-/// Whether a transform of columns has a plan on the device of `like`.
-fn has_plan(like: &CubeTensor, problem: TransformProblem) -> bool {
-    planned(&device(like).limits, problem).is_ok()
+/// Whether a transform of the columns of matrices of `row` values has a plan on the device of `like`, whose launches count
+/// as many matrices as start at aligned addresses.
+fn has_plan(like: &CubeTensor, problem: TransformProblem, row: usize) -> bool {
+    row <= MAX_ELEMENTS / ALIGNED_VALUES && planned(&device(like).limits, problem).is_ok()
 }
 
 /// Transforms rows on the device of `like`.

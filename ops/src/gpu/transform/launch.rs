@@ -15,7 +15,7 @@ use crate::gpu::device::{
 /// Bytes of scratch memory per launch, at most.
 const SCRATCH: usize = 256 << 20;
 /// Rows per launch start at a multiple of so many values, as devices align bindings to 256 bytes.
-const ALIGNED_VALUES: usize = 64;
+pub const ALIGNED_VALUES: usize = 64;
 /// Bytes of a pair of values.
 const PAIR: usize = size_of::<[f32; 2]>();
 

@@ -19,6 +19,6 @@ pub(super) mod tests;
 
 pub(super) use launch_plan::TransformLaunchPlan;
 
-pub use launch::{StridedRows, TransformCall, is_padded, transform};
+pub use launch::{ALIGNED_VALUES, StridedRows, TransformCall, is_padded, transform};
 pub use plan::{ColumnModes, TransformKind, TransformProblem};
 pub use plan_cache::planned;
